@@ -17,7 +17,8 @@ from typing import Any
 from tirx_mini.ir import SCOPE_KINDS, SPECIALS
 from tirx_mini.isa import NAMES, Alias, Attribute, Instruction, Operand, OperandKind, manual, parameters
 from tirx_mini.script import tirx
-from tirx_mini.script.operators import AXES, DTYPES, MATH, OPERATORS, SHORT_DTYPES
+from tirx_mini.script.mathematics import MATH
+from tirx_mini.script.operators import AXES, DTYPES, OPERATORS, SHORT_DTYPES
 from tirx_mini.script.primitives import SCOPE_NAMES
 from tirx_mini.tile import OPS, OPTIONS, RULES, SPELLINGS, TileOp
 

@@ -96,6 +96,59 @@ def library() -> Built:
     return kernel, (numbers, (abs(numbers) + 0.5).astype("float32"), blank((10, 64), "float16"))
 
 
+def more_of_the_library() -> Built:
+    """Other functions of the library, also rounded; the last rows are exact."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((64,), "float32"), P: T.Buffer((64,), "float32"), out: T.Buffer((18, 64), "float16")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([64])
+        for i, value in enumerate([
+            T.asin(A[tx] / 8.0), T.acos(A[tx] / 8.0), T.atan(A[tx]), T.asinh(A[tx]), T.acosh(P[tx] + 1.0),
+            T.atanh(A[tx] / 8.0), T.erf(A[tx] / 2.0), T.exp10(A[tx] / 4.0), T.log10(P[tx]), T.log1p(P[tx]),
+            T.hypot(A[tx], P[tx]), T.fmod(A[tx], 1.5), T.copysign(P[tx], A[tx]), T.ldexp(A[tx], T.Cast("int32", A[tx])),
+            T.trunc(A[tx] / 2.0), T.round(A[tx] / 2.0), T.nextafter(A[tx], P[tx]) * 0.5, T.sigmoid(A[tx]),
+        ]):
+            out[i, tx] = T.Cast("float16", value)
+
+    numbers = small_integers((64,), "float32")
+    return kernel, (numbers, (abs(numbers) + 0.5).astype("float32"), blank((18, 64), "float16"))
+
+
+def of_doubles() -> Built:
+    """The same functions of float64, rounded to float32."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((64,), "float64"), out: T.Buffer((6, 64), "float32")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([64])
+        for i, value in enumerate([T.sin(A[tx]), T.exp(A[tx]), T.erf(A[tx]), T.pow(2.0, A[tx]), T.floor(A[tx] / 2.0),
+                                   T.sqrt(A[tx] * A[tx])]):
+            out[i, tx] = T.Cast("float32", value)
+
+    return kernel, (small_integers((64,), "float64"), blank((6, 64), "float32"))
+
+
+def counts_of_bits() -> Built:
+    """Bits that are set, zeros above them, and products of bytes."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((64,), "uint32"), B: T.Buffer((64,), "uint64"), out: T.Buffer((6, 64), "int32")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([64])
+        out[0, tx] = T.Cast("int32", T.popcount(A[tx]))
+        out[1, tx] = T.Cast("int32", T.popcount(B[tx]))
+        out[2, tx] = T.clz(A[tx] >> T.Cast("uint32", tx % 32))
+        out[3, tx] = T.clz(B[tx] >> T.Cast("uint64", tx))
+        out[4, tx] = T.ptx.dp4a(A[tx], A[63 - tx], tx)
+        out[5, tx] = T.ptx.dp4a(A[tx], A[63 - tx], tx, atype="u32", btype="s32")
+
+    return kernel, (random_bytes((64,), "uint32"), random_bytes((64,), "uint64", 1), blank((6, 64)))
+
+
 def lanes_of_their_own(arrive: bool) -> Built:
     """Lanes of a warp come to one barrier on two ways, and to one of the warp with a mask."""
 
@@ -188,6 +241,9 @@ VALUES = (
     *(Case("arithmetic", f"{op}.f32", lambda op=op: arithmetic(op, "rn")) for op in ("max", "min")),
     Case("arithmetic", "functions", functions),
     Case("arithmetic", "functions of the library", library),
+    Case("arithmetic", "more functions of the library", more_of_the_library),
+    Case("arithmetic", "functions of float64", of_doubles),
+    Case("arithmetic", "counts of bits, products of bytes", counts_of_bits),
     Case("bar", "barrier.arrive and barrier.sync", lambda: lanes_of_their_own(True)),
     Case("bar", "bar.warp.sync of 16 lanes", lambda: lanes_of_their_own(False)),
     *(

@@ -8,7 +8,7 @@ error that the PTX ISA states of.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from .core import instruction
 from .facts import Alias, Scope
 from .floats import sum_to_odd
 from .machine import Machine, Thread
-from .operands import f32, s32, u32
+from .operands import f32, s32, u32, u64
 
 _SMALLEST = np.finfo(np.float32).tiny
 
@@ -163,3 +163,60 @@ def fns(gpu: Machine, thread: Thread, mask: u32, base: u32, offset: s32) -> u32:
     With offset = 0 bit `base` itself. 2³² − 1 where there is none.
     """
     return _lanes((mask, base, offset), _nth_bit)
+
+
+@instruction(
+    "popc.b32 {result}, {value};", name="popc.b32",
+    issued_by=Scope.THREAD, min_sm=70, isa="popc", cost="alu", pure=True, lanewise=True,
+)  # fmt: skip
+def popc(gpu: Machine, thread: Thread, value: u32) -> u32:
+    """How many bits of `value` are set."""
+    return _lanes((value,), int.bit_count)
+
+
+@instruction(
+    "popc.b64 {result}, {value};", name="popc.b64",
+    issued_by=Scope.THREAD, min_sm=70, isa="popc", cost="alu", pure=True, lanewise=True,
+)  # fmt: skip
+def popc_b64(gpu: Machine, thread: Thread, value: u64) -> u32:
+    """How many of the 64 bits of `value` are set."""
+    return _lanes((value,), int.bit_count)
+
+
+@instruction(
+    "clz.b32 {result}, {value};", name="clz.b32",
+    issued_by=Scope.THREAD, min_sm=70, isa="clz", cost="alu", pure=True, lanewise=True,
+)  # fmt: skip
+def clz(gpu: Machine, thread: Thread, value: u32) -> u32:
+    """How many zeros are above the highest bit of `value` that is set; 32 where none is."""
+    return _lanes((value,), lambda word: 32 - word.bit_length())
+
+
+@instruction(
+    "clz.b64 {result}, {value};", name="clz.b64",
+    issued_by=Scope.THREAD, min_sm=70, isa="clz", cost="alu", pure=True, lanewise=True,
+)  # fmt: skip
+def clz_b64(gpu: Machine, thread: Thread, value: u64) -> u32:
+    """How many zeros are above the highest of the 64 bits of `value` that is set; 64 where none is."""
+    return _lanes((value,), lambda word: 64 - word.bit_length())
+
+
+def _four_products(a: int, b: int, c: int, signed_a: bool, signed_b: bool) -> int:
+    """PTX ISA: "dp4a": c plus the products of the four bytes of a and b, as 32 bits."""
+    x = a.to_bytes(4, "little"), signed_a
+    y = b.to_bytes(4, "little"), signed_b
+    left, right = ([byte - 256 * (signed and byte > 127) for byte in word] for word, signed in (x, y))
+    total = c + sum(p * q for p, q in zip(left, right, strict=True))
+    return (total + 2**31) % 2**32 - 2**31
+
+
+@instruction(
+    "dp4a.{atype}.{btype} {result}, {a}, {b}, {c};", name="dp4a",
+    issued_by=Scope.THREAD, min_sm=70, isa="dp4a", cost="alu", pure=True, lanewise=True,
+)  # fmt: skip
+def dp4a(
+    gpu: Machine, thread: Thread, a: u32, b: u32, c: s32, *, atype: Literal["s32", "u32"] = "s32",
+    btype: Literal["s32", "u32"] = "s32",
+) -> s32:  # fmt: skip
+    """`c` plus the products of the four bytes of `a` and of `b`, signed (s32) or not (u32)."""
+    return _lanes((a, b, c), lambda x, y, z: _four_products(x, y, z, atype == "s32", btype == "s32"))

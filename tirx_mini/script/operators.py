@@ -11,53 +11,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tirx_mini.ir import FLOAT32, Call, Expr, ExprLike, as_expr, binary, const, unary
-from tirx_mini.isa import TABLE
+from tirx_mini.ir import Expr, as_expr, binary, const, unary
 
 from .handles import data_type
-
-LOG2_E = 1.4426950408889634
-
-
-def _math(name: str, *values: ExprLike, **modifiers: bool) -> Expr:
-    """The result of an instruction of arithmetic, in float32; subnormal numbers are kept."""
-    operands, attrs = TABLE[name].bind(values, modifiers)
-    return Call(FLOAT32, name, operands, attrs, span=as_expr(values[0]).span)
-
-
-def exp2(x: ExprLike) -> Expr:
-    """2 to the power of `x`, in float32 (``ex2.approx``)."""
-    return _math("ex2.approx", x, ftz=False)
-
-
-def exp(x: ExprLike) -> Expr:
-    """e to the power of `x`, in float32: 2 to the power of x · log2(e), as CUDA's ``__expf``."""
-    return exp2(binary("*", x, LOG2_E))
-
-
-def log2(x: ExprLike) -> Expr:
-    """The logarithm of `x` to the base 2, in float32 (``lg2.approx``)."""
-    return _math("lg2.approx", x, ftz=False)
-
-
-def log(x: ExprLike) -> Expr:
-    """The natural logarithm of `x`, in float32: log2(x) · ln(2), as CUDA's ``__logf``."""
-    return binary("*", log2(x), 1 / LOG2_E)
-
-
-def sqrt(x: ExprLike) -> Expr:
-    """The square root of `x`, in float32, rounded to nearest."""
-    return _math("sqrt.rn", x)
-
-
-def rsqrt(x: ExprLike) -> Expr:
-    """1 / the square root of `x`, in float32 (``rsqrt.approx``)."""
-    return _math("rsqrt.approx", x, ftz=False)
-
-
-def fma(x: ExprLike, y: ExprLike, z: ExprLike) -> Expr:
-    """x * y + z in float32, rounded once."""
-    return _math("fma.rn", x, y, z)
+from .mathematics import magnitude
 
 
 def _of_all(op: str, *values: Any) -> Any:
@@ -78,10 +35,6 @@ def _limit(which: str, dtype: Any) -> Expr:
     return const(float(getattr(ml_dtypes.finfo(str(kind)), which)), kind)
 
 
-def _magnitude(x: ExprLike) -> Any:
-    return binary("max", x, unary("-", x))
-
-
 _NODES = {"Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "//", "Mod": "%", "FloorMod": "%", "EQ": "==", "NE": "!=",
           "LT": "<", "LE": "<=", "GT": ">", "GE": ">=", "Max": "max", "Min": "min"}  # fmt: skip
 """Names of TVM for the nodes of expressions."""
@@ -95,8 +48,8 @@ OPERATORS: Mapping[str, Callable[..., Any]] = {
     "max_value": partial(_limit, "max"),
     "min_value": partial(_limit, "min"),
     "isnan": lambda x: binary("!=", x, x),
-    "abs": _magnitude,
-    "fabs": _magnitude,
+    "abs": magnitude,
+    "fabs": magnitude,
     "And": partial(_of_all, "and"),
     "Or": partial(_of_all, "or"),
     "Not": partial(unary, "not"),
@@ -111,11 +64,6 @@ OPERATORS: Mapping[str, Callable[..., Any]] = {
     "truncdiv": operator.floordiv,  # equal to floor division, because indices are not negative
     "truncmod": operator.mod,
 }
-
-MATH: Mapping[str, Callable[..., Any]] = {
-    "exp2": exp2, "exp": exp, "log2": log2, "log": log, "sqrt": sqrt, "rsqrt": rsqrt, "fma": fma,
-}  # fmt: skip
-"""Functions of values. Those that are also tile primitives take tiles: ``Tx.exp2(dst, src)``."""
 
 SHORT_DTYPES: Mapping[str, str] = {
     "boolean": "bool",

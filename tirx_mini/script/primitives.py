@@ -12,7 +12,7 @@ from tirx_mini.tile import OPS, SPELLINGS, op_of
 from .builder import current, innermost_scope
 from .diagnostics import did_you_mean, unknown
 from .handles import ScopeKind, data_type
-from .operators import MATH
+from .mathematics import MATH
 
 SCOPE_NAMES = {**{kind: kind for kind in SCOPE_KINDS}, "wg": "warpgroup"}
 """The names of scopes below `Tx`, and the kinds that they are."""

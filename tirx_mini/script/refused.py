@@ -98,14 +98,6 @@ REFUSALS: Sequence[Refusal] = (
         "write `if`, `while`, `for`, `break`, an assignment, `Tx.cta_id([n])`, `Tx.thread_id([n])`",
     ),
     _row(
-        "functions of the mathematical library",
-        "acos acosh asin asinh atan atan2 atanh copysign cos cosh dp4a erf fmod hypot isfinite isinf ldexp log1p "
-        "nearbyint nextafter pow round sin sinh tan tanh trunc ceil floor popcount clz exp10 log10 sigmoid",
-        "it has no instruction in the table",
-        "use `Tx.exp2`, `Tx.exp`, `Tx.log2`, `Tx.sqrt`, `Tx.rsqrt`, `Tx.fma`, or on float32 `Tx.cuda.sinf`, `cosf`, "
-        "`tanf`, `sinhf`, `coshf`, `tanhf`, `powf`, `atan2f`, `floorf`, `ceilf`",
-    ),
-    _row(
         "pointers and raw memory",
         "ptr tvm_access_ptr buffer buffer_var decl_scalar isnullptr smem tmem var",
         "a pointer to bytes has no buffer whose bounds and types could be checked",

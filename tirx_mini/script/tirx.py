@@ -25,6 +25,7 @@ from .instructions import Path, elsewhere, namespace, raw_call
 from .jit import Optional, constexpr, jit
 from .loops import grid, serial, unroll, vectorized
 from .lowered import launch, node, tensor_map
+from .mathematics import MATH
 from .memory import (
     address_of,
     alloc_buffer,
@@ -39,7 +40,7 @@ from .memory import (
     wg_reg_tile,
 )  # fmt: skip
 from .opaque import call_extern, func_call
-from .operators import AXES, DTYPES, MATH, OPERATORS, SHORT_DTYPES
+from .operators import AXES, DTYPES, OPERATORS, SHORT_DTYPES
 from .pairs import PAIRS
 from .pool import PoolAllocator
 from .prim_func import prim_func

@@ -679,7 +679,7 @@ def fma(dst: Tile, src: Tile, scale: Tile | Number, bias: Tile | Number, dispatc
     """
 @overload
 def fma(x: ExprLike, y: ExprLike, z: ExprLike) -> Expr:
-    """x * y + z in float32, rounded once."""
+    """x * y + z, rounded once."""
 
 @overload
 def exp2(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
@@ -689,7 +689,7 @@ def exp2(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, 
     """
 @overload
 def exp2(x: ExprLike) -> Expr:
-    """2 to the power of `x`, in float32 (``ex2.approx``)."""
+    """2 to the power of `x` (``ex2.approx``)."""
 
 @overload
 def exp(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
@@ -699,7 +699,7 @@ def exp(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, s
     """
 @overload
 def exp(x: ExprLike) -> Expr:
-    """e to the power of `x`, in float32: 2 to the power of x · log2(e), as CUDA's ``__expf``."""
+    """e to the power of `x`: 2 to the power of x · log2(e), as CUDA's ``__expf``."""
 
 @overload
 def log2(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
@@ -709,7 +709,7 @@ def log2(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, 
     """
 @overload
 def log2(x: ExprLike) -> Expr:
-    """The logarithm of `x` to the base 2, in float32 (``lg2.approx``)."""
+    """The logarithm of `x` to the base 2 (``lg2.approx``)."""
 
 @overload
 def sqrt(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
@@ -719,7 +719,7 @@ def sqrt(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, 
     """
 @overload
 def sqrt(x: ExprLike) -> Expr:
-    """The square root of `x`, in float32, rounded to nearest."""
+    """The square root of `x`, rounded to nearest."""
 
 def reciprocal(dst: Tile, src: Tile | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """1 / each element of src.
@@ -822,10 +822,112 @@ def memset(dst: Tile, value: Number, dispatch: Literal['vector', 'vec_auto', 've
     """
 
 def log(x: ExprLike) -> Expr:
-    """The natural logarithm of `x`, in float32: log2(x) · ln(2), as CUDA's ``__logf``."""
+    """The natural logarithm of `x`: log2(x) · ln(2), as CUDA's ``__logf``."""
 
 def rsqrt(x: ExprLike) -> Expr:
-    """1 / the square root of `x`, in float32 (``rsqrt.approx``)."""
+    """1 / the square root of `x` (``rsqrt.approx``)."""
+
+def sigmoid(x: ExprLike) -> Expr:
+    """1 / (1 + e to the power of -`x`)."""
+
+def sin(x: ExprLike) -> Expr:
+    """The sine of `x`, in radians."""
+
+def cos(x: ExprLike) -> Expr:
+    """The cosine of `x`, in radians."""
+
+def tan(x: ExprLike) -> Expr:
+    """The tangent of `x`, in radians."""
+
+def asin(x: ExprLike) -> Expr:
+    """The angle whose sine is `x`, in radians."""
+
+def acos(x: ExprLike) -> Expr:
+    """The angle whose cosine is `x`, in radians."""
+
+def atan(x: ExprLike) -> Expr:
+    """The angle whose tangent is `x`, in radians."""
+
+def sinh(x: ExprLike) -> Expr:
+    """The hyperbolic sine of `x`."""
+
+def cosh(x: ExprLike) -> Expr:
+    """The hyperbolic cosine of `x`."""
+
+def tanh(x: ExprLike) -> Expr:
+    """The hyperbolic tangent of `x`."""
+
+def asinh(x: ExprLike) -> Expr:
+    """The number whose hyperbolic sine is `x`."""
+
+def acosh(x: ExprLike) -> Expr:
+    """The number whose hyperbolic cosine is `x`."""
+
+def atanh(x: ExprLike) -> Expr:
+    """The number whose hyperbolic tangent is `x`."""
+
+def erf(x: ExprLike) -> Expr:
+    """The error function of `x`."""
+
+def exp10(x: ExprLike) -> Expr:
+    """10 to the power of `x`."""
+
+def log10(x: ExprLike) -> Expr:
+    """The logarithm of `x` to the base 10."""
+
+def log1p(x: ExprLike) -> Expr:
+    """The natural logarithm of 1 + `x`."""
+
+def pow(x: ExprLike, y: ExprLike) -> Expr:
+    """`x` to the power of `y`."""
+
+def fmod(x: ExprLike, y: ExprLike) -> Expr:
+    """The remainder of `x` / `y`, with the sign of `x`."""
+
+def hypot(x: ExprLike, y: ExprLike) -> Expr:
+    """The square root of x² + y²."""
+
+def copysign(x: ExprLike, y: ExprLike) -> Expr:
+    """The size of `x` with the sign of `y`."""
+
+def atan2(y: ExprLike, x: ExprLike) -> Expr:
+    """The angle of the point (`x`, `y`), in radians."""
+
+def nextafter(x: ExprLike, y: ExprLike) -> Expr:
+    """The neighbour of `x` among the numbers of its type, towards `y`. Raises `TirxError` for numbers of 16 bits."""
+
+def ldexp(x: ExprLike, exponent: ExprLike) -> Expr:
+    """`x` times 2 to the power of a whole number."""
+
+def isfinite(x: ExprLike) -> Expr:
+    """Whether `x` is a number: neither infinite nor NaN."""
+
+def isinf(x: ExprLike) -> Expr:
+    """Whether `x` is infinite."""
+
+def floor(x: ExprLike) -> Expr:
+    """The greatest whole number up to `x`."""
+
+def ceil(x: ExprLike) -> Expr:
+    """The least whole number from `x` on."""
+
+def trunc(x: ExprLike) -> Expr:
+    """`x` without its fraction."""
+
+def nearbyint(x: ExprLike) -> Expr:
+    """The nearest whole number, the even one of two."""
+
+def round(x: ExprLike) -> Expr:
+    """The nearest whole number, the even one of two."""
+
+def popcount(x: ExprLike) -> Expr:
+    """How many bits of `x` are set, as a value of its type."""
+
+def clz(x: ExprLike) -> Expr:
+    """How many zeros are above the highest bit of `x` that is set: all bits of its type where none is."""
+
+def dp4a(vec1: ExprLike, vec2: ExprLike, acc: ExprLike) -> Expr:
+    """`acc` plus the products of the four bytes of `vec1` and of `vec2`, which are signed unless their type is not."""
 
 class _PtxLd:
     """Tx.ptx.ld: instructions."""
@@ -2114,6 +2216,35 @@ class _PtxEx2:
         """
 
 
+class _PtxExp2:
+    """Tx.ptx.exp2: instructions."""
+
+    def __call__(self, x: Number, ftz: _bool = True) -> Expr:
+        """2 to the power of `x`, within 2^-22 of the result; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            ex2.approx.ftz.f32 result, x;
+
+        x:             a number
+        ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        PTX ISA:       Floating Point Instructions: ex2
+        """
+
+    def f64(self, x: Number) -> Expr:
+        """2 to the power of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
 class _PtxLg2:
     """Tx.ptx.lg2: instructions."""
 
@@ -2185,6 +2316,16 @@ class _PtxRsqrt:
         PTX ISA:       Floating Point Instructions: rsqrt
         """
 
+    def f64(self, x: Number) -> Expr:
+        """1 / the square root of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
 
 class _PtxSqrt:
     """Tx.ptx.sqrt: instructions."""
@@ -2201,6 +2342,16 @@ class _PtxSqrt:
         architectures: sm_70 and later
         cost:          special, 8 cycles to issue in the simulator's clock
         PTX ISA:       Floating Point Instructions: sqrt
+        """
+
+    def f64(self, x: Number) -> Expr:
+        """The square root of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
         """
 
 
@@ -2301,6 +2452,497 @@ class _PtxFns:
         architectures: sm_70 and later
         cost:          alu, 2 cycles to issue in the simulator's clock
         PTX ISA:       fns
+        """
+
+
+class _PtxPopc:
+    """Tx.ptx.popc: instructions."""
+
+    def b32(self, value: Integer) -> Expr:
+        """How many bits of `value` are set.
+
+        PTX:
+            popc.b32 result, value;
+
+        value:         an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       popc
+        """
+
+    def b64(self, value: Integer) -> Expr:
+        """How many of the 64 bits of `value` are set.
+
+        PTX:
+            popc.b64 result, value;
+
+        value:         a 64-bit integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       popc
+        """
+
+
+class _PtxClz:
+    """Tx.ptx.clz: instructions."""
+
+    def b32(self, value: Integer) -> Expr:
+        """How many zeros are above the highest bit of `value` that is set; 32 where none is.
+
+        PTX:
+            clz.b32 result, value;
+
+        value:         an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       clz
+        """
+
+    def b64(self, value: Integer) -> Expr:
+        """How many zeros are above the highest of the 64 bits of `value` that is set; 64 where none is.
+
+        PTX:
+            clz.b64 result, value;
+
+        value:         a 64-bit integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       clz
+        """
+
+
+class _PtxSin:
+    """Tx.ptx.sin: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The sine of `x`, in radians, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxCos:
+    """Tx.ptx.cos: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The cosine of `x`, in radians, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxTan:
+    """Tx.ptx.tan: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The tangent of `x`, in radians, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxAsin:
+    """Tx.ptx.asin: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The angle whose sine is `x`, in radians, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxAcos:
+    """Tx.ptx.acos: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The angle whose cosine is `x`, in radians, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxAtan:
+    """Tx.ptx.atan: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The angle whose tangent is `x`, in radians, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxSinh:
+    """Tx.ptx.sinh: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The hyperbolic sine of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxCosh:
+    """Tx.ptx.cosh: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The hyperbolic cosine of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxTanh:
+    """Tx.ptx.tanh: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The hyperbolic tangent of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxAsinh:
+    """Tx.ptx.asinh: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The number whose hyperbolic sine is `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxAcosh:
+    """Tx.ptx.acosh: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The number whose hyperbolic cosine is `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxAtanh:
+    """Tx.ptx.atanh: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The number whose hyperbolic tangent is `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxErf:
+    """Tx.ptx.erf: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The error function of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxExp10:
+    """Tx.ptx.exp10: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """10 to the power of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxLog10:
+    """Tx.ptx.log10: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The logarithm of `x` to the base 10, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxLog1p:
+    """Tx.ptx.log1p: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The natural logarithm of 1 + `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxFloor:
+    """Tx.ptx.floor: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The greatest whole number up to `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxCeil:
+    """Tx.ptx.ceil: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The least whole number from `x` on, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxTrunc:
+    """Tx.ptx.trunc: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """`x` without its fraction, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxNearbyint:
+    """Tx.ptx.nearbyint: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The nearest whole number, the even one of two, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxExp:
+    """Tx.ptx.exp: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """e to the power of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxLog:
+    """Tx.ptx.log: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The natural logarithm of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxLog2:
+    """Tx.ptx.log2: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The logarithm of `x` to the base 2, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxPow:
+    """Tx.ptx.pow: instructions."""
+
+    def f64(self, x: Number, y: Number) -> Expr:
+        """`x` to the power of `y`, in float64.
+
+        x:             a number
+        y:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxFmod:
+    """Tx.ptx.fmod: instructions."""
+
+    def f64(self, x: Number, y: Number) -> Expr:
+        """The remainder of `x` / `y`, with the sign of `x`, in float64.
+
+        x:             a number
+        y:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxHypot:
+    """Tx.ptx.hypot: instructions."""
+
+    def f64(self, x: Number, y: Number) -> Expr:
+        """The square root of x² + y², in float64.
+
+        x:             a number
+        y:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxCopysign:
+    """Tx.ptx.copysign: instructions."""
+
+    def f64(self, x: Number, y: Number) -> Expr:
+        """The size of `x` with the sign of `y`, in float64.
+
+        x:             a number
+        y:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxAtan2:
+    """Tx.ptx.atan2: instructions."""
+
+    def f64(self, y: Number, x: Number) -> Expr:
+        """The angle of the point (`x`, `y`), in radians, in float64.
+
+        y:             a number
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxNextafter:
+    """Tx.ptx.nextafter: instructions."""
+
+    def f64(self, x: Number, y: Number) -> Expr:
+        """The neighbour of `x` among the numbers of float64, towards `y`.
+
+        x:             a number
+        y:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxLdexp:
+    """Tx.ptx.ldexp: instructions."""
+
+    def f64(self, x: Number, exponent: Integer) -> Expr:
+        """`x` times 2 to the power of `exponent`, in float64.
+
+        x:             a number
+        exponent:      an integer
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
         """
 
 
@@ -4271,21 +4913,7 @@ class _Ptx:
 
     redux: _PtxRedux
     ex2: _PtxEx2
-    def exp2(self, x: Number, ftz: _bool = True) -> Expr:
-        """2 to the power of `x`, within 2^-22 of the result; with `ftz`, subnormal numbers are zero.
-
-        PTX:
-            ex2.approx.ftz.f32 result, x;
-
-        x:             a number
-        ftz:           known at compile time
-        returns:       a number
-        issued by:     each active thread
-        architectures: sm_70 and later
-        cost:          special, 8 cycles to issue in the simulator's clock
-        PTX ISA:       Floating Point Instructions: ex2
-        """
-
+    exp2: _PtxExp2
     lg2: _PtxLg2
     rcp: _PtxRcp
     rsqrt: _PtxRsqrt
@@ -4331,6 +4959,26 @@ class _Ptx:
         PTX ISA:       fns
         """
 
+    popc: _PtxPopc
+    clz: _PtxClz
+    def dp4a(self, a: Integer, b: Integer, c: Integer, atype: Literal['s32', 'u32'] | str = 's32', btype: Literal['s32', 'u32'] | str = 's32') -> Expr:
+        """`c` plus the products of the four bytes of `a` and of `b`, signed (s32) or not (u32).
+
+        PTX:
+            dp4a.s32.s32 result, a, b, c;
+
+        a:             an integer
+        b:             an integer
+        c:             an integer
+        atype:         one of "s32", "u32"
+        btype:         one of "s32", "u32"
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       dp4a
+        """
+
     def sinf(self, x: Number) -> Expr:
         """The sine of `x`, in radians.
 
@@ -4341,6 +4989,7 @@ class _Ptx:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
+    sin: _PtxSin
     def cosf(self, x: Number) -> Expr:
         """The cosine of `x`, in radians.
 
@@ -4351,6 +5000,7 @@ class _Ptx:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
+    cos: _PtxCos
     def tanf(self, x: Number) -> Expr:
         """The tangent of `x`, in radians.
 
@@ -4361,6 +5011,40 @@ class _Ptx:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
+    tan: _PtxTan
+    def asinf(self, x: Number) -> Expr:
+        """The angle whose sine is `x`, in radians.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    asin: _PtxAsin
+    def acosf(self, x: Number) -> Expr:
+        """The angle whose cosine is `x`, in radians.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    acos: _PtxAcos
+    def atanf(self, x: Number) -> Expr:
+        """The angle whose tangent is `x`, in radians.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    atan: _PtxAtan
     def sinhf(self, x: Number) -> Expr:
         """The hyperbolic sine of `x`.
 
@@ -4371,6 +5055,7 @@ class _Ptx:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
+    sinh: _PtxSinh
     def coshf(self, x: Number) -> Expr:
         """The hyperbolic cosine of `x`.
 
@@ -4381,6 +5066,7 @@ class _Ptx:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
+    cosh: _PtxCosh
     def tanhf(self, x: Number) -> Expr:
         """The hyperbolic tangent of `x`.
 
@@ -4391,6 +5077,131 @@ class _Ptx:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
+    tanh: _PtxTanh
+    def asinhf(self, x: Number) -> Expr:
+        """The number whose hyperbolic sine is `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    asinh: _PtxAsinh
+    def acoshf(self, x: Number) -> Expr:
+        """The number whose hyperbolic cosine is `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    acosh: _PtxAcosh
+    def atanhf(self, x: Number) -> Expr:
+        """The number whose hyperbolic tangent is `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    atanh: _PtxAtanh
+    def erff(self, x: Number) -> Expr:
+        """The error function of `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    erf: _PtxErf
+    def exp10f(self, x: Number) -> Expr:
+        """10 to the power of `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    exp10: _PtxExp10
+    def log10f(self, x: Number) -> Expr:
+        """The logarithm of `x` to the base 10.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    log10: _PtxLog10
+    def log1pf(self, x: Number) -> Expr:
+        """The natural logarithm of 1 + `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    log1p: _PtxLog1p
+    def floorf(self, x: Number) -> Expr:
+        """The greatest whole number up to `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+    floor: _PtxFloor
+    def ceilf(self, x: Number) -> Expr:
+        """The least whole number from `x` on.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+    ceil: _PtxCeil
+    def truncf(self, x: Number) -> Expr:
+        """`x` without its fraction.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+    trunc: _PtxTrunc
+    def nearbyintf(self, x: Number) -> Expr:
+        """The nearest whole number, the even one of two.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+    nearbyint: _PtxNearbyint
+    exp: _PtxExp
+    log: _PtxLog
+    log2: _PtxLog2
     def powf(self, x: Number, y: Number) -> Expr:
         """`x` to the power of `y`.
 
@@ -4402,6 +5213,43 @@ class _Ptx:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
+    pow: _PtxPow
+    def fmodf(self, x: Number, y: Number) -> Expr:
+        """The remainder of `x` / `y`, with the sign of `x`.
+
+        x:             a number
+        y:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    fmod: _PtxFmod
+    def hypotf(self, x: Number, y: Number) -> Expr:
+        """The square root of x² + y².
+
+        x:             a number
+        y:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    hypot: _PtxHypot
+    def copysignf(self, x: Number, y: Number) -> Expr:
+        """The size of `x` with the sign of `y`.
+
+        x:             a number
+        y:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+    copysign: _PtxCopysign
     def atan2f(self, y: Number, x: Number) -> Expr:
         """The angle of the point (`x`, `y`), in radians.
 
@@ -4413,26 +5261,31 @@ class _Ptx:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
-    def floorf(self, x: Number) -> Expr:
-        """The greatest whole number up to `x`.
+    atan2: _PtxAtan2
+    def nextafterf(self, x: Number, y: Number) -> Expr:
+        """The neighbour of `x` among the numbers of float32, towards `y`.
 
         x:             a number
+        y:             a number
         returns:       a number
         issued by:     each active thread
         architectures: sm_70 and later
         cost:          alu, 2 cycles to issue in the simulator's clock
         """
 
-    def ceilf(self, x: Number) -> Expr:
-        """The least whole number from `x` on.
+    nextafter: _PtxNextafter
+    def ldexpf(self, x: Number, exponent: Integer) -> Expr:
+        """`x` times 2 to the power of `exponent`.
 
         x:             a number
+        exponent:      an integer
         returns:       a number
         issued by:     each active thread
         architectures: sm_70 and later
         cost:          alu, 2 cycles to issue in the simulator's clock
         """
 
+    ldexp: _PtxLdexp
     add: _PtxAdd
     sub: _PtxSub
     mul: _PtxMul
@@ -4754,6 +5607,475 @@ class _Ptx:
 
 
 ptx: _Ptx
+
+class _CudaSin:
+    """Tx.cuda.sin: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The sine of `x`, in radians, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaCos:
+    """Tx.cuda.cos: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The cosine of `x`, in radians, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaTan:
+    """Tx.cuda.tan: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The tangent of `x`, in radians, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaAsin:
+    """Tx.cuda.asin: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The angle whose sine is `x`, in radians, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaAcos:
+    """Tx.cuda.acos: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The angle whose cosine is `x`, in radians, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaAtan:
+    """Tx.cuda.atan: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The angle whose tangent is `x`, in radians, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaSinh:
+    """Tx.cuda.sinh: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The hyperbolic sine of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaCosh:
+    """Tx.cuda.cosh: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The hyperbolic cosine of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaTanh:
+    """Tx.cuda.tanh: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The hyperbolic tangent of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaAsinh:
+    """Tx.cuda.asinh: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The number whose hyperbolic sine is `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaAcosh:
+    """Tx.cuda.acosh: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The number whose hyperbolic cosine is `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaAtanh:
+    """Tx.cuda.atanh: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The number whose hyperbolic tangent is `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaErf:
+    """Tx.cuda.erf: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The error function of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaExp10:
+    """Tx.cuda.exp10: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """10 to the power of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaLog10:
+    """Tx.cuda.log10: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The logarithm of `x` to the base 10, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaLog1p:
+    """Tx.cuda.log1p: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The natural logarithm of 1 + `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaFloor:
+    """Tx.cuda.floor: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The greatest whole number up to `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaCeil:
+    """Tx.cuda.ceil: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The least whole number from `x` on, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaTrunc:
+    """Tx.cuda.trunc: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """`x` without its fraction, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaNearbyint:
+    """Tx.cuda.nearbyint: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The nearest whole number, the even one of two, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaExp:
+    """Tx.cuda.exp: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """e to the power of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaExp2:
+    """Tx.cuda.exp2: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """2 to the power of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaLog:
+    """Tx.cuda.log: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The natural logarithm of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaLog2:
+    """Tx.cuda.log2: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The logarithm of `x` to the base 2, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaSqrt:
+    """Tx.cuda.sqrt: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """The square root of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaRsqrt:
+    """Tx.cuda.rsqrt: instructions."""
+
+    def f64(self, x: Number) -> Expr:
+        """1 / the square root of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaPow:
+    """Tx.cuda.pow: instructions."""
+
+    def f64(self, x: Number, y: Number) -> Expr:
+        """`x` to the power of `y`, in float64.
+
+        x:             a number
+        y:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaFmod:
+    """Tx.cuda.fmod: instructions."""
+
+    def f64(self, x: Number, y: Number) -> Expr:
+        """The remainder of `x` / `y`, with the sign of `x`, in float64.
+
+        x:             a number
+        y:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaHypot:
+    """Tx.cuda.hypot: instructions."""
+
+    def f64(self, x: Number, y: Number) -> Expr:
+        """The square root of x² + y², in float64.
+
+        x:             a number
+        y:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaCopysign:
+    """Tx.cuda.copysign: instructions."""
+
+    def f64(self, x: Number, y: Number) -> Expr:
+        """The size of `x` with the sign of `y`, in float64.
+
+        x:             a number
+        y:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaAtan2:
+    """Tx.cuda.atan2: instructions."""
+
+    def f64(self, y: Number, x: Number) -> Expr:
+        """The angle of the point (`x`, `y`), in radians, in float64.
+
+        y:             a number
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaNextafter:
+    """Tx.cuda.nextafter: instructions."""
+
+    def f64(self, x: Number, y: Number) -> Expr:
+        """The neighbour of `x` among the numbers of float64, towards `y`.
+
+        x:             a number
+        y:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+
+class _CudaLdexp:
+    """Tx.cuda.ldexp: instructions."""
+
+    def f64(self, x: Number, exponent: Integer) -> Expr:
+        """`x` times 2 to the power of `exponent`, in float64.
+
+        x:             a number
+        exponent:      an integer
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
 
 class _Cuda:
     """Tx.cuda: instructions."""
@@ -5291,6 +6613,7 @@ class _Cuda:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
+    sin: _CudaSin
     def cosf(self, x: Number) -> Expr:
         """The cosine of `x`, in radians.
 
@@ -5301,6 +6624,7 @@ class _Cuda:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
+    cos: _CudaCos
     def tanf(self, x: Number) -> Expr:
         """The tangent of `x`, in radians.
 
@@ -5311,6 +6635,40 @@ class _Cuda:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
+    tan: _CudaTan
+    def asinf(self, x: Number) -> Expr:
+        """The angle whose sine is `x`, in radians.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    asin: _CudaAsin
+    def acosf(self, x: Number) -> Expr:
+        """The angle whose cosine is `x`, in radians.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    acos: _CudaAcos
+    def atanf(self, x: Number) -> Expr:
+        """The angle whose tangent is `x`, in radians.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    atan: _CudaAtan
     def sinhf(self, x: Number) -> Expr:
         """The hyperbolic sine of `x`.
 
@@ -5321,6 +6679,7 @@ class _Cuda:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
+    sinh: _CudaSinh
     def coshf(self, x: Number) -> Expr:
         """The hyperbolic cosine of `x`.
 
@@ -5331,6 +6690,7 @@ class _Cuda:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
+    cosh: _CudaCosh
     def tanhf(self, x: Number) -> Expr:
         """The hyperbolic tangent of `x`.
 
@@ -5341,6 +6701,134 @@ class _Cuda:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
+    tanh: _CudaTanh
+    def asinhf(self, x: Number) -> Expr:
+        """The number whose hyperbolic sine is `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    asinh: _CudaAsinh
+    def acoshf(self, x: Number) -> Expr:
+        """The number whose hyperbolic cosine is `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    acosh: _CudaAcosh
+    def atanhf(self, x: Number) -> Expr:
+        """The number whose hyperbolic tangent is `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    atanh: _CudaAtanh
+    def erff(self, x: Number) -> Expr:
+        """The error function of `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    erf: _CudaErf
+    def exp10f(self, x: Number) -> Expr:
+        """10 to the power of `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    exp10: _CudaExp10
+    def log10f(self, x: Number) -> Expr:
+        """The logarithm of `x` to the base 10.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    log10: _CudaLog10
+    def log1pf(self, x: Number) -> Expr:
+        """The natural logarithm of 1 + `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    log1p: _CudaLog1p
+    def floorf(self, x: Number) -> Expr:
+        """The greatest whole number up to `x`.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+    floor: _CudaFloor
+    def ceilf(self, x: Number) -> Expr:
+        """The least whole number from `x` on.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+    ceil: _CudaCeil
+    def truncf(self, x: Number) -> Expr:
+        """`x` without its fraction.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+    trunc: _CudaTrunc
+    def nearbyintf(self, x: Number) -> Expr:
+        """The nearest whole number, the even one of two.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+    nearbyint: _CudaNearbyint
+    exp: _CudaExp
+    exp2: _CudaExp2
+    log: _CudaLog
+    log2: _CudaLog2
+    sqrt: _CudaSqrt
+    rsqrt: _CudaRsqrt
     def powf(self, x: Number, y: Number) -> Expr:
         """`x` to the power of `y`.
 
@@ -5352,6 +6840,43 @@ class _Cuda:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
+    pow: _CudaPow
+    def fmodf(self, x: Number, y: Number) -> Expr:
+        """The remainder of `x` / `y`, with the sign of `x`.
+
+        x:             a number
+        y:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    fmod: _CudaFmod
+    def hypotf(self, x: Number, y: Number) -> Expr:
+        """The square root of x² + y².
+
+        x:             a number
+        y:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+    hypot: _CudaHypot
+    def copysignf(self, x: Number, y: Number) -> Expr:
+        """The size of `x` with the sign of `y`.
+
+        x:             a number
+        y:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        """
+
+    copysign: _CudaCopysign
     def atan2f(self, y: Number, x: Number) -> Expr:
         """The angle of the point (`x`, `y`), in radians.
 
@@ -5363,26 +6888,31 @@ class _Cuda:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
-    def floorf(self, x: Number) -> Expr:
-        """The greatest whole number up to `x`.
+    atan2: _CudaAtan2
+    def nextafterf(self, x: Number, y: Number) -> Expr:
+        """The neighbour of `x` among the numbers of float32, towards `y`.
 
         x:             a number
+        y:             a number
         returns:       a number
         issued by:     each active thread
         architectures: sm_70 and later
         cost:          alu, 2 cycles to issue in the simulator's clock
         """
 
-    def ceilf(self, x: Number) -> Expr:
-        """The least whole number from `x` on.
+    nextafter: _CudaNextafter
+    def ldexpf(self, x: Number, exponent: Integer) -> Expr:
+        """`x` times 2 to the power of `exponent`.
 
         x:             a number
+        exponent:      an integer
         returns:       a number
         issued by:     each active thread
         architectures: sm_70 and later
         cost:          alu, 2 cycles to issue in the simulator's clock
         """
 
+    ldexp: _CudaLdexp
     def fadd2_rn(self, a: Integer, b: Integer) -> Expr:
         """The sums of two pairs; with `ftz`, subnormal numbers are zero.
 

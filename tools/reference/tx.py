@@ -8,8 +8,9 @@ from inspect import signature
 from tirx_mini.ir import SPECIALS, VIEWS, Buffer, DataType
 from tirx_mini.script import tirx
 from tirx_mini.script.collectives import COLLECTIVES
+from tirx_mini.script.mathematics import MATH
 from tirx_mini.script.opaque import call_extern, func_call
-from tirx_mini.script.operators import AXES, DTYPES, MATH, OPERATORS, SHORT_DTYPES
+from tirx_mini.script.operators import AXES, DTYPES, OPERATORS, SHORT_DTYPES
 from tirx_mini.script.primitives import SCOPE_NAMES
 
 from ._markdown import described, doc_of, document, table, wrapped

@@ -5,6 +5,7 @@ Long because the table of programs has a row for each instruction.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -327,6 +328,17 @@ def clock(w: RunningWarp) -> Any:
 LANE = np.arange(32)
 
 
+def library(name: str, expected: float, *operands: float) -> Callable[[RunningWarp], Any]:
+    """A function of float32, and the same of float64."""
+
+    def program(w: RunningWarp) -> Any:
+        assert do(w, name, *operands) == np.float32(expected)
+        assert do(w, f"{name.removesuffix('f')}.f64", *operands) == pytest.approx(expected, rel=1e-15)
+        yield from ()
+
+    return program
+
+
 def accesses(w: RunningWarp) -> Any:
     """Each lane loads words from global memory, and stores them to shared memory and back."""
     source, tile = w.global_address(buffer(w, "A"), 2 * LANE), address(w, "tile") + 16 * LANE
@@ -424,12 +436,26 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("rsqrt.approx",): value("rsqrt.approx", np.full(32, 0.5, np.float32), np.full(32, 4, np.float32)),
     ("sqrt.rn",): value("sqrt.rn", np.sqrt(LANE.astype(np.float32)), LANE.astype(np.float32)),
     ("fma.rn",): value("fma.rn", np.float32(7), np.float32(2), np.float32(3), np.float32(1)),
-    **{(f"{f.__name__}f",): value(f"{f.__name__}f", np.float32(f(2.0)), np.float32(2))
-       for f in (np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh)},
-    ("powf",): value("powf", np.float32(0.125), np.float32(2), np.float32(-3)),
-    ("atan2f",): value("atan2f", np.float32(np.pi), np.float32(0), np.float32(-1)),
-    ("floorf",): value("floorf", np.float32(-3), np.float32(-2.5)),
-    ("ceilf",): value("ceilf", np.float32(-2), np.float32(-2.5)),
+    **{(name, f"{name.removesuffix('f')}.f64"): library(name, expected, *operands) for name, expected, *operands in (
+        *((f"{f.__name__}f", f(2.0), 2) for f in (
+            np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh, np.log10, np.log1p)),
+        *((f"{f.__name__.replace('arc', 'a')}f", f(0.5), 0.5) for f in (np.arcsin, np.arccos, np.arctan)),
+        *((f"{f.__name__.replace('arc', 'a')}f", f(x), x) for f, x in (
+            (np.arcsinh, 2), (np.arccosh, 2), (np.arctanh, 0.5))),
+        ("erff", math.erf(0.5), 0.5), ("exp10f", 1000, 3), ("powf", 0.125, 2, -3), ("atan2f", np.pi, 0, -1),
+        ("floorf", -3, -2.5), ("ceilf", -2, -2.5), ("truncf", -2, -2.5), ("nearbyintf", -2, -2.5),
+        ("fmodf", -1.5, -5.5, 2), ("hypotf", 5, 3, 4), ("copysignf", -3, 3, -0.0), ("ldexpf", 12, 3, 2),
+    )},
+    ("nextafterf",): value("nextafterf", np.float32(1 - 2**-24), np.float32(1), np.float32(0)),
+    ("nextafter.f64",): value("nextafter.f64", 1 - 2**-53, 1.0, 0.0),
+    **{(f"{f.__name__}.f64",): value(f"{f.__name__}.f64", f(2.0), 2.0) for f in (
+        np.exp, np.exp2, np.log, np.log2, np.sqrt)},
+    ("rsqrt.f64",): value("rsqrt.f64", 0.5, 4.0),
+    ("popc.b32",): value("popc.b32", [lane.bit_count() for lane in range(32)], LANE),
+    ("popc.b64",): value("popc.b64", 40, (1 << 40) - 1),
+    ("clz.b32",): value("clz.b32", [32 - lane.bit_length() for lane in range(32)], LANE),
+    ("clz.b64",): value("clz.b64", 64, 0),
+    ("dp4a",): value("dp4a", -1 * 2 + 3 * 4 + 10, 0x0300FF, 0x040002, 10),
     ("shfl.xor",): value("shfl.xor", LANE ^ 1, LANE, 1),
     ("shfl.idx",): value("shfl.idx", np.full(32, 9), LANE, 9),
     ("shfl.down",): value("shfl.down", np.minimum(LANE + 1, 31), LANE, 1),
