@@ -162,8 +162,7 @@ def to_shared(emitter: Emitter, op: Op) -> None:
     """A tile from registers to shared memory, where the tensor core reads it through the async proxy."""
     source, layout = emitter.held(emitter.tile(op.source), op.result.hint or "x"), op.result.type.layout
     memory = shared_tile(emitter, op.result.hint or "tile", source.shape, str(source.dtype), layout)
-    rank = len(memory.buffer.shape)
-    axes = [memory.dims.index(place) for place in range(rank)]
+    axes = memory.axes
     width = source.layout.vector(16 // source.dtype.itemsize, axes[-1])
     emitter.sync()
 

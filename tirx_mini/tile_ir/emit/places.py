@@ -66,6 +66,22 @@ class SharedTile:
         assert isinstance(found, Region)
         return found
 
+    @property
+    def index(self) -> list[Expr]:
+        """The index of the stage, in a list, where there are stages."""
+        return [] if self.stage is None else [self.stage]
+
+    @property
+    def axes(self) -> list[int]:
+        """The dimension of the tile that runs along each dimension of the memory, the slowest first."""
+        rank = self.buffer.ndim - (self.stage is not None)
+        return [self.dims.index(place) for place in range(rank)]
+
+    @property
+    def fastest(self) -> int:
+        """The dimension of the tile along which neighbours are neighbours in memory."""
+        return self.axes[-1]
+
     def contiguous(self, dim: int) -> bool:
         """Whether neighbours along a dimension of the tile are neighbours in memory."""
         rank = self.buffer.ndim - (self.stage is not None)

@@ -19,9 +19,11 @@ from .arithmetic import dtype_of
 from .control import CONTROL_OPS
 from .dots import DOT_OPS, IN_SHARED, dot
 from .emitter import Emitter
+from .fragments import from_shared
 from .ordering import Effects
 from .output import OUTPUT_OPS
 from .pipelines import PIPELINE_OPS, other_warps
+from .places import SharedTile
 from .tensors import TENSOR_OPS
 from .values import Pointers
 from .warp_dots import WARP_DOT_OPS
@@ -36,6 +38,9 @@ def _by_place(kind: OpKind) -> Callable[[Emitter, Op], None]:
     in_registers, in_shared = SERIAL_RULES[kind], IN_SHARED.get(kind, dot)
 
     def rule(emitter: Emitter, op: Op) -> None:
+        if kind is ops.convert_layout and isinstance(emitter.value(op.source), SharedTile):
+            from_shared(emitter, op)
+            return
         elsewhere = op.mma == ops.WGMMA if kind is ops.dot else isinstance(op.result.type.layout, SharedLayout)
         (in_shared if elsewhere else in_registers)(emitter, op)
 

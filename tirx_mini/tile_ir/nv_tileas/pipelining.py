@@ -21,7 +21,7 @@ from tirx_mini.hardware import TMEM_COLUMNS, TMEM_LANES
 from tirx_mini.ir import TirxError
 
 from ..context import Context
-from ..layouts import LinearLayout, Move, TmemLayout, conversion
+from ..layouts import LinearLayout, Move, SharedLayout, TmemLayout, conversion
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
@@ -224,6 +224,8 @@ def exchanged(func: Op) -> int:
 def _bytes(op: Op) -> int:
     source, target = op.source.type, op.result.type
     size = source.size * element_bits(source) // 8
+    if isinstance(source.layout, SharedLayout):
+        return 0
     if not isinstance(source.layout, LinearLayout) or not isinstance(target.layout, LinearLayout):
         return size
     return size * 9 // 8 if conversion(source.layout, target.layout).move is Move.SHARED else 0

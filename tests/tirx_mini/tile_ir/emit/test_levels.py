@@ -15,6 +15,7 @@ from tirx_mini.tile_ir import nv_tileaa
 from tirx_mini.tile_ir.context import context_for
 from tirx_mini.tile_ir.cuda_tile import Ptr, interpret
 from tirx_mini.tile_ir.emit import emit_kernel
+from tirx_mini.tile_ir.emit.program import own_params
 from tirx_mini.tile_ir.nv_tileas import IN_ORDER
 from tirx_mini.tile_ir.ssa import run_passes
 
@@ -41,7 +42,7 @@ def kernel_of(program: programs.Program, gpu: str) -> PrimFunc:
         Buffer(value.hint, arg.shape, DataType(arg.dtype))
         if isinstance(value.type, Ptr)
         else Var(DataType("int32"), "n")
-        for value, arg in zip(module.ops[0].body.params, program.args, strict=True)
+        for value, arg in zip(own_params(module.ops[0]), program.args, strict=True)
     ]
     return emit_kernel(module, program.grid, params)
 

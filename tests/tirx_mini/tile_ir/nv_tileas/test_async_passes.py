@@ -27,9 +27,10 @@ def product() -> str:
     return program.text()
 
 
-def around(name: str, gpu: str = "h100") -> tuple[str, str]:
+def around(name: str, gpu: str = "h100", element: str = "f16") -> tuple[str, str]:
     """The text of the product before and after the pass `name`."""
-    module, context = parse_module(product(), [NV_TILEAA, *STANDARD]), context_for(gpu)
+    text = product() if element == "f16" else product().replace("xf16", f"x{element}").replace("<f16>", f"<{element}>")
+    module, context = parse_module(text, [NV_TILEAA, *STANDARD]), context_for(gpu)
     for step in IN_ORDER:
         before, module = module, step.run(module, context)
         if step.name == name:
@@ -47,6 +48,15 @@ def test_assign_dot_layouts() -> None:
     assert "mma = wgmma" not in before and lines(after, "nv_tileas.dot", "{mma = wgmma}", "#shared") == 1
     assert lines(after, "convert_layout", "#shared>") == 2
     assert lines(around("tileas-assign-dot-layouts", "b200")[1], "nv_tileas.dot", "{mma = tcgen05}") == 1
+
+
+def test_assign_pipeline_layouts() -> None:
+    before, after = around("tileas-assign-pipeline-layouts", element="f32")
+    assert lines(before, "{mma = mma_sync}") == 1 and "#shared" not in before
+    assert lines(after, "convert_layout", "-> tensor<128x64xf32, #shared>") == 1
+    assert lines(after, "convert_layout", "tensor<64x128xf32, #shared> -> tensor<64x128xf32, #linear") == 1
+    _, after = around("tileas-materialize-async", element="f32")
+    assert lines(after, "create_pipeline", "tma -> threads, tensor<128x64xf32, #shared>") == 1
 
 
 def test_lower_tma_load_store_to_async() -> None:

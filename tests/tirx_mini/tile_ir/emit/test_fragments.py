@@ -1,0 +1,36 @@
+"""Operands of mma.sync: TMA writes them to shared memory, and ldmatrix or vector loads read the fragments."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from .test_tensor_cores import gemm
+
+GPUS = ("h100", "b200")
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+@pytest.mark.parametrize(
+    ("turned", "transposed"), [("", {"left": False, "right": True}), ("ab", {"left": True, "right": False})]
+)
+def test_halves_are_read_by_ldmatrix(gpu: str, turned: str, transposed: dict[str, bool]) -> None:
+    program, c, expected = gemm((64, 128, 96), (32, 64, 32), turned=turned)
+    program.run(gpu, schedules=20)
+    assert np.allclose(c, expected, atol=2e-3)
+    loads = re.findall(r"ldmatrix\((\w+)_1\.ptr_to.*num=4, transpose=(\w+)\)", program.kernel(gpu).script())
+    assert {name: text == "True" for name, text in loads} == transposed
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+@pytest.mark.parametrize(
+    ("dtype", "tile"), [("float32", (64, 64, 32)), ("float32", (32, 32, 8)), ("float16", (16, 16, 16))]
+)
+def test_other_fragments(gpu: str, dtype: str, tile: tuple[int, int, int]) -> None:
+    program, c, expected = gemm((64, 72, 40), tile, dtype=dtype)
+    program.run(gpu, schedules=20)
+    assert np.allclose(c, expected, atol=5e-2)
+    script = program.kernel(gpu).script()
+    assert "copy_async" in script and ("ldmatrix" in script) == (dtype == "float16")
