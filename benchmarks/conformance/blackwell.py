@@ -64,6 +64,35 @@ def products(group: int, mask: int | None) -> PrimFunc:
     return kernel
 
 
+def forms_of_products(group: int) -> PrimFunc:
+    """MMAs that leave lanes as they are, that scale D, weight-stationary ones, and some under a condition."""
+
+    @T.prim_func
+    def kernel(descriptors: T.Buffer((2,), "uint64"), idesc: T.Buffer((4,), "uint32"), masks: T.Buffer((8,), "uint32")):
+        T.device_entry()
+        cta = T.cta_id([group], parent="kernel")
+        rank = T.cta_id([group], parent="cluster")
+        tx = T.thread_id([32])
+        bar = T.alloc_shared((1,), "uint64")
+        lanes = [masks[i] for i in range(4 * group)]
+        left, right = descriptors[0], descriptors[1]
+        if tx == 0:
+            T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
+            T.ptx.tcgen05.mma.masked(0, left, right, idesc[0], True, *lanes, cta_group=group, scale_input_d=2)
+            T.ptx.tcgen05.mma.a_in_tmem.masked(0, 128, right, idesc[0], True, *lanes, cta_group=group)
+            if group == 1:
+                T.ptx.tcgen05.mma.ws(0, left, right, idesc[1], True)
+                T.ptx.tcgen05.mma.ws.a_in_tmem(0, 128, right, idesc[1], True)
+            T.ptx.tcgen05.mma(
+                0, left, right, idesc[2], d_dtype="float32", a_dtype="float16", b_dtype="float16", use_a_tmem=False,
+                cta_group=group, pred=masks[0],
+            )  # fmt: skip
+            T.ptx.tcgen05.commit(bar.ptr_to([0]), cta_group=group, pred=masks[0])
+            T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
+
+    return kernel
+
+
 def other_products(group: int) -> PrimFunc:
     """MMAs with A in tensor memory, and of each kind that scales blocks, after copies of factors to tensor memory."""
 
@@ -152,6 +181,8 @@ BLACKWELL: Mapping[str, Callable[[], PrimFunc]] = {
     "tcgen05.mma, commit": partial(products, 1, None),
     "tcgen05.mma, commit of a pair": partial(products, 2, None),
     "tcgen05.mma, commit of a pair, multicast": partial(products, 2, 3),
+    "tcgen05.mma of lanes, of a scaled D, ws": partial(forms_of_products, 1),
+    "tcgen05.mma of lanes, of a scaled D, of a pair": partial(forms_of_products, 2),
     "tcgen05.cp, mma with A in tensor memory or scaled": partial(other_products, 1),
     "tcgen05.cp, mma with A in tensor memory or scaled, of a pair": partial(other_products, 2),
     "pairs of numbers, three numbers": pairs,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tirx_mini.layout import SwizzleMode, tma_shared_layout
 from tirx_mini.script import tirx as T
 
@@ -89,6 +91,31 @@ def cp_async(size: int, left: int) -> Built:
                 out[4 - left + i, tx, j] = box[4 - left + i, 31 - tx, j]
 
     return kernel, (random_bytes((4, 32, count), "int32"), blank((4, 32, count)))
+
+
+def cp_async_or_zeros() -> Built:
+    """Copies of parts of 16 bytes, of none, and under a condition."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((3, 32, 16), "uint8"), N: T.Buffer((32,), "int32"), out: T.Buffer((3, 32, 16), "uint8")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([32])
+        box = T.alloc_shared((3, 32, 16), "uint8", align=128)
+        for k in T.unroll(16):
+            box[2, tx, k] = T.Cast("uint8", 7)
+        T.cuda.cta_sync()
+        T.ptx.cp_async.zfill(box.ptr_to([0, tx, 0]), A.ptr_to([0, tx, 0]), N[tx])
+        T.ptx.cp_async(box.ptr_to([1, tx, 0]), A.ptr_to([1, tx, 0]), 16, predicate=N[tx] > 8, fill_mode="zero")
+        T.ptx.cp_async(box.ptr_to([2, tx, 0]), A.ptr_to([2, tx, 0]), 16, predicate=N[tx] > 8, prefetch_size=128)
+        T.ptx.cp_async.commit_group()
+        T.ptx.cp_async.wait_group(0)
+        for i in T.unroll(3):
+            for k in T.unroll(16):
+                out[i, tx, k] = box[i, tx, k]
+
+    sizes = (np.arange(32) * 5 % 17).astype(np.int32)
+    return kernel, (random_bytes((3, 32, 16), "uint8"), sizes, blank((3, 32, 16), "uint8"))
 
 
 def cp_async_arrives() -> Built:
@@ -269,6 +296,7 @@ COPIES = (
         Case("cp.async", f"{n} bytes, wait_group {left}", lambda n=n, left=left: cp_async(n, left))
         for n, left in ((4, 0), (8, 1), (16, 0), (16, 2))
     ),
+    Case("cp.async", "some bytes, or none", cp_async_or_zeros),
     Case("cp.async", "mbarrier.arrive.noinc", cp_async_arrives),
     Case("cp.async", "a tile, 128-byte swizzle", cp_async_tile),
     *(

@@ -8,6 +8,7 @@ from tirx_mini.sim import (
     BadBulkSize,
     BorrowedRegister,
     CopyOutOfBounds,
+    CopyTooLarge,
     DivisionByZero,
     ElementOutOfBounds,
     EndlessLoop,
@@ -147,6 +148,15 @@ def misaligned_matrix_row(fact: MisalignedMatrixRow) -> Explanation:
 def misaligned_copy(fact: MisalignedCopy) -> Explanation:
     return Explanation(
         f"a cp.async of {fact.nbytes} bytes is not at multiples of {fact.nbytes} bytes", rule="PTX ISA: cp.async"
+    )
+
+
+@explains(CopyTooLarge, OUT_OF_BOUNDS)
+def copy_too_large(fact: CopyTooLarge) -> Explanation:
+    return Explanation(
+        f"a cp.async reads {fact.size} bytes, and writes {fact.nbytes}",
+        f"give a size of at most {fact.nbytes}",
+        rule="PTX ISA: cp.async, src-size",
     )
 
 

@@ -169,8 +169,9 @@ def tmem_not_held(fact: TmemNotHeld) -> Explanation:
 @explains(AccumulatorLane, ACCESS)
 def accumulator_lane(fact: AccumulatorLane) -> Explanation:
     return Explanation(
-        f"an MMA's accumulator is at address {fact.address:#x}, lane {fact.address >> 16}; it must begin at lane 0",
-        rule="PTX ISA: tcgen05.mma",
+        f"an operand of an MMA is at address {fact.address:#x} of tensor memory, lane {fact.address >> 16}; "
+        f"it must begin at lane {' or '.join(map(str, fact.lanes))}",
+        rule="PTX ISA: tcgen05.mma, Data Path Layout Organization",
     )
 
 

@@ -2,35 +2,78 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
+
+from tirx_mini.ir import as_bool, as_expr, select
 
 from .core import instruction
 from .facts import Alias, BarrierEffect, Completion, Memory, Scope
 from .machine import Machine, Thread
-from .operands import GlobalAddress, MbarrierAddress, SharedAddress
+from .operands import GlobalAddress, MbarrierAddress, SharedAddress, u32
+from .tma import CacheHint, hinted
 
 
-def _copy(bytes: int) -> str:
-    cache = "cg" if bytes == 16 else "ca"
-    return f"cp.async.{cache}.shared::cta.global [{{dst}}], [{{src}}], {bytes};"
+def _copy(tail: str = "") -> Callable[..., str]:
+    def template(bytes: int, prefetch: int, cache_hint: str) -> str:
+        cache, hint = "cg" if bytes == 16 else "ca", ".L2::cache_hint" if cache_hint else ""
+        ahead = f".L2::{prefetch}B" if prefetch > 0 else ""
+        text = f"cp.async.{cache}.shared::cta.global{hint}{ahead} [{{dst}}], [{{src}}], {bytes}{tail}"
+        return hinted(text, 0, cache_hint)
+
+    return template
+
+
+_FACTS: dict[str, Any] = {
+    "issued_by": Scope.WARP, "min_sm": 80, "cost": "alu", "reads": Memory.GLOBAL, "writes": Memory.SHARED,
+    "completion": Completion.CP_ASYNC_GROUP, "spellings": {"dst_ptr": "dst", "src_ptr": "src", "cp_size": "bytes"},
+}  # fmt: skip
+_TVM = {
+    "dst_ptr": "dst", "src_ptr": "src", "cp_size": "bytes", "cache_hint": "cache_hint", "cache_policy": (None,),
+    "prefetch_size": "prefetch",
+}  # fmt: skip
 
 
 @instruction(
-    _copy,
+    _copy(),
     name="cp.async",
-    issued_by=Scope.WARP,
-    min_sm=80,
-    cost="alu",
-    reads=Memory.GLOBAL,
-    writes=Memory.SHARED,
-    completion=Completion.CP_ASYNC_GROUP,
-    spellings={"dst_ptr": "dst", "src_ptr": "src", "cp_size": "bytes"},
+    api=(Alias("ptx.cp_async", order={**_TVM, "predicate": (-1,), "fill_mode": ("",)}, guard="predicate"),),
+    **_FACTS,
 )
 def cp_async(
-    gpu: Machine, thread: Thread, dst: SharedAddress, src: GlobalAddress, *, bytes: Literal[4, 8, 16] = 16
-) -> None:
-    """Each thread copies `bytes` bytes, which it sees after wait_group; for proxies the copy is an ordinary write."""
+    gpu: Machine, thread: Thread, dst: SharedAddress, src: GlobalAddress, *, bytes: Literal[4, 8, 16] = 16,
+    prefetch: Literal[-1, 64, 128, 256] = -1, cache_hint: CacheHint = "",
+) -> None:  # fmt: skip
+    """Each thread copies `bytes` bytes, which it sees after wait_group; for proxies the copy is an ordinary write.
+
+    prefetch: how many bytes the L2 should load ahead.
+    """
     gpu.cp_async(thread, dst, src, bytes)
+
+
+def _size_of_condition(given: dict[str, Any]) -> dict[str, Any]:
+    """All bytes where the predicate of TVM 0.26 holds, and none where it does not."""
+    if "size" in given:
+        given["size"] = select(as_bool(as_expr(given["size"])), given.get("bytes", 16), 0)
+    return given
+
+
+@instruction(
+    _copy(", {size}"),
+    name="cp.async.zfill",
+    api=(Alias(
+        "ptx.cp_async", order={**_TVM, "predicate": "size", "fill_mode": ("zero",)}, defaults={"size": -1},
+        adapt=_size_of_condition,
+    ),),
+    isa="cp.async",
+    **_FACTS,
+)
+def cp_async_zfill(
+    gpu: Machine, thread: Thread, dst: SharedAddress, src: GlobalAddress, size: u32, *,
+    bytes: Literal[4, 8, 16] = 16, prefetch: Literal[-1, 64, 128, 256] = -1, cache_hint: CacheHint = "",
+) -> None:  # fmt: skip
+    """Each thread copies `size` bytes, at most `bytes`, and writes zeros for the rest. With 0 it reads nothing."""
+    gpu.cp_async(thread, dst, src, bytes, size)
 
 
 @instruction(

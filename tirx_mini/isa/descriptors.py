@@ -105,6 +105,21 @@ A_IN_TMEM = TmemOperand()
 
 
 @dataclass(frozen=True)
+class Kept:
+    """What an MMA does with what its accumulator holds, besides adding to it or not.
+
+    scale: D is divided by 2 to the power of it before the product is added. lanes: a word of 128 bits for each CTA;
+    the lanes whose bits are set stay as they are (PTX ISA: "tcgen05.mma", scale-input-d and disable-output-lane).
+    """
+
+    scale: int = 0
+    lanes: tuple[int, ...] = ()
+
+
+PLAIN = Kept()
+
+
+@dataclass(frozen=True)
 class BlockScales:
     """Where the scale factors of an MMA are: addresses in tensor memory. vec: how many a row has along K."""
 
@@ -216,6 +231,7 @@ class InstructionDescriptor:
     transpose_a, transpose_b: whether the operand is contiguous along M or N.
     scale: the dtype of the scale factors; "" for an MMA without.
     sfa_id, sfb_id: of the four bytes of a column of tensor memory, the first one with scale factors of A and of B.
+    ws: whether it is a tcgen05.mma.ws.
     """
 
     m: int
@@ -231,10 +247,25 @@ class InstructionDescriptor:
     scale: str = ""
     sfa_id: int = 0
     sfb_id: int = 0
+    ws: bool = False
+
+    def parts(self, cta_group: int) -> int:
+        """In how many parts of its columns, one below the other in tensor memory, a CTA has D.
+
+        PTX ISA: "Data Path Layout Organization", layouts B and E (2), G (4); 1 for A, D and F.
+        """
+        if self.ws:
+            return 128 // self.m
+        return 2 if self.m == 128 and cta_group == 2 else 1
+
+    @property
+    def half(self) -> bool:
+        """Whether its 64 rows use half of the lanes, 16 of each 32 (PTX ISA: layout F)."""
+        return self.m == 64 and not self.ws
 
     @staticmethod
     @lru_cache(maxsize=256)
-    def decode(word: int, kind: str, cta_group: int) -> InstructionDescriptor:
+    def decode(word: int, kind: str, cta_group: int, ws: bool = False) -> InstructionDescriptor:
         """The fields of an instruction descriptor; raises `ValueError` where there is no such MMA."""
         formats = _FORMATS[kind]
         a, b, d = word >> 7 & 7, word >> 10 & 7, word >> 4 & 3
@@ -247,13 +278,7 @@ class InstructionDescriptor:
         if word & 0b100:
             raise ValueError("it describes a sparse MMA, and this instruction is a dense one")
         m, n = (word >> 24 & 31) << 4, (word >> 17 & 63) << 3
-        if m not in ((64, 128) if cta_group == 1 else (128, 256)):
-            raise ValueError(
-                f"M is {m}; with cta_group::{cta_group} it must be {'64 or 128' if cta_group == 1 else '128 or 256'}"
-            )
-        step = 8 if m == 64 else 16
-        if not step <= n <= 256 or n % step:
-            raise ValueError(f"N is {n}; with M = {m} it must be a multiple of {step} from {step} to 256")
+        _check_extents(m, n, cta_group, ws)
         return InstructionDescriptor(
             m,
             n,
@@ -265,6 +290,7 @@ class InstructionDescriptor:
             bool(word >> 14 & 1),
             bool(word >> 15 & 1),
             bool(word >> 16 & 1),
+            ws=ws,
         )
 
     def check_scales(self, kind: str, vec: int) -> None:
@@ -304,6 +330,21 @@ class InstructionDescriptor:
         if self.scale:
             parts.append(f"scaled by {PTX_TYPES[self.scale]}, from byte {self.sfa_id} for A and {self.sfb_id} for B")
         return ", ".join(parts)
+
+
+def _check_extents(m: int, n: int, cta_group: int, ws: bool) -> None:
+    """Raises `ValueError` where no MMA without block scaling has these extents (PTX ISA: "Matrix shape", tcgen05)."""
+    if ws:
+        if m not in (32, 64, 128) or n not in (64, 128, 256):
+            raise ValueError(f"M is {m} and N is {n}; tcgen05.mma.ws has M = 32, 64 or 128 and N = 64, 128 or 256")
+        return
+    if m not in ((64, 128) if cta_group == 1 else (128, 256)):
+        raise ValueError(
+            f"M is {m}; with cta_group::{cta_group} it must be {'64 or 128' if cta_group == 1 else '128 or 256'}"
+        )
+    step = 8 if m == 64 else 16
+    if not step <= n <= 256 or n % step:
+        raise ValueError(f"N is {n}; with M = {m} it must be a multiple of {step} from {step} to 256")
 
 
 def _scaled(word: int, kind: str, cta_group: int) -> InstructionDescriptor:

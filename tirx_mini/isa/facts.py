@@ -116,6 +116,8 @@ class Alias:
         arguments that are left. A parameter that the instruction does not have has the values that it may be given,
         with `...` for any.
     adapt: what makes the instruction's parameters of those of `order`, by name, where these are others.
+    guard: a parameter of `order` that a thread's condition to execute the call may be given for; the value that it has
+        there stands for no condition.
     """
 
     path: str
@@ -123,6 +125,7 @@ class Alias:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     order: Mapping[str, str | tuple[Any, ...]] = field(default_factory=dict)
     adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    guard: str = ""
 
 
 Ptx = str | Callable[..., str]

@@ -20,7 +20,7 @@ import numpy as np
 
 from tirx_mini.ir import TensorMap
 
-from .descriptors import BlockScales, InstructionDescriptor, SmemDescriptor, TmemOperand
+from .descriptors import PLAIN, BlockScales, InstructionDescriptor, Kept, SmemDescriptor, TmemOperand
 from .facts import BarrierEffect
 from .requests import MemoryAccess, WarpProduct, WgmmaProduct
 
@@ -365,7 +365,8 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
 
     def mma(
         self, thread: ThreadT, d: int, a: SmemDescriptor | TmemOperand, a_start: int, b: SmemDescriptor, b_start: int,
-        shape: InstructionDescriptor, accumulate: bool, cta_group: int, scales: BlockScales | None = None, /,
+        shape: InstructionDescriptor, accumulate: bool, cta_group: int, scales: BlockScales | None = None,
+        kept: Kept = PLAIN, /,
     ) -> None:
         """Begin D = A Bᵀ (+ D) at `d` in tensor memory. a_start, b_start: where the operands lie, in bytes of shared
         memory; A's address in tensor memory. scales: where the scale factors of A and B are, if they have any."""
@@ -441,7 +442,9 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         """
         ...
 
-    def cp_async(self, thread: ThreadT, dst: Addresses, src: Addresses, nbytes: int, /) -> None:
+    def cp_async(
+        self, thread: ThreadT, dst: Addresses, src: Addresses, nbytes: int, size: Addresses | None = None, /
+    ) -> None:
         """Begin to copy 4, 8 or 16 bytes in each lane, from global to shared memory."""
         ...
 

@@ -180,6 +180,8 @@ class Operand:
             if expr.dtype != dtype:
                 raise wrong
             return expr
+        if kind is OperandKind.TCGEN05_DESCRIPTOR and expr.dtype == UINT32:  # an address of tensor memory
+            raise wrong
         if expr.dtype.is_handle or (dtype.is_integer and not (expr.dtype.is_integer or expr.dtype.is_bool)):
             raise wrong
         return cast(dtype, expr)

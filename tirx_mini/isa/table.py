@@ -26,6 +26,7 @@ from . import (
     packed,
     sync,
     tcgen05,
+    tcgen05_forms,
     tcgen05_scaled,
     timer,
     tma,
@@ -39,7 +40,7 @@ from .operands import BadCombination, OtherSignature
 
 FAMILIES = (
     memory, mbarrier, fence, sync, grid, warp, vote, math, library, packed, doubles, cvt, tma, cp_async, matrix, mma,
-    wgmma, tcgen05, tcgen05_scaled, launch_control, timer, debug, opaque,
+    wgmma, tcgen05, tcgen05_forms, tcgen05_scaled, launch_control, timer, debug, opaque,
 )  # fmt: skip
 """The files of instructions, in the order of the table."""
 
@@ -56,13 +57,20 @@ class Overloads:
 
         as_written: whether the call remembers how it is written, for the printer.
         """
+        return self.guarded(*args, span=span, as_written=as_written, **kwargs)[0]
+
+    def guarded(
+        self, *args: Any, span: Span | None = None, as_written: bool = False, **kwargs: Any
+    ) -> tuple[Call, Any]:
+        """The same, and the condition under which the call is executed (`Alias.guard`); None where it always is."""
         error: TirxError | None = None
         entries = self.entries
         if args and isinstance(args[0], (str, bool)):  # a modifier comes first, as in some of TVM's own orders
             entries = sorted(entries, key=lambda named: not named[1].order)
         for entry, alias in entries:
+            given, condition = (kwargs, None) if not alias.guard else _without_guard(kwargs, alias)
             try:
-                operands, attrs = entry.bind(args, kwargs, alias)
+                operands, attrs = entry.bind(args, given, alias)
             except TirxError as refused:
                 if error is None or _fits(refused) > _fits(error):
                     error = refused
@@ -70,9 +78,17 @@ class Overloads:
             dtype = entry.result_type(operands, dict(attrs))
             named = as_written and NAMES.get(self.path) is self and not alias.order and not entry.scattered
             written = _written(self.path, entry, alias, args, kwargs) if named else None
-            return Call(dtype or HANDLE, entry.name, operands, attrs, written, span=span)
+            return Call(dtype or HANDLE, entry.name, operands, attrs, written, span=span), condition
         assert error is not None
         raise error.at(span)
+
+
+def _without_guard(kwargs: Mapping[str, Any], alias: Alias) -> tuple[dict[str, Any], Any]:
+    """The arguments of a call besides its guard, and the guard; None where there is no condition."""
+    given = dict(kwargs)
+    (always,) = alias.order[alias.guard]
+    condition = given.pop(alias.guard, always)
+    return given, None if not isinstance(condition, Expr) and condition == always else condition
 
 
 def _fits(refused: TirxError) -> int:

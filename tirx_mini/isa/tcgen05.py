@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tirx_mini.hardware import TMEM_LANES
 from tirx_mini.ir import Buffer, as_expr, binary, cast, const, int_value
 
 from .core import instruction
@@ -93,32 +92,38 @@ def tcgen05_relinquish_alloc_permit(gpu: Machine, thread: Thread, *, cta_group: 
     gpu.tmem_relinquish(thread, cta_group)
 
 
-_KINDS = {
+KINDS = {
     "float16": "f16", "bfloat16": "f16", "float32": "tf32", "tf32": "tf32", "tensor_float32": "tf32", "int8": "i8",
     "uint8": "i8", "float8_e4m3fn": "f8f6f4", "float8_e5m2": "f8f6f4",
 }  # fmt: skip
 """The kinds of the MMAs of A's dtypes."""
 
 
-def _tvm(a: str, in_tmem: bool) -> Alias:
-    """The parameters of TVM 0.26: types instead of a kind. Those of B and D are in the instruction descriptor."""
+def tvm_order(a: str, adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None, **others: Any) -> Alias:
+    """The parameters of TVM 0.26: types instead of a kind. Those of B and D are in the instruction descriptor.
+
+    a: the parameter that the operand A is, which is in tensor memory unless it is a descriptor. others: what other
+    parameters mean.
+    """
     return Alias(
         "ptx.tcgen05.mma",
+        adapt=adapt,
         defaults={"accumulate": True},
         order={
             "d_tmem_addr": "d", "a_operand": a, "b_desc": "b_desc", "i_desc": "idesc", "*disable_output_lane": ((),),
-            "d_dtype": (...,), "a_dtype": "kind", "b_dtype": (...,), "use_a_tmem": (in_tmem,),
+            "d_dtype": (...,), "a_dtype": "kind", "b_dtype": (...,), "use_a_tmem": (a == "a",),
             "cta_group": "cta_group", "enable_input_d": "accumulate", "scale_input_d": (0,),
-            "weight_stationary": (False,), "pred": (None,),
+            "weight_stationary": (False,), "pred": (None,), **others,
         },
+        guard="pred",
     )  # fmt: skip
 
 
 @instruction(
     "tcgen05.mma.cta_group::{cta_group}.kind::{kind} [{d}], {a_desc}, {b_desc}, {idesc}, {accumulate};",
     name="tcgen05.mma",
-    api=(_tvm("a_desc", in_tmem=False),),
-    values=_KINDS,
+    api=(tvm_order("a_desc"),),
+    values=KINDS,
     issued_by=Scope.THREAD,
     min_sm=100,
     max_sm=110,
@@ -155,8 +160,8 @@ def tcgen05_mma(
 @instruction(
     "tcgen05.mma.cta_group::{cta_group}.kind::{kind} [{d}], [{a}], {b_desc}, {idesc}, {accumulate};",
     name="tcgen05.mma.a_in_tmem",
-    api=(_tvm("a", in_tmem=True),),
-    values=_KINDS,
+    api=(tvm_order("a"),),
+    values=KINDS,
     issued_by=Scope.THREAD,
     min_sm=100,
     max_sm=110,
@@ -179,12 +184,12 @@ def tcgen05_mma_a_in_tmem(
     cta_group: Literal[1, 2] = 1,
     kind: Literal["f16", "tf32", "f8f6f4", "i8"] = "f16",
 ) -> None:
-    """The same with A in tensor memory: row r in lane r, its elements packed along K into columns of 32 bits."""
+    """The same with A in tensor memory: row r in the lane of row r of D, its elements packed along K into columns.
+
+    Where D has its columns in two parts (M = 128 of a pair), each part has rows of A of its own beside it.
+    """
     b = decoded(thread, "operand B", SmemDescriptor.decode, b_desc & ~START_BITS)
     shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
-    if shape.m // cta_group != TMEM_LANES:
-        thread.not_modelled(f"an MMA with M = {shape.m} and A in tensor memory", "it is left out")
-        return
     for _ in range(thread.mask.count):
         gpu.mma(thread, d, A_IN_TMEM, a, b, (b_desc & START_BITS) << 4, shape, accumulate, cta_group)
 
@@ -215,7 +220,7 @@ def _commit(cta_group: int, cta_mask: int | None) -> str:
     name="tcgen05.commit",
     api=(Alias("ptx.tcgen05.commit", order={
         "bar": "bar", "cta_group": "cta_group", "cta_mask": "cta_mask", "pred": (None,),
-    }),),
+    }, guard="pred"),),
     issued_by=Scope.THREAD,
     min_sm=100,
     max_sm=110,

@@ -32,7 +32,7 @@ def multicasts(cta_mask: int | None) -> bool:
     return cta_mask is not None and cta_mask.bit_count() > 1
 
 
-def _hinted(text: str, cta_mask: int, cache_hint: str) -> str:
+def hinted(text: str, cta_mask: int, cache_hint: str) -> str:
     """The copy `text`, with its mask and its cache policy in registers."""
     registers = []
     if multicasts(cta_mask):
@@ -55,14 +55,14 @@ def _load(dim: int, cta_group: int, cta_mask: int, cache_hint: str) -> str:
         f"cp.async.bulk.tensor.{dim}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{multicast}{group}{hint} "
         f"[{{dst}}], [{{tensor_map}}, {{{{coords}}}}], [{{bar}}]"
     )
-    return _hinted(text, cta_mask, cache_hint)
+    return hinted(text, cta_mask, cache_hint)
 
 
 def _store(dim: int, cache_hint: str) -> str:
     hint = ".L2::cache_hint" if cache_hint else ""
     form = f"cp.async.bulk.tensor.{dim}d.global.shared::cta.tile.bulk_group{hint}"
     text = f"{form} [{{tensor_map}}, {{{{coords}}}}], [{{src}}]"
-    return _hinted(text, 0, cache_hint)
+    return hinted(text, 0, cache_hint)
 
 
 @instruction(
@@ -199,7 +199,7 @@ def _bulk_load(dst_space: str, cta_mask: int, cache_hint: str, **_: Any) -> str:
     multicast = ".multicast::cluster" if multicasts(cta_mask) else ""
     hint = ".L2::cache_hint" if cache_hint else ""
     form = f"cp.async.bulk.{dst_space}.global.mbarrier::complete_tx::bytes{multicast}{hint}"
-    return _hinted(f"{form} [{{dst}}], [{{src}}], {{bytes}}, [{{bar}}]", cta_mask, cache_hint)
+    return hinted(f"{form} [{{dst}}], [{{src}}], {{bytes}}, [{{bar}}]", cta_mask, cache_hint)
 
 
 _BULK_SPELLINGS = {"dst_ptr": "dst", "src_ptr": "src", "num_bytes": "bytes"}
@@ -278,7 +278,7 @@ def cp_async_bulk_copy(
 
 def _bulk_store(cache_hint: str) -> str:
     hint = ".L2::cache_hint" if cache_hint else ""
-    return _hinted(f"cp.async.bulk.global.shared::cta.bulk_group{hint} [{{dst}}], [{{src}}], {{bytes}}", 0, cache_hint)
+    return hinted(f"cp.async.bulk.global.shared::cta.bulk_group{hint} [{{dst}}], [{{src}}], {{bytes}}", 0, cache_hint)
 
 
 @instruction(

@@ -8,7 +8,7 @@ from functools import lru_cache
 from inspect import Parameter, Signature
 from typing import Any
 
-from tirx_mini.ir import Call, Evaluate, TirxError
+from tirx_mini.ir import Call, Evaluate, If, TirxError, as_bool, int_value
 from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads, manual, not_in_table, opcode_of, parameters
 
 from .builder import current, in_dialect_of_tvm, in_native_dialect, place
@@ -98,10 +98,16 @@ def issuer(overloads: Overloads) -> Callable[..., Call | None]:
     def issue(*args: Any, **kwargs: Any) -> Call | None:
         if differing is not None and len(args) <= differing.position and in_dialect_of_tvm():
             kwargs.setdefault(differing.name, differing.value)
-        call = overloads.call(*args, as_written=in_native_dialect(), **kwargs)
+        call, guard = overloads.guarded(*args, as_written=in_native_dialect(), **kwargs)
         if TABLE[call.op].result is not None:
             return call
-        current(f"Tx.{overloads.path}").emit(Evaluate(call))
+        condition = None if guard is None else as_bool(guard)
+        known = int_value(condition)
+        if condition is None or known is not None:
+            if known != 0:
+                current(f"Tx.{overloads.path}").emit(Evaluate(call))
+        else:
+            current(f"Tx.{overloads.path}").emit(If(condition, Evaluate(call)))
         return None
 
     return issue

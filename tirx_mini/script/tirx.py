@@ -72,6 +72,7 @@ from .values import (
     handle_add_byte_offset,
     if_then_else,
     likely,
+    predicate,
     ptr_byte_offset,
     ramp,
     reinterpret,
@@ -125,6 +126,7 @@ def _root() -> Path:
     root = namespace()
     opaque = {"cuda.func_call": func_call, "ptx.func_call": func_call, "call_extern": call_extern}
     opaque |= {"call_pure_extern": call_extern, "cuda.printf": printf}
+    opaque["ptx.pred"] = predicate
     for path, function in {**COLLECTIVES, **STORED, **ENCODING, **TMA, **PAIRS, **opaque}.items():
         node = root.at(path)
         node.function = function

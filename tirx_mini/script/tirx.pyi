@@ -3570,8 +3570,11 @@ class _PtxCp_asyncMbarrier:
 class _PtxCp_async:
     """Tx.ptx.cp_async: instructions."""
 
-    def __call__(self, dst: SharedPointer, src: GlobalPointer, bytes: int = 16) -> None:
+    @overload
+    def __call__(self, dst: SharedPointer, src: GlobalPointer, bytes: int = 16, prefetch: int = -1, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
         """Each thread copies `bytes` bytes, which it sees after wait_group; for proxies the copy is an ordinary write.
+
+        prefetch: how many bytes the L2 should load ahead.
 
         PTX:
             cp.async.cg.shared::cta.global [dst], [src], 16;
@@ -3579,6 +3582,28 @@ class _PtxCp_async:
         dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
         src:           a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
         bytes:         one of 4, 8, 16
+        prefetch:      one of -1, 64, 128, 256
+        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
+        issued by:     a warp, all its threads together
+        architectures: sm_80 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through cp.async group
+        PTX ISA:       cp.async
+        """
+    @overload
+    def __call__(self, dst_ptr: SharedPointer, src_ptr: GlobalPointer, cp_size: int = 16, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', cache_policy: Any = None, prefetch_size: int = -1, predicate: Any = ..., fill_mode: Any = ...) -> None:
+        """Each thread copies `bytes` bytes, which it sees after wait_group; for proxies the copy is an ordinary write.
+
+        prefetch: how many bytes the L2 should load ahead.
+
+        PTX:
+            cp.async.cg.shared::cta.global [dst], [src], 16;
+
+        dst_ptr:       a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        src_ptr:       a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
+        cp_size:       one of 4, 8, 16
+        prefetch_size: one of -1, 64, 128, 256
+        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
         issued by:     a warp, all its threads together
         architectures: sm_80 and later
         cost:          alu, 2 cycles to issue in the simulator's clock
@@ -3587,6 +3612,25 @@ class _PtxCp_async:
         """
 
     bulk: _PtxCp_asyncBulk
+    def zfill(self, dst: SharedPointer, src: GlobalPointer, size: Integer, bytes: int = 16, prefetch: int = -1, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+        """Each thread copies `size` bytes, at most `bytes`, and writes zeros for the rest. With 0 it reads nothing.
+
+        PTX:
+            cp.async.cg.shared::cta.global [dst], [src], 16, size;
+
+        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        src:           a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
+        size:          an integer
+        bytes:         one of 4, 8, 16
+        prefetch:      one of -1, 64, 128, 256
+        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
+        issued by:     a warp, all its threads together
+        architectures: sm_80 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through cp.async group
+        PTX ISA:       cp.async
+        """
+
     def commit_group(self, ) -> None:
         """Close the group of the cp.async that each thread issued since the last one.
 
@@ -3946,6 +3990,103 @@ class _PtxWgmma:
         """
 
 
+class _PtxTcgen05MmaA_in_tmem:
+    """Tx.ptx.tcgen05.mma.a_in_tmem: instructions."""
+
+    def __call__(self, d: TmemAddress, a: TmemAddress, b_desc: Integer, idesc: Integer, accumulate: Condition, cta_group: int = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16') -> None:
+        """The same with A in tensor memory: row r in the lane of row r of D, its elements packed along K into columns.
+
+        Where D has its columns in two parts (M = 128 of a pair), each part has rows of A of its own beside it.
+
+        PTX:
+            tcgen05.mma.cta_group::1.kind::f16 [d], [a], b_desc, idesc, accumulate;
+
+        d:             an address of tensor memory, as tcgen05.alloc wrote it
+        a:             an address of tensor memory, as tcgen05.alloc wrote it
+        b_desc:        a shared-memory descriptor
+        idesc:         an instruction descriptor
+        accumulate:    a condition
+        cta_group:     one of 1, 2
+        kind:          one of "f16", "tf32", "f8f6f4", "i8"
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          mma, 20 cycles to issue in the simulator's clock
+        kind="i8":     only on sm_100a and sm_110a
+        completion:    asynchronous, observed through tcgen05.commit
+        PTX ISA:       tcgen05.mma
+        """
+
+    def masked(self, d: TmemAddress, a: TmemAddress, b_desc: Integer, idesc: Integer, accumulate: Condition, *lanes: Integer, cta_group: int = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16', scale_input_d: int = 0) -> None:
+        """The same with A in tensor memory.
+
+        PTX:
+            tcgen05.mma.cta_group::1.kind::f16 [d], [a], b_desc, idesc, {lanes}, accumulate;
+
+        d:             an address of tensor memory, as tcgen05.alloc wrote it
+        a:             an address of tensor memory, as tcgen05.alloc wrote it
+        b_desc:        a shared-memory descriptor
+        idesc:         an instruction descriptor
+        accumulate:    a condition
+        lanes:         an integer
+        cta_group:     one of 1, 2
+        kind:          one of "f16", "tf32", "f8f6f4", "i8"
+        scale_input_d: a whole number, known at compile time
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          mma, 20 cycles to issue in the simulator's clock
+        kind="i8":     only on sm_100a and sm_110a
+        completion:    asynchronous, observed through tcgen05.commit
+        PTX ISA:       tcgen05.mma
+        """
+
+
+class _PtxTcgen05MmaWs:
+    """Tx.ptx.tcgen05.mma.ws: instructions."""
+
+    def __call__(self, d: TmemAddress, a_desc: Integer, b_desc: Integer, idesc: Integer, accumulate: Condition, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16') -> None:
+        """The weight-stationary product of one CTA, with M = 32, 64 or 128 and N = 64, 128 or 256.
+
+        With M = 64 and 32 the columns of D are in two and four parts, one below the other: row r of part p is in lane
+        r + p · M (PTX ISA: "Data Path Layout Organization", layouts E and G).
+
+        PTX:
+            tcgen05.mma.ws.cta_group::1.kind::f16 [d], a_desc, b_desc, idesc, accumulate, 0;
+
+        d:             an address of tensor memory, as tcgen05.alloc wrote it
+        a_desc:        a shared-memory descriptor
+        b_desc:        a shared-memory descriptor
+        idesc:         an instruction descriptor
+        accumulate:    a condition
+        kind:          one of "f16", "tf32", "f8f6f4", "i8"
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          mma, 20 cycles to issue in the simulator's clock
+        kind="i8":     only on sm_100a and sm_110a
+        completion:    asynchronous, observed through tcgen05.commit
+        PTX ISA:       tcgen05.mma.ws
+        """
+
+    def a_in_tmem(self, d: TmemAddress, a: TmemAddress, b_desc: Integer, idesc: Integer, accumulate: Condition, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16') -> None:
+        """The same with A in tensor memory: each part of the columns has M lanes with rows of A of its own.
+
+        PTX:
+            tcgen05.mma.ws.cta_group::1.kind::f16 [d], [a], b_desc, idesc, accumulate, 0;
+
+        d:             an address of tensor memory, as tcgen05.alloc wrote it
+        a:             an address of tensor memory, as tcgen05.alloc wrote it
+        b_desc:        a shared-memory descriptor
+        idesc:         an instruction descriptor
+        accumulate:    a condition
+        kind:          one of "f16", "tf32", "f8f6f4", "i8"
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          mma, 20 cycles to issue in the simulator's clock
+        kind="i8":     only on sm_100a and sm_110a
+        completion:    asynchronous, observed through tcgen05.commit
+        PTX ISA:       tcgen05.mma.ws
+        """
+
+
 class _PtxTcgen05Mma:
     """Tx.ptx.tcgen05.mma: instructions."""
 
@@ -3974,7 +4115,7 @@ class _PtxTcgen05Mma:
         PTX ISA:       tcgen05.mma
         """
     @overload
-    def __call__(self, d_tmem_addr: TmemAddress, a_operand: Any, b_desc: Integer, i_desc: Integer, *disable_output_lane: Any, d_dtype: Any = None, a_dtype: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16', b_dtype: Any = None, use_a_tmem: Any = ..., cta_group: int = 1, enable_input_d: Condition = True, scale_input_d: int = 0, weight_stationary: _bool = False, pred: Any = None) -> None:
+    def __call__(self, d_tmem_addr: TmemAddress, a_operand: Any, b_desc: Integer, i_desc: Integer, *disable_output_lane: Any, d_dtype: Any = None, a_dtype: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16', b_dtype: Any = None, use_a_tmem: Any = ..., cta_group: int = 1, enable_input_d: Condition = True, scale_input_d: int = 0, weight_stationary: Any = ..., pred: Any = None) -> None:
         """One thread issues D = A Bᵀ (+ D where `accumulate`): A [M, K] and B [N, K] in shared memory, D in tensor memory.
 
         Asynchronous: a commit signals its end. With cta_group = 2 each CTA of the pair holds half of A's rows, of B's
@@ -3998,19 +4139,24 @@ class _PtxTcgen05Mma:
         PTX ISA:        tcgen05.mma
         """
 
-    def a_in_tmem(self, d: TmemAddress, a: TmemAddress, b_desc: Integer, idesc: Integer, accumulate: Condition, cta_group: int = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16') -> None:
-        """The same with A in tensor memory: row r in lane r, its elements packed along K into columns of 32 bits.
+    a_in_tmem: _PtxTcgen05MmaA_in_tmem
+    def masked(self, d: TmemAddress, a_desc: Integer, b_desc: Integer, idesc: Integer, accumulate: Condition, *lanes: Integer, cta_group: int = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16', scale_input_d: int = 0) -> None:
+        """As tcgen05.mma, for some lanes: those whose bits are set in `lanes`, of each CTA four words, keep what D holds.
+
+        With `scale_input_d` the product is added to D / 2^scale_input_d.
 
         PTX:
-            tcgen05.mma.cta_group::1.kind::f16 [d], [a], b_desc, idesc, accumulate;
+            tcgen05.mma.cta_group::1.kind::f16 [d], a_desc, b_desc, idesc, {lanes}, accumulate;
 
         d:             an address of tensor memory, as tcgen05.alloc wrote it
-        a:             an address of tensor memory, as tcgen05.alloc wrote it
+        a_desc:        a shared-memory descriptor
         b_desc:        a shared-memory descriptor
         idesc:         an instruction descriptor
         accumulate:    a condition
+        lanes:         an integer
         cta_group:     one of 1, 2
         kind:          one of "f16", "tf32", "f8f6f4", "i8"
+        scale_input_d: a whole number, known at compile time
         issued by:     each active thread
         architectures: sm_100a to sm_110a
         cost:          mma, 20 cycles to issue in the simulator's clock
@@ -4019,6 +4165,7 @@ class _PtxTcgen05Mma:
         PTX ISA:       tcgen05.mma
         """
 
+    ws: _PtxTcgen05MmaWs
     @overload
     def block_scale(self, d: TmemAddress, a_desc: Integer, b_desc: Integer, idesc: Integer, sfa: TmemAddress, sfb: TmemAddress, accumulate: Condition, cta_group: int = 1, kind: Literal['mxf8f6f4', 'mxf4', 'mxf4nvf4'] | str = 'mxf8f6f4', scale_vec: int = 1) -> None:
         """One thread issues D = (A · SFA) (B · SFB)ᵀ (+ D where `accumulate`), with `scale_vec` factors a row along K.

@@ -14,6 +14,7 @@ from tirx_mini.ir import (
     ExprLike,
     Ramp,
     TirxError,
+    as_bool,
     as_expr,
     simplify,
 )
@@ -62,6 +63,11 @@ def ramp(base: ExprLike, lanes: int, tvm_lanes: int | None = None) -> Expr:
 def likely(cond: ExprLike) -> Any:
     """`cond` itself: a hint for TVM's compiler."""
     return cond
+
+
+def predicate(value: ExprLike) -> Expr:
+    """``T.ptx.pred(value)``: `value` as a predicate of PTX, true where it is not zero."""
+    return as_bool(value)
 
 
 def static_assert(condition: Any, message: str = "the assertion fails") -> None:

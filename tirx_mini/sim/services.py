@@ -16,9 +16,11 @@ from tirx_mini.ir import TensorMap
 from tirx_mini.isa import (
     CP_SHAPES,
     NONE_CANCELLED,
+    PLAIN,
     BarrierEffect,
     BlockScales,
     InstructionDescriptor,
+    Kept,
     MemoryAccess,
     SmemDescriptor,
     TmemOperand,
@@ -293,21 +295,24 @@ class Services:
         accumulate: bool,
         cta_group: int,
         scales: BlockScales | None = None,
+        kept: Kept = PLAIN,
     ) -> None:
         """tcgen05.mma: check the accumulator's place, and issue."""
         self.allocators.of(w.cta).use_group(w, cta_group)
         ctas = self.pair_of(w) if cta_group == 2 else [w.cta]
-        width = shape.n // 2 if shape.m == 128 and cta_group == 2 else shape.n
+        lanes = (0, 16) if shape.half else (0,)
         for cta in ctas:
-            self.allocators.of(cta).check(w, check_column(w, d), width, Operation.TCGEN05_MMA)
+            column = check_column(w, d, lanes)
+            self.allocators.of(cta).check(w, column, shape.n // shape.parts(cta_group), Operation.TCGEN05_MMA)
             if isinstance(a, TmemOperand):
-                self.allocators.of(cta).check(w, check_column(w, a_start), a.columns(shape), Operation.TCGEN05_MMA)
+                column = check_column(w, a_start, (d >> 16,))
+                self.allocators.of(cta).check(w, column, a.columns(shape), Operation.TCGEN05_MMA)
             if scales is not None:
                 for address, rows in ((scales.a, TMEM_LANES), (scales.b, shape.n)):
                     self.allocators.of(cta).check(
                         w, check_column(w, address), -(-rows // THREADS_OF["warp"]), Operation.TCGEN05_MMA
                     )
-        self.tensor.mma(w, d & 0xFFFF, a, a_start, b, b_start, shape, bool(accumulate), cta_group, scales)
+        self.tensor.mma(w, d, a, a_start, b, b_start, shape, bool(accumulate), cta_group, scales, kept)
 
     def tmem_copy(
         self,
@@ -445,8 +450,8 @@ class Services:
                 yield from self.tma.wait(w, lane, count, read)
         w.select(active)
 
-    def cp_async(self, w: RunningWarp, dst: Any, src: Any, nbytes: int) -> None:
-        self.cp_async_groups.of(w).copy(w, dst, src, nbytes)
+    def cp_async(self, w: RunningWarp, dst: Any, src: Any, nbytes: int, size: Any = None) -> None:
+        self.cp_async_groups.of(w).copy(w, dst, src, nbytes, size)
 
     def cp_async_commit(self, w: RunningWarp) -> None:
         self.cp_async_groups.of(w).commit()

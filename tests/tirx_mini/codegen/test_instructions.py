@@ -59,6 +59,7 @@ NUMBERS = {
     "source_code": ("template <typename T> __device__ void take(T) {}",),
     "return_type": ("void",),
     "returned": ("",),
+    "scale_input_d": (0, 3),
 }
 """Values of the modifiers that the table does not enumerate."""
 COLUMNS = {"wgmma.mma_async": (8, 136, 256), "wgmma.mma_async.rs": (8, 136, 256)}
@@ -93,6 +94,8 @@ def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
     out: list[Expr] = []
     for operand in entry.operands:
         number = attrs.get("dim", {"v2": 2, "v4": 4}.get(str(attrs.get("vec")), 1)) if operand.variadic else 1
+        if operand.name == "lanes":
+            number = 4 * int(str(attrs["cta_group"]))
         if entry.carriers and attrs["atype"] == "f32" and str(attrs["dtype"]).endswith("x2"):
             number = 2
         assert isinstance(number, int)

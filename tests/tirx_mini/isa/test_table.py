@@ -274,6 +274,19 @@ def cp_async(w: RunningWarp) -> Any:
     yield from finish(w)
 
 
+def cp_async_with_zeros(w: RunningWarp) -> Any:
+    lane = np.arange(32)
+    source = np.where(lane < 16, w.global_address(buffer(w, "A"), lane % 16 * 8), 0)
+    do(w, "cp.async.zfill", address(w, "tile") + lane * 16, source, lane // 2 * 2 * (lane < 16), bytes=16)
+    do(w, "cp.async.commit_group")
+    do(w, "cp.async.wait_group", n=0)
+    expected = np.zeros((32, 8), np.float16)
+    for row in range(16):
+        expected[row, : row // 2] = SOURCE.reshape(-1, 8)[row, : row // 2]
+    np.testing.assert_array_equal(w.load(buffer(w, "tile"), lane * 8, 8), expected)
+    yield from ()
+
+
 def cp_async_and_another(w: RunningWarp) -> Any:
     """Arrivals of copies that are pending besides the one that the barrier expects."""
     yield from ready(w)
@@ -467,13 +480,14 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("cp.async.bulk.copy",): bytes_to_the_cluster,
     ("clusterlaunchcontrol.try_cancel", "clusterlaunchcontrol.query_cancel"): asks_for_a_cluster,
     ("cp.async", "cp.async.commit_group", "cp.async.wait_group", "cp.async.mbarrier.arrive.noinc"): cp_async,
+    ("cp.async.zfill",): cp_async_with_zeros,
     ("cp.async.mbarrier.arrive", "mbarrier.try_wait.cluster"): cp_async_and_another,
     ("tcgen05.alloc", "tcgen05.dealloc", "tcgen05.relinquish_alloc_permit", "tcgen05.mma", "tcgen05.commit",
      "tcgen05.ld", "tcgen05.st", "tcgen05.wait.ld", "tcgen05.wait.st", "tcgen05.fence.before_thread_sync",
      "tcgen05.fence.after_thread_sync", "fence.proxy.async"): mma,
 }  # fmt: skip
 ELSEWHERE = re.compile(
-    r"wgmma\..*|mma\.sync.*|(ld|st)matrix|tcgen05\.(mma\.a_in_tmem|mma\.block_scale|cp)|printf|func_call"
+    r"wgmma\..*|mma\.sync.*|(ld|st)matrix|tcgen05\.(mma\.(a_in_tmem|block_scale|ws|.*masked).*|cp)|printf|func_call"
 )
 """Instructions that tests of their own execute: they need registers of a kernel, or all lanes of tensor memory."""
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from tirx_mini.ir import INT32, UINT32, UINT64, Buffer, DataType, TirxError, Var, structural_equal
-from tirx_mini.isa import NAMES
+from tirx_mini.ir import INT32, UINT32, UINT64, Buffer, DataType, TirxError, Var, select, structural_equal
+from tirx_mini.isa import NAMES, TABLE
 
 R = Buffer("r", (64,), DataType("float32"), "local")
 SMEM = Buffer("smem", (64, 64), DataType("float16"), "shared")
+A = Buffer("A", (64,), DataType("float16"))
 BAR = Buffer("bar", (4,), UINT64, "shared")
 T, U, I = Var(UINT32, "t"), Var(UINT64, "u"), Var(INT32, "i")
 TYPES = {"d_dtype": "float32", "b_dtype": "bfloat16"}
@@ -63,6 +64,26 @@ SAME: list[tuple[str, tuple[Any, ...], dict[str, Any], str, tuple[Any, ...], dic
     ("cp_async.mbarrier.arrive", (BAR.ptr_to([0]),), {}, "cp_async.mbarrier.arrive", (), {"bar": BAR.ptr_to([0])}),
     ("barrier.cluster.arrive", ("relaxed",), {}, "barrier.cluster.arrive.relaxed", (), {}),
     ("barrier.cluster.wait", (True,), {}, "barrier.cluster.wait", (), {}),
+    (
+        "tcgen05.mma", (T, U, U, T, I, 0, 0, 0), {**TYPES, "a_dtype": "float16", "use_a_tmem": False, "cta_group": 1},
+        "tcgen05.mma.masked", (T, U, U, T, True, I, 0, 0, 0), {},
+    ),
+    (
+        "tcgen05.mma", (T, T, U, T), {**TYPES, "a_dtype": "float16", "use_a_tmem": True, "cta_group": 2,
+                                      "scale_input_d": 3},
+        "tcgen05.mma.a_in_tmem.masked", (T, T, U, T, True, *[0] * 8), {"cta_group": 2, "scale_input_d": 3},
+    ),
+    *((
+        "tcgen05.mma", (T, a, U, T), {**TYPES, "a_dtype": "float16", "use_a_tmem": a is T, "cta_group": 1,
+                                      "weight_stationary": True},
+        own, (T, a, U, T, True), {},
+    ) for a, own in ((U, "tcgen05.mma.ws"), (T, "tcgen05.mma.ws.a_in_tmem"))),
+    ("cp_async", (SMEM.ptr_to([0, 0]), A.ptr_to([0]), 16), {"prefetch_size": 128, "cache_hint": "evict_last"},
+     "cp_async", (SMEM.ptr_to([0, 0]), A.ptr_to([0])), {"prefetch": 128, "cache_hint": "evict_last"}),
+    ("cp_async", (SMEM.ptr_to([0, 0]), A.ptr_to([0]), 8), {"predicate": I, "fill_mode": "zero"},
+     "cp_async.zfill", (SMEM.ptr_to([0, 0]), A.ptr_to([0]), select(I, 8, 0)), {"bytes": 8}),
+    ("cp_async", (SMEM.ptr_to([0, 0]), A.ptr_to([0]), 4), {"fill_mode": "zero"},
+     "cp_async.zfill", (SMEM.ptr_to([0, 0]), A.ptr_to([0]), 4), {"bytes": 4}),
     ("tcgen05.commit", (BAR.ptr_to([0]), 2), {"cta_mask": 3, "pred": None}, "tcgen05.commit",
      (BAR.ptr_to([0]), 2, 3), {}),
 ]  # fmt: skip
@@ -74,6 +95,27 @@ def test_a_call_of_tvm_is_one_of_ours(
 ) -> None:
     made = call(f"ptx.{path}", *args, **kwargs)
     assert structural_equal(made, call(f"ptx.{own}", *own_args, **own_kwargs))
+
+
+@pytest.mark.parametrize(
+    ("path", "args", "kwargs", "name", "always"),
+    [
+        ("tcgen05.mma", (T, U, U, T), {**TYPES, "a_dtype": "float16", "use_a_tmem": False, "cta_group": 1}, "pred",
+         None),
+        ("tcgen05.commit", (BAR.ptr_to([0]),), {}, "pred", None),
+        ("cp_async", (SMEM.ptr_to([0, 0]), A.ptr_to([0]), 16), {}, "predicate", -1),
+    ],
+)
+def test_a_call_may_have_a_condition(path: str, args: Any, kwargs: Any, name: str, always: Any) -> None:
+    plain = call(f"ptx.{path}", *args, **kwargs)
+    for given, expected in ((I, I), (always, None)):
+        made, condition = NAMES[f"ptx.{path}"].guarded(*args, **kwargs, **{name: given})
+        assert structural_equal(made, plain) and condition is expected
+
+
+def test_an_address_of_tensor_memory_is_no_descriptor() -> None:
+    with pytest.raises(TirxError, match=r"'a_desc' of tcgen05\.mma needs a shared-memory descriptor"):
+        TABLE["tcgen05.mma"].bind((T, T, U, T, True), {})
 
 
 def test_an_arrival_of_copies_is_pending_besides_others_unless_it_says_otherwise() -> None:
@@ -88,9 +130,10 @@ MMA = {**TYPES, "a_dtype": "float16", "use_a_tmem": False, "cta_group": 1}
 @pytest.mark.parametrize(
     ("path", "args", "kwargs", "message"),
     [
-        ("tcgen05.mma", (T, U, U, T), {**MMA, "scale_input_d": 2}, "'scale_input_d' of tcgen05.mma is 2; it"),
-        ("tcgen05.mma", (T, U, U, T), {**MMA, "pred": I}, "'pred' of tcgen05.mma is i; it can only be None"),
-        ("tcgen05.mma", (T, U, U, T, I), MMA, "'disable_output_lane' of tcgen05.mma"),
+        ("tcgen05.mma", (T, U, U, T), {**MMA, "scale_input_d": 16}, "scale_input_d is 16; it can be 0 to 15"),
+        ("tcgen05.mma", (T, U, U, T), {**MMA, "a_dtype": "int8", "scale_input_d": 2}, "only the kinds f16 and tf32"),
+        ("tcgen05.mma", (T, U, U, T, I), MMA, "lanes are words of 32 bits, 4 with cta_group=1, but 1 are given"),
+        ("tcgen05.mma", (T, U, U, T), {**MMA, "cta_group": 2, "weight_stationary": True}, "it can only be"),
         ("tcgen05.mma", (T, U, U, T), {**MMA, "a_dtype": "float64"}, "'kind' of tcgen05.mma is 'float64'"),
         ("tcgen05.ld", (T, *elements(16, 2)), {"shape": "32x32b", "num": 16}, "registers of 'dst' of tcgen05.ld must"),
         ("tcgen05.ld", (T, *elements(8)), {"shape": "32x32b", "num": 16}, "16 registers, but 8 pointers are given"),

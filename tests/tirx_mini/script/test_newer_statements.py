@@ -151,3 +151,17 @@ def test_the_bits_of_values_of_other_sizes(dtype: str, value: int) -> None:
 def test_bits_of_another_size(text: str) -> None:
     error = error_in(f"x = {text}")
     assert "which has another size" in error.diagnostic.message and "Tx.cast" in (error.diagnostic.hint or "")
+
+
+@pytest.mark.parametrize(("condition", "copied"), [("tx < 100", 100), ("-1", 128), ("True", 128), ("False", 0)])
+def test_a_call_under_a_condition(condition: str, copied: int) -> None:
+    kernel = of(f"""box = T.alloc_shared((128,), "int32")
+    box[tx] = 7
+    T.cuda.cta_sync()
+    T.ptx.cp_async(box.ptr_to([tx]), A.ptr_to([tx]), 4, predicate={condition})
+    T.ptx.cp_async.commit_group()
+    T.ptx.cp_async.wait_group(0)
+    A[tx] = box[tx] + 1""")
+    numbers = np.arange(128)
+    np.testing.assert_array_equal(run(kernel), np.where(numbers < copied, numbers, 7) + 1)
+    goes_round(kernel)

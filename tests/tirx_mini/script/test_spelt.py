@@ -47,6 +47,12 @@ def call(*lines: str) -> Call:
         ('T.ptx["st.global.v2.u32"](A.ptr_to([0]), x, x)', "st", {"vec": "v2"}),
         ("T.ptx.ld.global_.nc.v4.u32(words.ptr_to([0]), A.ptr_to([0]))", "ld.registers", {"vec": "v4", "nc": True}),
         ("T.cuda.mbarrier_wait(bar.ptr_to([0]), 0)", "mbarrier.try_wait", {}),
+        ('T.ptx["tcgen05.mma.cta_group::1.kind::f16"](x, T.uint64(1), T.uint64(2), x, 0, 0, 0, 0, True)',
+         "tcgen05.mma.masked", {"kind": "f16"}),
+        ('T.ptx["tcgen05.mma.cta_group::1.kind::f16"](x, x, T.uint64(2), x, T.ptx.pred(x))',
+         "tcgen05.mma.a_in_tmem", {"kind": "f16"}),
+        ('T.ptx["tcgen05.mma.ws.cta_group::1.kind::tf32"](x, x, T.uint64(2), x, x, 0)', "tcgen05.mma.ws.a_in_tmem",
+         {"kind": "tf32"}),
         ("if T.cuda.elect_sync(): x = 1", "elect.sync", {}),
     ],
 )

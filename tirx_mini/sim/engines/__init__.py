@@ -1,7 +1,7 @@
 """The asynchronous engines: TMA, tensor cores, tensor memory, cp.async; each works on its own time."""
 
 from .cluster_copy import ClusterCopies
-from .cp_async import CopyOutOfBounds, CpAsync, MisalignedCopy
+from .cp_async import CopyOutOfBounds, CopyTooLarge, CpAsync, MisalignedCopy
 from .issued import pair
 from .launch_control import LaunchControl
 from .leading import Leads
@@ -53,7 +53,8 @@ __all__ = [
     "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAddress", "BadAllocation", "BadBulkSize", "BadDealloc",
     "BadTensorMap", "Block", "BoxCopier", "BoxOutOfSharedMemory", "BulkCopyAtExit", "BulkWait", "ClusterCopies",
     "ColumnsWait", "CommitAtExit", "CommitOfOtherThread", "CopyAtExit", "CopyOutOfBounds", "CopyOutOfLanes",
-    "CopyOutOfShared", "CpAsync", "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane", "LaunchControl", "Leads",
+    "CopyOutOfShared", "CopyTooLarge",
+    "CpAsync", "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane", "LaunchControl", "Leads",
     "LoadAtExit", "LostResult", "MisalignedAddress", "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy",
     "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit",
     "StoreBeforeTensor", "StrongAccesses", "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses",

@@ -1,36 +1,55 @@
-"""How tensor memory holds the results of MMAs (PTX ISA: "Data path layout organization")."""
+"""How tensor memory holds the operands of MMAs (PTX ISA: "Data Path Layout Organization").
+
+Layouts A and D: row r in lane r. F, with M = 64: 16 rows in each 32 lanes, from lane 0 or from lane 16 on. B (M = 128
+of a pair), E and G (M = 64 and 32 of tcgen05.mma.ws): the columns are in two or four parts, one below the other, and
+each part has rows of A of its own where A is in tensor memory.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from tirx_mini.hardware import TMEM_LANES
+from tirx_mini.isa import InstructionDescriptor, Kept
+
 _LAYOUT_F = np.concatenate([np.arange(16) + 32 * group for group in range(4)])
 
 
-def place_rows(cta_group: int, product: np.ndarray) -> tuple[Any, int, np.ndarray]:
-    """(lanes, columns, product) as tensor memory holds one CTA's part of the result (PTX ISA: "Data path layout").
-
-    M = 128 rows a CTA: row r in lane r. M = 64 in one CTA: lanes 0-15, 32-47, 64-79, 96-111. A pair's M = 128: 64 rows
-    a CTA, whose right half of columns lies in lanes 64-127.
-    """
-    rows, columns = product.shape
-    if rows == 128:
-        return slice(None), columns, product
-    if cta_group == 1:
-        return _LAYOUT_F, columns, product
-    half = columns // 2
-    return slice(None), half, np.concatenate([product[:, :half], product[:, half:]])
+def lanes_of(shape: InstructionDescriptor, lane: int) -> Any:
+    """The lanes of an accumulator that begins at `lane`, one part of its columns after the other."""
+    return _LAYOUT_F + lane if shape.half else slice(None)
 
 
-def store_narrow(words: np.ndarray, lanes: Any, product: np.ndarray, dtype: str, accumulate: bool) -> None:
-    """Results of 16 bits (one in each column's lower half) and of 32-bit integers."""
+def rows_in_tmem(words: np.ndarray, shape: InstructionDescriptor, parts: int, lane: int) -> list[np.ndarray]:
+    """Matrix A for each part of the columns, from what tensor memory has in its 128 lanes: float32[rows, depth]."""
+    return [words[lanes_of(shape, lane)]] if shape.half else np.split(words, parts)
+
+
+@contextmanager
+def keeping(words: np.ndarray, kept: Kept, rank: int) -> Iterator[None]:
+    """Leave the lanes as they are that an MMA does not write. words: its columns. rank: of the CTA in its pair."""
+    if not kept.lanes:
+        yield
+        return
+    lanes = [lane for lane in range(TMEM_LANES) if kept.lanes[rank] >> lane & 1]
+    before = words[lanes]
+    yield
+    words[lanes] = before
+
+
+def store_narrow(
+    words: np.ndarray, lanes: Any, product: np.ndarray, dtype: str, accumulate: bool, scale: int = 0
+) -> None:
+    """Results of 16 bits (one in each column's lower half) and of 32-bit integers; as in `Kept` for `scale`."""
     if dtype == "int32":
         result = product.astype(np.int64)
         old = words[lanes].view(np.int32).astype(np.int64)
         words[lanes] = ((result + old if accumulate else result) & 0xFFFFFFFF).astype(np.uint32)
         return
     old = np.ascontiguousarray(words[lanes] & 0xFFFF).astype(np.uint16).view(np.float16).astype(np.float32)
-    result = (product + old if accumulate else product).astype(np.float16)
+    result = (product + old * np.float32(2.0**-scale) if accumulate else product).astype(np.float16)
     words[lanes] = np.ascontiguousarray(result).view(np.uint16).astype(np.uint32)

@@ -33,11 +33,20 @@ class CopyOutOfBounds(Fact):
 
 
 @dataclass(frozen=True)
+class CopyTooLarge(Fact):
+    """A cp.async that copies more bytes, `size`, than it writes, `nbytes`."""
+
+    size: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
 class Copy:
     """The cp.async of a warp that were issued together.
 
     done: when they are complete, in cycles. items: where they write, and sources: what of `memory` they read until
-    then, in units of `nbytes`. owners: the lane of each (`Actor.lanes`).
+    then, in units of `nbytes`. owners: the lane of each (`Actor.lanes`). sizes: how many bytes of each are copied,
+    where the rest are zeros; None for all.
     """
 
     agent: Agent
@@ -48,6 +57,7 @@ class Copy:
     nbytes: int
     owners: np.ndarray
     span: Span | None
+    sizes: np.ndarray | None = None
 
 
 class CpAsyncGroups:
@@ -57,11 +67,22 @@ class CpAsyncGroups:
         self._open: list[Copy] = []
         self._groups: list[list[Copy]] = []
 
-    def copy(self, w: Warp, dst: Any, src: Any, nbytes: int) -> None:
-        """Each active thread copies `nbytes` bytes. The shared memory changes when the copy is waited for."""
+    def copy(self, w: Warp, dst: Any, src: Any, nbytes: int, size: Any = None) -> None:
+        """Each active thread copies `nbytes` bytes, of which those from `size` on are zeros where it is given.
+
+        The shared memory changes when the copy is waited for.
+        """
         lanes = w.mask.lanes
         targets = np.broadcast_to(np.asarray(dst), 32)[lanes].astype(np.int64)
         sources = np.broadcast_to(np.asarray(src), 32)[lanes].astype(np.int64)
+        sizes = None if size is None else np.broadcast_to(np.asarray(size), 32)[lanes].astype(np.int64)
+        if sizes is not None:
+            if sizes.max() > nbytes:
+                raise Fault(CopyTooLarge(w.origin, int(sizes.max()), nbytes))
+            if not sizes.any():
+                self._fill(w, targets, nbytes)
+                return
+            sources = np.where(sizes > 0, sources, sources[np.argmax(sizes > 0)])  # what nobody reads may lie anywhere
         if (targets % nbytes).any() or (sources % nbytes).any():
             raise Fault(MisalignedCopy(w.origin, nbytes))
         cta, offsets = w.cta, targets & OFFSET_MASK
@@ -87,8 +108,22 @@ class CpAsyncGroups:
         cta.smem.shadow.write_items(offsets, nbytes, actor)
         memory = w.gpu.memory.view(buffer.slot, nbytes) if w.gpu.data else w.gpu.memory.bytes[buffer.slot]
         self._open.append(
-            Copy(agent, done, offsets // nbytes, memory, places // nbytes, nbytes, w.mask.owners, w.span)
+            Copy(agent, done, offsets // nbytes, memory, places // nbytes, nbytes, w.mask.owners, w.span, sizes)
         )
+
+    def _fill(self, w: Warp, targets: np.ndarray, nbytes: int) -> None:
+        """A copy of zeros alone, which reads nothing."""
+        cta, offsets = w.cta, targets & OFFSET_MASK
+        if (targets % nbytes).any():
+            raise Fault(MisalignedCopy(w.origin, nbytes))
+        if (targets >> WINDOW_BITS != cta.rank).any() or offsets.max() + nbytes > cta.smem.size:
+            raise Fault(CopyOutOfBounds(w.origin, writes=True))
+        agent = cta.cluster.causality.fork(w.agent, "cp.async")
+        actor = Actor(agent, cta.cluster.domain, Proxy.GENERIC, Operation.CP_ASYNC, w.place, w.span, w.time)
+        cta.smem.shadow.write_items(offsets, nbytes, actor)
+        zeros = np.zeros_like(cta.smem.view(nbytes)[:1])
+        places = np.zeros(len(offsets), np.int64)
+        self._open.append(Copy(agent, w.time, offsets // nbytes, zeros, places, nbytes, w.mask.owners, w.span))
 
     def commit(self) -> None:
         """cp.async.commit_group."""
@@ -124,7 +159,12 @@ class CpAsyncGroups:
     @staticmethod
     def _land(w: Warp, copy: Copy) -> None:
         if w.gpu.data:
-            w.cta.smem.view(copy.nbytes)[copy.items] = copy.memory[copy.sources]
+            values = copy.memory[copy.sources]
+            if copy.sizes is not None:
+                cells = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)
+                cells[np.arange(copy.nbytes) >= copy.sizes[:, None]] = 0
+                values = cells.view(values.dtype).reshape(values.shape)
+            w.cta.smem.view(copy.nbytes)[copy.items] = values
         w.cta.cluster.causality.finish(copy.agent)
 
     def arrive(self, w: Warp, barrier: Mbarrier, more: bool) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tirx_mini.ir import Span
-from tirx_mini.isa import CP_SHAPES, BlockScales, InstructionDescriptor, SmemDescriptor, TmemOperand
+from tirx_mini.isa import CP_SHAPES, PLAIN, BlockScales, InstructionDescriptor, Kept, SmemDescriptor, TmemOperand
 
 from ..machine import Cta, Mbarrier
 from ..ordering import Actor, Agent, Operation, Proxy, Snapshot, SyncClock
@@ -19,8 +19,8 @@ class Mma:
     """One tcgen05.mma as it was issued.
 
     pipe: of its warp. pipeline: what MMAs have in common that are in order. issued: the epoch of the warp then.
-    column: of the accumulator. a, b: operand layouts, one object for one layout; a_start, b_start: their places, in
-    bytes of shared memory, or a column of tensor memory.
+    column, lane: where the accumulator begins. kept: what happens to what it holds. a, b: operand layouts, one object
+    for one layout; a_start, b_start: their places, in bytes of shared memory, or an address in tensor memory.
     previous: the MMA that it comes after in its pipeline, until that is executed. timed, done: whether the tensor core
     has begun it, and executed it.
     """
@@ -43,6 +43,8 @@ class Mma:
     span: Span | None
     previous: Mma | None
     scales: BlockScales | None = None
+    lane: int = 0
+    kept: Kept = PLAIN
     timed: bool = False
     done: bool = False
 
@@ -57,6 +59,9 @@ class Mma:
             and self.a is first.a
             and self.b is first.b
             and self.scales is None
+            and self.kept == PLAIN
+            and first.kept == PLAIN
+            and self.lane == first.lane
         )
 
 
@@ -133,7 +138,8 @@ class Burst:
 Issued: TypeAlias = Mma | TmemCopy | Burst
 
 Pipeline = tuple[int, int, int, int, int, bool]
-"""cta_group, accumulator, M, N, K, and whether the MMA is one of integers: which stands for the kind, with K."""
+"""cta_group, the accumulator's address, M, N, K, and whether the MMA is one of integers, which stands for the kind with
+K."""
 
 
 def copies_of(cta_group: int) -> Pipeline:

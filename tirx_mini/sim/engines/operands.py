@@ -108,7 +108,8 @@ def read_tmem(tmem: TensorMemory, group: Sequence[MatrixProduct], columns: int, 
     """Matrix A of all MMAs of a group from tensor memory, `columns` for each, side by side: float32[128, depth]."""
     parts = []
     for mma in group:
-        where = slice(mma.a_start, mma.a_start + columns)
+        first = mma.a_start & 0xFFFF
+        where = slice(first, first + columns)
         tmem.shadow.read((slice(None), where), actor)
         parts.append(tmem.words[:, where])
     fmt = group[0].shape.a

@@ -13,16 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tirx_mini.ir import Span
-from tirx_mini.isa import BlockScales, InstructionDescriptor, SmemDescriptor, TmemOperand
+from tirx_mini.isa import PLAIN, BlockScales, InstructionDescriptor, Kept, SmemDescriptor, TmemOperand
 
 from ..facts import Fact, Origin
 from ..machine import Cta, Element, Gpu, Mbarrier, Signal, Sm, Warp
 from ..ordering import BEFORE, ORDER, Access, Actor, Agent, Operation
-from .accumulators import place_rows, store_narrow
+from .accumulators import keeping, lanes_of, rows_in_tmem, store_narrow
 from .issued import (
     Batch,
     Burst,
@@ -102,7 +103,7 @@ class TensorCores:
     def mma(
         self,
         w: Warp,
-        column: int,
+        d: int,
         a: SmemDescriptor | TmemOperand,
         a_start: int,
         b: SmemDescriptor,
@@ -111,11 +112,15 @@ class TensorCores:
         accumulate: bool,
         cta_group: int,
         scales: BlockScales | None = None,
+        kept: Kept = PLAIN,
     ) -> None:
-        """Issue an MMA. Its operands, A perhaps in tensor memory, are at the same place in both CTAs of a pair."""
+        """Issue an MMA with its accumulator at the address `d`.
+
+        Its operands, A perhaps in tensor memory, are at the same place in both CTAs of a pair.
+        """
         pipe = self.pipe(w)
         agent = w.agent
-        pipeline = (cta_group, column, shape.m, shape.n, shape.depth, shape.d == "int32")
+        pipeline = (cta_group, d, shape.m, shape.n, shape.depth, shape.d == "int32")
         last = self._last.setdefault(w.cta, {})
         previous = last.get(pipeline)
         if previous is not None and previous.pipe is not pipe and not self._take_over(pipe, agent, previous):
@@ -125,8 +130,9 @@ class TensorCores:
         snapshot, issue = pipe.snapshot, pipe.issue
         assert snapshot is not None and issue is not None
         mma = Mma(
-            pipe, pipeline, column, a, a_start, b, b_start, shape, accumulate, cta_group, snapshot, issue, agent.epoch,
-            w.time, w.place, w.span, None if previous is None or previous.done else previous, scales,
+            pipe, pipeline, d & 0xFFFF, a, a_start, b, b_start, shape, accumulate, cta_group, snapshot, issue,
+            agent.epoch, w.time, w.place, w.span, None if previous is None or previous.done else previous, scales,
+            d >> 16, kept,
         )  # fmt: skip
         last[pipeline] = mma
         pipe.elected = w.mask.elected
@@ -371,16 +377,24 @@ class TensorCores:
         operation = Operation.TCGEN05_MMA
         actor = actor_of(mma, operation)
         actor.preceded = mma.pipeline, copies_of(mma.cta_group)
+        parts = shape.parts(mma.cta_group)
         if isinstance(mma.a, TmemOperand):
-            a = [read_tmem(c.tmem, group, mma.a.columns(shape), actor) for c in ctas]
+            width = mma.a.columns(shape)
+            a = [rows_in_tmem(read_tmem(c.tmem, group, width, actor), shape, parts, mma.lane) for c in ctas]
         else:
-            a = [self._operands.read(c.smem, group, "a", rows, actor) for c in ctas]
+            a = [[self._operands.read(c.smem, group, "a", rows, actor)] * parts for c in ctas]
         b = [self._operands.read(c.smem, group, "b", columns, actor) for c in ctas]
         right = b[0] if len(b) == 1 else np.concatenate(b)
         if shape.negate_a != shape.negate_b:
             right = -right
-        for c, left in zip(ctas, a, strict=True):
-            product = multiply(left, right) if mma.scales is None else multiply_scaled(c.tmem, mma, left, right, actor)
+        for c, lefts in zip(ctas, a, strict=True):
+            if mma.scales is not None:
+                product = multiply_scaled(c.tmem, mma, lefts[0], right, actor)
+            elif parts == 1:
+                product = multiply(lefts[0], right)
+            else:
+                pairs = zip(lefts, np.split(right, parts), strict=True)
+                product = np.concatenate([multiply(left, columns) for left, columns in pairs])
             self._accumulate(c, mma, product, actor)
 
     def _lost(self, cta: Cta, mma: Mma, columns: int, lost: Access) -> None:
@@ -392,8 +406,8 @@ class TensorCores:
             self.gpu.facts.record(LostResult(origin, lost, whole, (missed.first, missed.last)))
 
     def _accumulate(self, cta: Cta, mma: Mma, product: np.ndarray, actor: Actor) -> None:
-        """Add (or store) a product of one CTA's rows × all N columns to its tensor memory."""
-        lanes, columns, product = place_rows(mma.cta_group, product)
+        """Add (or store) a product of one CTA's rows, part by part, to its tensor memory."""
+        lanes, columns = lanes_of(mma.shape, mma.lane), product.shape[1]
         where = (slice(None), slice(mma.column, mma.column + columns))
         shadow = cta.tmem.shadow
         if mma.accumulate:
@@ -401,8 +415,15 @@ class TensorCores:
         elif (lost := shadow.unread(where, Operation.TCGEN05_MMA)) is not None:
             self._lost(cta, mma, columns, lost)
         shadow.write(where, actor)
+        with keeping(cta.tmem.words[:, where[1]], mma.kept, cta.rank % mma.cta_group):
+            self._store(cta, mma, lanes, columns, product)
+
+    @staticmethod
+    def _store(cta: Cta, mma: Mma, lanes: Any, columns: int, product: np.ndarray) -> None:
         target = cta.tmem.floats[:, mma.column : mma.column + columns]
         if mma.shape.d == "float32":
+            if mma.kept.scale and mma.accumulate:
+                target[lanes] *= np.float32(2.0**-mma.kept.scale)
             if isinstance(lanes, slice):
                 block = target[lanes]
                 if mma.accumulate:
@@ -413,4 +434,4 @@ class TensorCores:
                 target[lanes] = target[lanes] + product if mma.accumulate else product
             return
         words = cta.tmem.words[:, mma.column : mma.column + columns]
-        store_narrow(words, lanes, product, mma.shape.d, mma.accumulate)
+        store_narrow(words, lanes, product, mma.shape.d, mma.accumulate, mma.kept.scale)

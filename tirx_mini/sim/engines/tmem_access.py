@@ -19,9 +19,10 @@ from .tmem import TmemAllocators
 
 @dataclass(frozen=True)
 class AccumulatorLane(Fact):
-    """An MMA's accumulator does not begin at lane 0. address: its address in tensor memory."""
+    """An operand of an MMA in tensor memory begins at a wrong lane. lanes: where it can begin."""
 
     address: int
+    lanes: tuple[int, ...] = (0,)
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,10 @@ class TmemColumnsExceeded(Fact):
     width: int
 
 
-def check_column(w: Warp, address: int) -> int:
-    """The column of an accumulator's address; a fault where the lane field is not 0."""
-    if address >> 16:
-        raise Fault(AccumulatorLane(w.origin, address))
+def check_column(w: Warp, address: int, lanes: tuple[int, ...] = (0,)) -> int:
+    """The column of an operand's address; a fault where its lane is none of `lanes`."""
+    if address >> 16 not in lanes:
+        raise Fault(AccumulatorLane(w.origin, address, lanes))
     return address & 0xFFFF
 
 

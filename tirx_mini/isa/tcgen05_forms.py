@@ -1,0 +1,181 @@
+"""tcgen05.mma with operands that plain products do not have, and tcgen05.mma.ws (PTX ISA: "tcgen05.mma").
+
+A lane of tensor memory whose bit is set in disable-output-lane stays as it is. scale-input-d divides D by a power of
+two before the product is added. The weight-stationary form has its own shapes and layouts of D.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from tirx_mini.ir import Expr, int_value
+
+from .core import instruction
+from .descriptors import A_IN_TMEM, START_BITS, InstructionDescriptor, Kept, SmemDescriptor
+from .facts import Completion, Memory, Scope
+from .machine import Machine, Thread
+from .operands import InstructionWord, Tcgen05Descriptor, TmemAddress, pred, u32
+from .tcgen05 import KINDS, decoded, tvm_order
+
+Kind = Literal["f16", "tf32", "f8f6f4", "i8"]
+_FACTS: dict[str, Any] = {
+    "values": KINDS, "issued_by": Scope.THREAD, "min_sm": 100, "max_sm": 110, "cost": "mma", "isa": "tcgen05.mma",
+    "only_on": {("kind", "i8"): (100, 110)}, "reads": Memory.SHARED | Memory.TENSOR, "writes": Memory.TENSOR,
+    "completion": Completion.COMMIT,
+}  # fmt: skip
+_KEPT: dict[str, Any] = {"*disable_output_lane": "lanes", "scale_input_d": "scale_input_d"}
+_SCALED = ("f16", "tf32")
+"""The kinds that have scale-input-d."""
+
+
+def _masked(a: str) -> Callable[..., str]:
+    def template(scale_input_d: int, **_: Any) -> str:
+        scale = ", {scale_input_d}" if scale_input_d else ""
+        return (
+            f"tcgen05.mma.cta_group::{{cta_group}}.kind::{{kind}} "
+            f"[{{d}}], {a}, {{b_desc}}, {{idesc}}, {{{{lanes}}}}, {{accumulate}}{scale};"
+        )
+
+    return template
+
+
+def _check(operands: Sequence[Expr], cta_group: int, kind: str, scale_input_d: int) -> str | None:
+    """What is wrong with the lanes and the scale of a product."""
+    words = len(operands) - 5
+    if operands and words != 4 * cta_group:
+        return f"lanes are words of 32 bits, {4 * cta_group} with cta_group={cta_group}, but {words} are given"
+    if scale_input_d > 15:
+        return f"scale_input_d is {scale_input_d}; it can be 0 to 15"
+    if scale_input_d and kind not in _SCALED:
+        return f"only the kinds f16 and tf32 have scale_input_d, not {kind}"
+    return None
+
+
+def _lanes_of_tvm(given: dict[str, Any]) -> dict[str, Any]:
+    """The words of the lanes that are disabled, which TVM 0.26 lets out where there are none."""
+    if not given.get("lanes"):
+        given["lanes"] = (0,) * (4 * (int_value(given.get("cta_group", 1)) or 1))
+    return given
+
+
+def _kept(lanes: Sequence[int], scale: int) -> Kept:
+    words = [sum(int(word) << 32 * i for i, word in enumerate(lanes[cta : cta + 4])) for cta in range(0, len(lanes), 4)]
+    return Kept(scale, tuple(words) if any(words) else ())
+
+
+@instruction(
+    _masked("{a_desc}"),
+    name="tcgen05.mma.masked",
+    api=(tvm_order("a_desc", adapt=_lanes_of_tvm, **_KEPT),),
+    check=_check,
+    **_FACTS,
+)
+def tcgen05_mma_masked(
+    gpu: Machine,
+    thread: Thread,
+    d: TmemAddress,
+    a_desc: Tcgen05Descriptor,
+    b_desc: Tcgen05Descriptor,
+    idesc: InstructionWord,
+    accumulate: pred,
+    *lanes: u32,
+    cta_group: Literal[1, 2] = 1,
+    kind: Kind = "f16",
+    scale_input_d: int = 0,
+) -> None:
+    """As tcgen05.mma, for some lanes: those whose bits are set in `lanes`, of each CTA four words, keep what D holds.
+
+    With `scale_input_d` the product is added to D / 2^scale_input_d.
+    """
+    a = decoded(thread, "operand A", SmemDescriptor.decode, a_desc & ~START_BITS)
+    b = decoded(thread, "operand B", SmemDescriptor.decode, b_desc & ~START_BITS)
+    shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
+    starts = (a_desc & START_BITS) << 4, (b_desc & START_BITS) << 4
+    kept = _kept(lanes, scale_input_d)
+    for _ in range(thread.mask.count):
+        gpu.mma(thread, d, a, starts[0], b, starts[1], shape, accumulate, cta_group, None, kept)
+
+
+@instruction(
+    _masked("[{a}]"),
+    name="tcgen05.mma.a_in_tmem.masked",
+    api=(tvm_order("a", adapt=_lanes_of_tvm, **_KEPT),),
+    check=_check,
+    **_FACTS,
+)
+def tcgen05_mma_a_in_tmem_masked(
+    gpu: Machine,
+    thread: Thread,
+    d: TmemAddress,
+    a: TmemAddress,
+    b_desc: Tcgen05Descriptor,
+    idesc: InstructionWord,
+    accumulate: pred,
+    *lanes: u32,
+    cta_group: Literal[1, 2] = 1,
+    kind: Kind = "f16",
+    scale_input_d: int = 0,
+) -> None:
+    """The same with A in tensor memory."""
+    b = decoded(thread, "operand B", SmemDescriptor.decode, b_desc & ~START_BITS)
+    shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
+    start, kept = (b_desc & START_BITS) << 4, _kept(lanes, scale_input_d)
+    for _ in range(thread.mask.count):
+        gpu.mma(thread, d, A_IN_TMEM, a, b, start, shape, accumulate, cta_group, None, kept)
+
+
+_WS: dict[str, Any] = {"weight_stationary": (True,), "cta_group": (1,)}
+
+
+@instruction(
+    "tcgen05.mma.ws.cta_group::1.kind::{kind} [{d}], {a_desc}, {b_desc}, {idesc}, {accumulate}, 0;",
+    name="tcgen05.mma.ws",
+    api=(tvm_order("a_desc", **_WS),),
+    **{**_FACTS, "isa": "tcgen05.mma.ws"},
+)
+def tcgen05_mma_ws(
+    gpu: Machine,
+    thread: Thread,
+    d: TmemAddress,
+    a_desc: Tcgen05Descriptor,
+    b_desc: Tcgen05Descriptor,
+    idesc: InstructionWord,
+    accumulate: pred,
+    *,
+    kind: Kind = "f16",
+) -> None:
+    """The weight-stationary product of one CTA, with M = 32, 64 or 128 and N = 64, 128 or 256.
+
+    With M = 64 and 32 the columns of D are in two and four parts, one below the other: row r of part p is in lane
+    r + p · M (PTX ISA: "Data Path Layout Organization", layouts E and G).
+    """
+    a = decoded(thread, "operand A", SmemDescriptor.decode, a_desc & ~START_BITS)
+    b = decoded(thread, "operand B", SmemDescriptor.decode, b_desc & ~START_BITS)
+    shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, 1, True)
+    for _ in range(thread.mask.count):
+        gpu.mma(thread, d, a, (a_desc & START_BITS) << 4, b, (b_desc & START_BITS) << 4, shape, accumulate, 1)
+
+
+@instruction(
+    "tcgen05.mma.ws.cta_group::1.kind::{kind} [{d}], [{a}], {b_desc}, {idesc}, {accumulate}, 0;",
+    name="tcgen05.mma.ws.a_in_tmem",
+    api=(tvm_order("a", **_WS),),
+    **{**_FACTS, "isa": "tcgen05.mma.ws"},
+)
+def tcgen05_mma_ws_a_in_tmem(
+    gpu: Machine,
+    thread: Thread,
+    d: TmemAddress,
+    a: TmemAddress,
+    b_desc: Tcgen05Descriptor,
+    idesc: InstructionWord,
+    accumulate: pred,
+    *,
+    kind: Kind = "f16",
+) -> None:
+    """The same with A in tensor memory: each part of the columns has M lanes with rows of A of its own."""
+    b = decoded(thread, "operand B", SmemDescriptor.decode, b_desc & ~START_BITS)
+    shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, 1, True)
+    for _ in range(thread.mask.count):
+        gpu.mma(thread, d, A_IN_TMEM, a, b, (b_desc & START_BITS) << 4, shape, accumulate, 1)
