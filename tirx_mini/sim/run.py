@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tirx_mini.arguments import check_room
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, PrimFunc, Span, TirxError, walk
 from tirx_mini.isa import check_target, named_params, prints, written_params
@@ -35,6 +36,8 @@ WORTH_A_PROCESS = 5_000
 WORTH_PROCESSES = 15_000
 """The same with data and checks, for what more it costs to run clusters apart (`apart`)."""
 LAUNCH = "launch.pickle"
+SHADOW_BYTES = 8
+"""What the checks keep of each granule of an argument that the kernel writes; a copy of that is kept besides."""
 GC_THRESHOLD = (20_000, 5, 100)
 """Of the garbage collector while a run lasts: about forty CTAs that have ended are kept between two collections."""
 
@@ -66,7 +69,9 @@ class Simulation:
         self.arrays, self._scalars = bind_arguments(func, args, data=data)
         check_target(func, spec.arch)
         self.image = translate(func, self._scalars, data=data).image
-        self._written = [buffer.slot for buffer in self.image.globals if buffer.written and data]
+        written = [buffer for buffer in self.image.globals if buffer.written and data]
+        self._written = [buffer.slot for buffer in written]
+        check_room(sum(b.nbytes * (1 + SHADOW_BYTES / b.access_bytes) for b in written), f"simulating {func.name}")
         self._originals: dict[int, np.ndarray] = {}
 
     @property
