@@ -69,7 +69,7 @@ def _put(emitter: Emitter, slots: Sequence[Slot], given: Sequence[Any]) -> None:
     buffers = {slot.buffer for slot in slots if slot.buffer is not None}
     ready = []
     for slot, value in zip(slots, given, strict=True):
-        if slot.buffer is None:
+        if slot.buffer is None or (isinstance(value, Tile) and value.undefined):
             continue
         if isinstance(value, Pointers):
             if value.buffer is not slot.memory:

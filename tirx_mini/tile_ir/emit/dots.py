@@ -22,8 +22,8 @@ ROWS = 64
 WARPS_OF_GROUP = 4
 
 
-def wgmma(emitter: Emitter, lhs: SharedTile | Tile, rhs: SharedTile, acc: Tile, adds: bool) -> None:
-    """Begin acc += lhs · rhs, or acc = lhs · rhs, as a group of MMAs.
+def wgmma(emitter: Emitter, lhs: SharedTile | Tile, rhs: SharedTile, acc: Tile, adds: Expr | bool) -> None:
+    """Begin acc += lhs · rhs, or acc = lhs · rhs where `adds` does not hold, as a group of MMAs.
 
     `acc` is held in registers, in the layout of accumulators.
 
@@ -31,18 +31,18 @@ def wgmma(emitter: Emitter, lhs: SharedTile | Tile, rhs: SharedTile, acc: Tile, 
     """
     assert acc.buffer is not None
     rows, cols = acc.shape[-2:]
-    along_m, along_n = _groups(acc.layout)
+    along_m, along_n = groups_of(acc.layout)
     own_rows, own_cols = rows // along_m, cols // along_n
     group = emitter.warp // WARPS_OF_GROUP
     m_group, n_group = group % along_m if along_m > 1 else 0, group // along_m if along_n > 1 else 0
-    registers = _as_tile(acc.buffer, own_rows, own_cols)
+    registers = as_tile(acc.buffer, own_rows, own_cols)
     emitter.issue("wgmma.fence")
     b = _matrix(rhs, (0, rhs.shape[-2]), (n_group * own_cols, own_cols))
     for block in range(own_rows // ROWS):
         own = (block * ROWS, ROWS)
         if isinstance(lhs, Tile):
             assert lhs.buffer is not None
-            a = _box(_as_tile(lhs.buffer, own_rows, lhs.shape[-1]), own)
+            a = _box(as_tile(lhs.buffer, own_rows, lhs.shape[-1]), own)
         else:
             a = _matrix(lhs, (m_group * own_rows + block * ROWS, ROWS), (0, lhs.shape[-1]))
         turned_a = isinstance(lhs, SharedTile) and lhs.contiguous(len(lhs.shape) - 2)
@@ -56,14 +56,14 @@ def wgmma(emitter: Emitter, lhs: SharedTile | Tile, rhs: SharedTile, acc: Tile, 
     emitter.issue("wgmma.commit_group")
 
 
-def _groups(layout: LinearLayout) -> tuple[int, int]:
+def groups_of(layout: LinearLayout) -> tuple[int, int]:
     """Warpgroups along M and along N."""
     columns = layout.shape[-1]
     along_m = sum(basis >= columns for basis in layout.warp[2:])
     return 1 << along_m, 1 << len(layout.warp[2:]) - along_m
 
 
-def _as_tile(registers: Buffer, rows: int, cols: int) -> Buffer:
+def as_tile(registers: Buffer, rows: int, cols: int) -> Buffer:
     """Registers as a tile of the warpgroup."""
     name, layout = f"{registers.name}_tile", wgmma_accumulator_layout(cols, rows)
     return Buffer(name, (rows, cols), registers.dtype, "local", layout, registers)
@@ -104,7 +104,7 @@ def from_tensor_memory(emitter: Emitter, sums: TmemTile, layout: LinearLayout, n
     """Sums in registers: each warp loads its 32 lanes (PTX ISA: "tcgen05.ld", access restrictions)."""
     rows, cols = sums.shape[-2:]
     registers = emitter.local(name, layout.registers, "float32")
-    along_m, along_n = _groups(layout)
+    along_m, along_n = groups_of(layout)
     group = emitter.warp // WARPS_OF_GROUP
     own_cols = cols // along_n
     first = group // along_m * own_cols if along_n > 1 else 0
@@ -134,8 +134,9 @@ def _async_dot(emitter: Emitter, op: Op) -> None:
         emitter.set(op.result, emitter.value(op.acc))
         return
     lhs, rhs = _operand(emitter, op.lhs), emitter.value(op.rhs)
-    adds = not _is_zero(emitter.tile(op.acc))
-    acc = emitter.take(op.acc) if adds else _fresh(emitter, op)
+    given = op.adds if op.kind is ops.async_dot else None
+    adds = emitter.scalar(given) if given is not None else not _is_zero(emitter.tile(op.acc))
+    acc = _fresh(emitter, op) if adds is False else emitter.take(op.acc)
     wgmma(emitter, lhs, rhs, acc, adds)
     emitter.set_held(op.result, acc)
 

@@ -44,6 +44,10 @@ from .values import Tile, in_buffer
 WARP = 32
 AGENT_BARRIER = 1
 """The named barrier of the computing warps where other agents run beside them."""
+GROUP_BARRIER = 2
+"""The first of the named barriers of single computing warpgroups; there are at most four of these."""
+WARPGROUP = 4
+"""Warps of a warpgroup."""
 
 
 class Emitter:
@@ -90,6 +94,8 @@ class Emitter:
         """Whether one thread executes what is emitted: the agent that loads, or issues MMAs."""
         self.in_agent = False
         """Whether only the computing warps execute what is emitted."""
+        self.stores_by_tma = False
+        """Whether threads may have begun stores that read shared memory."""
 
     # -- statements --------------------------------------------------------------------------------------------------
 
@@ -233,6 +239,18 @@ class Emitter:
             self.issue("bar.sync", AGENT_BARRIER, WARP * self.warps)
         else:
             self.issue("bar.sync.all", 0)
+
+    @property
+    def group(self) -> Expr:
+        """The number of the executing warpgroup among those that compute."""
+        return self.warp // WARPGROUP
+
+    def sync_group(self) -> None:
+        """The threads of a computing warpgroup wait for one another."""
+        if self.warps <= WARPGROUP:
+            self.sync()
+        else:
+            self.issue("bar.sync", self.group + GROUP_BARRIER, WARP * WARPGROUP)
 
     # -- values ------------------------------------------------------------------------------------------------------
 

@@ -11,14 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tirx_mini.ir import BOOL, Buffer, Expr, If, TileCall, binary, const, seq, special
+from tirx_mini.ir import BOOL, Buffer, Expr, If, Stmt, TileCall, binary, const, seq, special
 from tirx_mini.tile import OPS
 
 from ..layouts import SharedLayout, TmemLayout
 from ..nv_tileaa import Tensor
+from ..nv_tileaa.ops import mem_fence
 from ..nv_tileas import COMPUTE, MMA, TMA, WGMMA, Pipeline
 from ..nv_tileas import pipeline_ops as ops
-from ..ssa import Op, OpKind
+from ..ssa import Op, OpKind, Region
 from .arithmetic import dtype_of
 from .emitter import Emitter
 from .places import SharedTile, TmemTile, allocate, shared_tile, tile_region, tmem_tile
@@ -230,14 +231,6 @@ def _tma_load(emitter: Emitter, op: Op) -> None:
     emitter.set(op.result, None)
 
 
-def _tma_store(emitter: Emitter, op: Op) -> None:
-    tile: SharedTile = emitter.value(op.buffer)
-    blocks: Blocks = emitter.value(op.view)
-    target = tile_region(emitter, blocks, [emitter.scalar(index) for index in op.indices])
-    emitter.add(copy_async(emitter, target, tile.region()))
-    emitter.set(op.result, None)
-
-
 def copy_async(emitter: Emitter, dst: Any, src: Any, **options: Any) -> TileCall:
     """A TMA copy, by the thread that executes it."""
     return OPS["copy_async"].build(dst, src, dispatch="tma", span=emitter.span, scope="thread", **options)
@@ -247,9 +240,12 @@ def copy_async(emitter: Emitter, dst: Any, src: Any, **options: Any) -> TileCall
 
 
 def other_warps(func: Op) -> int:
-    """Warps of agents that do not compute."""
-    switches = (op for op in func.body.ops if op.kind is ops.agent_switch)
-    return sum(warps for op in switches for name, warps in op.agents if name != COMPUTE)
+    """Warps that do not compute: those of agents, and idle ones where registers move between whole warpgroups."""
+    count = 0
+    for switch in (op for op in func.body.ops if op.kind is ops.agent_switch):
+        count += sum(warps for name, warps in switch.agents if name != COMPUTE)
+        count += -count % WARPS_OF_GROUP if switch.registers else 0
+    return count
 
 
 def _agent_switch(emitter: Emitter, op: Op) -> None:
@@ -258,34 +254,58 @@ def _agent_switch(emitter: Emitter, op: Op) -> None:
         emitter.prologue.append(emitter.instruction("fence.proxy.async", "shared::cta"))
     emitter.prologue.append(emitter.instruction("fence.mbarrier_init"))
     emitter.prologue.append(emitter.instruction("bar.sync.all", 0))
+    if not any(inner.kind is mem_fence for region in op.regions for inner in region.walk()):
+        # The barriers are ready before the kernel before this one has ended; only accesses to arrays wait for it.
+        emitter.prologue.append(emitter.instruction("griddepcontrol.wait"))
     emitter.part()
     first = emitter.warps
-    compute: list[Any] = []
-    others: list[tuple[Expr, Any]] = []
+    compute: list[Stmt] = []
+    others: list[tuple[Expr, list[Stmt]]] = []
     for (name, warps), region in zip(op.agents, op.regions, strict=True):
-        with emitter.block() as stmts:
-            if name == COMPUTE:
-                emitter.in_agent = True
-                emitter.region(region)
-                emitter.in_agent = False
-                compute = stmts
-            else:
-                emitter.alone = True
-                with emitter.when(emitter.value_of("elect.sync", str(BOOL))):
-                    emitter.region(region)
-                emitter.alone = False
-                others.append((binary("==", emitter.warp, first), stmts))
-                first += warps
-    stmt = seq(*compute)
+        if name == COMPUTE:
+            compute = _compute(emitter, region)
+        else:
+            others.append((binary("==", emitter.warp, first), _alone(emitter, region)))
+            first += warps
+    rest = None if op.registers else seq(*compute)
     for cond, stmts in reversed(others):
-        stmt = If(cond, seq(*stmts), stmt, span=op.span)
-    emitter.add(stmt)
+        rest = If(cond, seq(*stmts), rest, span=op.span)
+    assert rest is not None, "an agent beside those that compute"
+    if op.registers:
+        fewer, more = min(op.registers), max(op.registers)
+        own = [emitter.instruction("setmaxnreg.inc", count=more), *compute]
+        other = [emitter.instruction("setmaxnreg.dec", count=fewer), rest]
+        rest = If(binary("<", emitter.warp, emitter.warps), seq(*own), seq(*other), span=op.span)
+    emitter.add(rest)
+
+
+def _compute(emitter: Emitter, region: Region) -> list[Stmt]:
+    """The program of the warps that compute."""
+    with emitter.block() as stmts:
+        emitter.in_agent = True
+        emitter.region(region)
+        emitter.in_agent = False
+    return stmts
+
+
+def _alone(emitter: Emitter, region: Region) -> list[Stmt]:
+    """The program of an agent of which one thread executes all."""
+    with emitter.block() as stmts:
+        emitter.alone = True
+        with emitter.when(emitter.value_of("elect.sync", str(BOOL))):
+            emitter.region(region)
+        emitter.alone = False
+    return stmts
 
 
 def _cta_slot(emitter: Emitter, op: Op) -> None:
     """The CTAs of the launch are the slots."""
-    emitter.set(op.slot, emitter.program[0])
-    emitter.set(op.slots, const(min(op.most, math.prod(emitter.programs))))
+    number, count = emitter.program[0], min(op.most, math.prod(emitter.programs))
+    if op.halves > 1 and count % op.halves == 0:
+        each = count // op.halves
+        number = number % each * op.halves + number // each
+    emitter.set(op.slot, number)
+    emitter.set(op.slots, const(count))
 
 
 PIPELINE_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {
@@ -303,7 +323,6 @@ PIPELINE_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {
     ops.pipeline_yield: _yield,
     ops.make_tiled_tma_desc: _make_desc,
     ops.tiled_tma_load: _tma_load,
-    ops.tiled_tma_store: _tma_store,
     ops.agent_switch: _agent_switch,
     ops.get_cta_slot: _cta_slot,
 }

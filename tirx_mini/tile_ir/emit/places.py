@@ -201,13 +201,19 @@ def array_of(emitter: Emitter, view: View) -> tuple[Buffer, tuple[int, ...]]:
     return array, dims
 
 
-def tile_region(emitter: Emitter, blocks: Blocks, indices: Sequence[Expr]) -> Region:
-    """The part of an array that the tile at `indices` is, in the array's dimensions."""
+def tile_region(
+    emitter: Emitter, blocks: Blocks, indices: Sequence[Expr], box: Sequence[tuple[Expr | int, int]] = ()
+) -> Region:
+    """The part of an array that the tile at `indices` is, in the array's dimensions.
+
+    box: (first, extent) along each dimension of the tile, for a part of it.
+    """
     array, dims = array_of(emitter, blocks.view)
     keys: list[slice] = [slice(0, 1)] * len(dims)
-    for axis, (index, extent) in enumerate(zip(indices, blocks.tile, strict=True)):
+    parts = box or [(0, extent) for extent in blocks.tile]
+    for axis, (index, tile, (first, extent)) in enumerate(zip(indices, blocks.tile, parts, strict=True)):
         place = dims.index(blocks.order[axis])
-        start = as_expr(index) * extent
+        start = as_expr(index) * tile + first
         keys[place] = slice(start, start + extent)
     found = array[tuple(keys)]
     assert isinstance(found, Region)

@@ -24,10 +24,13 @@ from .ordering import Effects
 from .output import OUTPUT_OPS
 from .pipelines import PIPELINE_OPS, other_warps
 from .places import SharedTile
+from .stores import STORE_OPS, write
 from .tensors import TENSOR_OPS
 from .values import Pointers
 from .warp_dots import WARP_DOT_OPS
 
+ELSEWHERE = {**IN_SHARED, ops.insert_slice: write}
+"""Operations whose result may be in shared memory."""
 Rules = Mapping[OpKind, Callable[[Emitter, Op], None]]
 
 SERIAL_RULES: Rules = {**TENSOR_OPS, **ACCESS_OPS, **CONTROL_OPS, **WARP_DOT_OPS, **OUTPUT_OPS}
@@ -35,7 +38,7 @@ SERIAL_RULES: Rules = {**TENSOR_OPS, **ACCESS_OPS, **CONTROL_OPS, **WARP_DOT_OPS
 
 def _by_place(kind: OpKind) -> Callable[[Emitter, Op], None]:
     """The rule of an operation whose result may be in shared memory, or that the tensor core may compute."""
-    in_registers, in_shared = SERIAL_RULES[kind], IN_SHARED.get(kind, dot)
+    in_registers, in_shared = SERIAL_RULES[kind], ELSEWHERE.get(kind, dot)
 
     def rule(emitter: Emitter, op: Op) -> None:
         if kind is ops.convert_layout and isinstance(emitter.value(op.source), SharedTile):
@@ -48,7 +51,8 @@ def _by_place(kind: OpKind) -> Callable[[Emitter, Op], None]:
 
 
 RULES: Rules = {
-    **SERIAL_RULES, **PIPELINE_OPS, **DOT_OPS, **{kind: _by_place(kind) for kind in (*IN_SHARED, ops.dot)},
+    **SERIAL_RULES, **PIPELINE_OPS, **DOT_OPS, **STORE_OPS,
+    **{kind: _by_place(kind) for kind in (*ELSEWHERE, ops.dot)},
 }  # fmt: skip
 """What emits each operation. Operations of pipelines and tensor cores are in tables of their own."""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tirx_mini.ir import FLOAT32, Buffer, Const, DataType, Expr, as_expr, const, reinterpret, select
+from tirx_mini.ir import FLOAT32, Buffer, Const, DataType, Expr, as_expr, const, int_value, reinterpret, select
 
-from ..layouts import LinearLayout
+from ..layouts import LinearLayout, linear_index
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
@@ -185,9 +185,16 @@ def _extract(emitter: Emitter, op: Op) -> None:
 
 
 def _extract_slice(emitter: Emitter, op: Op) -> None:
-    """A part of a tile; by way of shared memory, since other threads may hold it."""
+    """A part of a tile: some registers of each thread, or by way of shared memory where other threads hold it."""
     tile, target = emitter.tile(op.source), layout_of(op.result)
-    emitter.set(op.result, _exchanged(emitter, tile, target, _slice_start(emitter, op, tile.shape, target.shape)))
+    start = _slice_start(emitter, op, tile.shape, target.shape)
+    found, first = tile.layout.part(target.shape), int_value(emitter.analyzer.simplify(start))
+    if found is None or found[0] != target or first is None:
+        emitter.set(op.result, _exchanged(emitter, tile, target, start))
+        return
+    registers = [1 << bit for bit in found[1]]
+    offset = tile.layout.place(first)[0]
+    emitter.set(op.result, tile.renamed(target, lambda r: linear_index((r, registers), (1, [offset]))))
 
 
 def _slice_start(emitter: Emitter, op: Op, whole: Sequence[int], part: Sequence[int]) -> Expr:

@@ -28,6 +28,7 @@ class Tile:
     uniform: whether all threads find the same value in all registers, and the compiler knows that.
     narrow: what it is a broadcast of, and the register of that for one of its own.
     over: registers that may be overwritten with it, one by one, since nothing else needs what they hold.
+    undefined: whether it may have any elements: registers for it need not be written.
     """
 
     layout: LinearLayout
@@ -40,6 +41,7 @@ class Tile:
     uniform: bool = False
     narrow: tuple[Tile, Callable[[Expr], Expr]] | None = None
     over: Buffer | None = None
+    undefined: bool = False
 
     @property
     def cheap(self) -> bool:

@@ -169,6 +169,22 @@ class LinearLayout:
         register, lane, warp = self._each(lambda basis: number_of(self.coordinates(basis), wide))
         return LinearLayout(wide, (*register, *unit_steps(wide, fresh[::-1])), lane, warp)
 
+    def part(self, shape: Sequence[int]) -> tuple[LinearLayout, tuple[int, ...]] | None:
+        """The layout of a slice of `shape`, and which bits of a register number remain in it.
+
+        None where the slices of a tile are in different threads.
+        """
+
+        def inside(basis: int) -> bool:
+            return all(coord < extent for coord, extent in zip(self.coordinates(basis), shape, strict=True))
+
+        kept = tuple(bit for bit, basis in enumerate(self.register) if inside(basis))
+        if not all(map(inside, (*self.lane, *self.warp))):
+            return None
+        groups = tuple(self.register[bit] for bit in kept), self.lane, self.warp
+        small = (tuple(number_of(self.coordinates(basis), shape) for basis in bases) for bases in groups)
+        return LinearLayout(tuple(shape), *small), kept
+
     def without_replicas(self) -> LinearLayout:
         """The same without registers that only repeat others."""
         own = Span()

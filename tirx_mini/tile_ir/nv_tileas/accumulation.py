@@ -1,7 +1,8 @@
 """tileas-optimize-dot-accumulation: sums that stay with the tensor core from one iteration to the next.
 
 On Hopper, a dot whose result only the next iteration's dot uses need not be waited for. The loop then waits for the
-dot before it, and releases the stage that that one has read; the sums are there after the loop.
+dot before it, and releases the stage that that one has read; the sums are there after the loop. The first iteration
+writes the sums that begin with zero, and the others add to them.
 
 On Blackwell, sums are in tensor memory, and tileas-materialize-async makes a pipeline of them.
 """
@@ -14,10 +15,10 @@ from typing import Any
 from ..context import Context
 from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
-from ..ssa import Module, Op, Rewriter, Value, uses
+from ..ssa import KEEP, Module, Op, Rewriter, Value, uses
 from . import ops
 from . import pipeline_ops as pipe
-from .operands import definitions
+from .operands import definitions, is_zero, runs
 from .sums import simple_sum
 
 
@@ -32,7 +33,7 @@ def _function(func: Op) -> Op:
     loops = {loop: dot for loop, dot in found if dot is not None and _may_be_left(dot, defs)}
     if not loops:
         return func
-    body = _Deferred(loops).region(func.body, func.body.params)
+    body = _Deferred(loops, defs).region(func.body, func.body.params)
     return Op(func.kind, func.args, func.results, func.attrs, (body,), func.span)
 
 
@@ -54,24 +55,34 @@ def _read_of(value: Value, defs: Mapping[Value, Op]) -> Op | None:
 
 
 class _Deferred(Rewriter):
-    def __init__(self, loops: dict[Op, Op]) -> None:
+    def __init__(self, loops: dict[Op, Op], defs: Mapping[Value, Op]) -> None:
         super().__init__({std.for_: self._loop, ops.dot: self._dot, pipe.consumer_release: self._release})
-        self.loops = loops
-        self.dots = set(loops.values())
+        self.loops, self.defs = loops, defs
+        self.owners = {dot: loop for loop, dot in loops.items()}
         self.current: Op | None = None
 
     def _loop(self, op: Op, rw: Rewriter) -> Any:
-        outer, self.current = self.current, self.loops.get(op)
-        made = self.copy(op)
-        dot, self.current = self.current, outer
+        dot = self.loops.get(op)
         if dot is None:
-            return made.results
-        results = list(made.results)
+            return KEEP
         index = op.body.params[1:].index(dot.acc)
+        initial: Value = op.args[3][index]  # type: ignore[index,assignment]
+        outer, self.current = self.current, dot
+        kept = self.env.get(initial)
+        if self._overwrites(op, initial):
+            self.env[initial] = self.emit(pipe.alloc_tensor, types=[initial.type], hint=initial.hint)
+        made = self.copy(op)
+        self.env[initial] = kept if kept is not None else initial
+        self.current = outer
+        results = list(made.results)
         results[index] = self.emit(pipe.async_wait, [results[index]])
         for released in (inner for inner in made.body.ops if inner.kind is pipe.consumer_release and inner.deferred):
             self._drain(made, released, results)
         return results
+
+    def _overwrites(self, loop: Op, initial: Value) -> bool:
+        """Whether the first iteration of a loop need not read what its sums begin with."""
+        return is_zero(self.defs.get(initial)) and runs(loop, self.defs)
 
     def _drain(self, loop: Op, released: Op, results: list[Value]) -> None:
         """Release the stage that the last iteration has read."""
@@ -80,9 +91,14 @@ class _Deferred(Rewriter):
         self.emit(pipe.consumer_drain, released.pipeline, position)
 
     def _dot(self, op: Op, rw: Rewriter) -> Any:
-        if op not in self.dots:
-            return self.copy(op).results
-        result = self.emit(pipe.async_dot, self[op.lhs], self[op.rhs], self[op.acc], hint=op.result.hint, mma=op.mma)
+        loop = self.owners.get(op)
+        if loop is None:
+            return KEEP
+        operands = [self[op.lhs], self[op.rhs], self[op.acc]]
+        initial: Value = loop.args[3][loop.body.params[1:].index(op.acc)]  # type: ignore[index,assignment]
+        if self._overwrites(loop, initial):
+            operands.append(self.emit(std.cmpi, self[loop.body.params[0]], self[loop.lower], predicate="ne"))
+        result = self.emit(pipe.async_dot, *operands, hint=op.result.hint, mma=op.mma)
         self.emit(pipe.async_wait, [], pending=1)
         return result
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from tirx_mini.hardware import REGISTERS_PER_SM
+
 from ..context import UNSPECIALIZED, Context
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import ops as aa
@@ -16,9 +18,15 @@ from ..nv_tileaa import standard as std
 from ..ssa import Module, Op, Region, Rewriter, Value, flat
 from . import ops
 from . import pipeline_ops as pipe
+from .passes import WARP
 from .pipeline_ops import COMPUTE, MATRIX, PRODUCER
 from .pipeline_types import MMA
+from .tensor_cores import WARPGROUP
 
+STEP, MOST_REGISTERS = 8, 240
+"""setmaxnreg counts in steps of 8. No thread needs more than 240 registers."""
+FEW_REGISTERS, SOME_REGISTERS = 40, 80
+"""Registers of a thread that issues copies or MMAs alone, and of one of many that compute what to copy."""
 _FILLS = (pipe.producer_acquire, pipe.producer_room, pipe.producer_write, pipe.producer_commit)
 _EMPTIES = (pipe.consumer_wait, pipe.consumer_read, pipe.consumer_release, pipe.consumer_drain)
 _FREE = (pipe.create_iterator, pipe.inc_iter, pipe.pipeline_yield)
@@ -42,10 +50,10 @@ def materialize_schedule(module: Module, context: Context) -> Module:
     """A function with pipelines is split into agents: one warp that loads, and the warps that compute."""
     if context.options.agents == UNSPECIALIZED:
         return module
-    return Module(module.name, tuple(_function(op) if op.kind is aa.func else op for op in module.ops))
+    return Module(module.name, tuple(_function(op, context) if op.kind is aa.func else op for op in module.ops))
 
 
-def _function(func: Op) -> Op:
+def _function(func: Op, context: Context) -> Op:
     body = func.body
     if not any(op.kind is pipe.create_pipeline for op in body.ops):
         return func
@@ -55,9 +63,29 @@ def _function(func: Op) -> Op:
     inside = {agent_of(op) for op in rest.walk()}
     agents = [(PRODUCER, 1), *([(MATRIX, 1)] if MATRIX in inside else []), (COMPUTE, func.num_warps or 4)]
     regions = tuple(slice_of(rest, lambda op, name=name: agent_of(op) == name) for name, _ in agents)
-    switch = Op(pipe.agent_switch, (), (), {"agents": tuple(agents)}, regions)
+    registers = () if (context.options.occupancy or 1) > 1 else registers_of(agents)
+    switch = Op(pipe.agent_switch, (), (), {"agents": tuple(agents), "registers": registers}, regions)
     made = Region(body.params, (*_after_pipelines(common), switch, *ends))
     return Op(func.kind, func.args, func.results, func.attrs, (made,), func.span)
+
+
+def registers_of(agents: Sequence[tuple[str, int]]) -> tuple[int, ...]:
+    """The registers of a thread of each agent, by name and warps; () where all have enough from the launch on.
+
+    A launch gives all threads the same number. Warpgroups then change it (PTX ISA: "setmaxnreg"), so warps that compute
+    are in other warpgroups than those that do not.
+    """
+    own = sum(warps for name, warps in agents if name == COMPUTE)
+    others = [warps for name, warps in agents if name != COMPUTE]
+    groups, of_others = own // WARPGROUP, -(-sum(others) // WARPGROUP)
+    if own % WARPGROUP or not others:
+        return ()
+    each = REGISTERS_PER_SM // ((groups + of_others) * WARPGROUP * WARP) // STEP * STEP
+    if each > MOST_REGISTERS:
+        return ()
+    few = FEW_REGISTERS if max(others) == 1 else SOME_REGISTERS
+    most = (each * (groups + of_others) - few * of_others) // groups // STEP * STEP
+    return tuple(min(most, MOST_REGISTERS) if name == COMPUTE else few for name, _ in agents) if few < each else ()
 
 
 def _after_pipelines(common: Sequence[Op]) -> Iterator[Op]:

@@ -10,6 +10,7 @@ from .agents import materialize_schedule
 from .persistent import dynamic_persistent
 from .pipelining import materialize_async
 from .staging import assign_pipeline_layouts
+from .stores import slicing
 from .tma import attach_tma_desc_args, lower_tma_load_store_to_async
 
 
@@ -30,6 +31,7 @@ IN_ORDER: tuple[Pass[Context], ...] = (
     _named("tileas-remove-layout-conversions", passes.remove_layout_conversions),
     _named("tileas-unroll-register-loops", cleanup.unroll_register_loops),
     _named("tileas-assign-pipeline-layouts", assign_pipeline_layouts),
+    _named("tileas-slicing", slicing),
     _named("lower-tma-load-store-to-async", lower_tma_load_store_to_async),
     _named("tileas-attach-tma-desc-args", attach_tma_desc_args),
     _named("tileas-dynamic-persistent", dynamic_persistent),

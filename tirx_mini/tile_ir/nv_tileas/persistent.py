@@ -2,6 +2,10 @@
 
 The warp that loads goes on with the next instance while the others still compute and store this one. Instances that
 run together are neighbours along x and along y, so that they share what they load in the L2.
+
+On Hopper, 16 CTAs with successive numbers are in one GPC, whose SMs share a path to the L2: one read serves those that
+need a tile at the same time. Where tiles are high, the lower half of the CTAs takes even instances and the upper half
+odd ones. The 16 then have 4 × 4 tiles instead of 8 × 2, for which they load fewer rows and columns.
 """
 
 from __future__ import annotations
@@ -13,10 +17,11 @@ from ..cuda_tile import Dense
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
-from ..ssa import Builder, Module, Op, Region, Rewriter, Value
+from ..ssa import Builder, Module, Op, Region, Rewriter, Value, uses
 from . import pipeline_ops as pipe
 from .operands import definitions
 from .pipeline_types import I32
+from .sums import simple_sum
 
 GROUP = 8
 """Instances along x that follow one another before the next ones along y."""
@@ -35,7 +40,8 @@ def _function(func: Op, context: Context) -> Op:
     if not (_helps(func, context) if wanted is None else wanted):
         return func
     most = context.gpu.sms * (context.options.occupancy or 1)
-    body = _Persistent(most).function(func.body)
+    halves = 2 if not context.has_tensor_memory and _are_high(func) and most % 2 == 0 else 1
+    body = _Persistent(most, halves).function(func.body)
     return Op(func.kind, func.args, func.results, func.attrs, (body,), func.span)
 
 
@@ -50,10 +56,18 @@ def _helps(func: Op, context: Context) -> bool:
     return all(value in defs and defs[value].kind is std.constant for value in bounds)
 
 
+def _are_high(func: Op) -> bool:
+    """Whether the tiles that are computed along x and y have fewer than twice as many columns as rows."""
+    used = uses(func.body)
+    dots = [simple_sum(op, used) for op in func.body.walk() if op.kind is std.for_]
+    shapes = {dot.acc.type.shape[-2:] for dot in dots if dot is not None}
+    return bool(shapes) and all(columns < 2 * rows for rows, columns in shapes)
+
+
 class _Persistent(Rewriter):
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, halves: int) -> None:
         super().__init__()
-        self.most = most
+        self.most, self.halves = most, halves
 
     def function(self, body: Region) -> Region:
         """The body with a loop around all that depends on the instance."""
@@ -64,7 +78,7 @@ class _Persistent(Rewriter):
         for op in body.ops:
             if op not in varying and op not in ends:
                 self.op(op)
-        slot, count = self.emit(pipe.get_cta_slot, most=self.most)
+        slot, count = self.emit(pipe.get_cta_slot, most=self.most, halves=self.halves)
         grid = self.emit(aa.get_num_programs, types=[I32] * 3)
         total = self.emit(std.muli, self.emit(std.muli, grid[0], grid[1]), grid[2], hint="instances")
         outer, self.ops = self.ops, []

@@ -94,8 +94,13 @@ tiled_tma_store = _op(
     "$view, $buffer, $desc, $indices : type($view), type($buffer), type($indices)", infer=lambda op: ASYNC,
     doc="Begin a TMA store of a tile in shared memory to the place at `indices` of a block_tile.",
 )  # fmt: skip
+wait_tma_store = _op(
+    "async.wait_tma_store", "", "", "attr-dict", attrs={"pending": INT(0), "read": FLAG},
+    doc="Wait until at most `pending` of the most recent TMA stores are unfinished; read: until all others have read "
+    "shared memory.",
+)  # fmt: skip
 alloc_tensor = _op(
-    "alloc_tensor", "", "tensor", ": type($tensor)", doc="Room for a tensor in shared or tensor memory.",
+    "alloc_tensor", "", "tensor", ": type($tensor)", doc="Room for a tensor in shared or tensor memory, or registers.",
 )  # fmt: skip
 wait_tma = _op(
     "async.wait_tma", "token buffer", "tensor", "$token, $buffer : type($buffer)", infer="buffer",
@@ -127,8 +132,10 @@ def pipeline_of(op: Op) -> Pipeline:
 
 
 get_cta_slot = _op(
-    "get_cta_slot", "", "slot slots", "attr-dict", infer=lambda op: (I32, I32), attrs={"most": INT}, pure=True,
-    doc="The number of this CTA, and how many take instances of the program: as many as there are, up to `most`.",
+    "get_cta_slot", "", "slot slots", "attr-dict", infer=lambda op: (I32, I32),
+    attrs={"most": INT, "halves": INT(1)}, pure=True,
+    doc="The number of this CTA, and how many take instances of the program: as many as there are, up to `most`. "
+    "halves: 2 where the first half of the CTAs has the even numbers, as far as their number is even.",
 )  # fmt: skip
 
 
@@ -139,8 +146,9 @@ def _print_agents(op: Op, printer: Printer) -> None:
     printer.write("{")
     printer.end_line()
     printer.depth += 1
-    for (name, warps), region in zip(op.agents, op.regions, strict=True):
-        printer.write(f"agent {name} warps({warps})")
+    for place, ((name, warps), region) in enumerate(zip(op.agents, op.regions, strict=True)):
+        registers = f" registers({op.registers[place]})" if op.registers else ""
+        printer.write(f"agent {name} warps({warps}){registers}")
         printer.region(region)
         printer.end_line()
     printer.depth -= 1
@@ -149,17 +157,25 @@ def _print_agents(op: Op, printer: Printer) -> None:
 
 def _parse_agents(p: Parser, kind: OpKind) -> Op:
     agents: list[tuple[str, int]] = []
+    registers: list[int] = []
     regions: list[Region] = []
+
+    def count() -> int:
+        p.expect("(")
+        found = int(p.number())
+        p.expect(")")
+        return found
+
     p.expect("{")
     while p.accept("agent"):
         name = p.word()
         p.expect("warps")
-        p.expect("(")
-        agents.append((name, int(p.number())))
-        p.expect(")")
+        agents.append((name, count()))
+        if p.accept("registers"):
+            registers.append(count())
         regions.append(p.region())
     p.expect("}")
-    return make(kind, (), {"agents": tuple(agents)}, regions, ())
+    return make(kind, (), {"agents": tuple(agents), "registers": tuple(registers)}, regions, ())
 
 
 def _agent_text(value: object, _: Printer) -> str:
@@ -168,9 +184,11 @@ def _agent_text(value: object, _: Printer) -> str:
 
 agent_switch = _op(
     _PIPELINE + "agent_switch", "", "", Syntax(_print_agents, _parse_agents),
-    attrs={"agents": Codec(_agent_text, lambda p: p.error("the agents are in the text of the operation"))},
+    attrs={name: Codec(_agent_text, lambda p: p.error("the agents are in the text of the operation"), default)
+           for name, default in (("agents", ()), ("registers", ()))},
     regions="*agents",
-    doc="Each agent, a number of warps of the CTA in this order, executes a region of its own.",
+    doc="Each agent, a number of warps of the CTA in this order, executes a region of its own. registers: of each of "
+    "its threads; whole warpgroups give some up for others.",
 )  # fmt: skip
 PRODUCER, COMPUTE, MATRIX = "producer", "compute", "mma"
 """Names of agents: who copies, who computes, and who issues MMAs on tensor memory."""

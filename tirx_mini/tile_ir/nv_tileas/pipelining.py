@@ -15,8 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from tirx_mini.hardware import TMEM_COLUMNS, TMEM_LANES
 from tirx_mini.ir import TirxError
 
@@ -28,15 +26,17 @@ from ..nv_tileaa import standard as std
 from ..ssa import Module, Op, Region, Rewriter, Value, make, uses
 from . import ops
 from . import pipeline_ops as pipe
-from .operands import definitions
+from .operands import definitions, is_zero, runs
 from .passes import element_bits
 from .pipeline_types import MMA, THREADS, TMA, WGMMA, Pipeline
 from .sums import simple_sum
 
 MOST_STAGES = 8
 """More stages do not hide more: a load takes as long as a few MMAs."""
-OTHERS = 6 << 10
-"""Bytes of shared memory that are left for barriers, reductions and alignment."""
+OTHERS, BARRIERS = 6 << 10, 2 << 10
+"""Bytes of shared memory that are left for barriers, alignment, and what threads exchange; without that."""
+EXCHANGING = (ops.reduce, ops.scan, aa.extract, aa.cat, ops.tiled_atomic_rmw, aa.atomic_rmw, aa.atomic_cas)
+"""Operations by which threads exchange numbers through shared memory."""
 
 
 LOOPS = (std.for_, std.while_)
@@ -180,7 +180,7 @@ def stages_of(func: Op, groups: Sequence[Group], context: Context) -> Mapping[Gr
 
     Raises TirxError, at the load, where one stage of each does not fit.
     """
-    room = context.gpu.architecture.smem_per_cta // (context.options.occupancy or 1) - OTHERS - exchanged(func)
+    room = context.gpu.architecture.smem_per_cta // (context.options.occupancy or 1) - reserved(func)
     once = sum(group.bytes for group in groups if not group.looped)
     each = sum(group.bytes for group in groups if group.looped)
     most = max(1, (room - once) // each) if each else 1
@@ -216,9 +216,17 @@ def _too_large(groups: Sequence[Group], needed: int, room: int) -> None:
     )
 
 
-def exchanged(func: Op) -> int:
-    """Bytes of shared memory through which the largest tile changes its layout."""
-    return max((_bytes(op) for op in func.body.walk() if op.kind is ops.convert_layout), default=0)
+def reserved(func: Op) -> int:
+    """Bytes of shared memory that pipelines leave to others.
+
+    They are for barriers, for what threads exchange, of which the largest tile that changes its layout is one, and for
+    tiles that are stored by TMA.
+    """
+    body = list(func.body.walk())
+    exchanged = max((_bytes(op) for op in body if op.kind is ops.convert_layout), default=0)
+    written = {op.destination: op.destination.type for op in body if op.kind is ops.insert_slice}
+    stored = sum(t.size * element_bits(t) // 8 for t in written.values() if isinstance(t.layout, SharedLayout))
+    return (OTHERS if any(op.kind in EXCHANGING for op in body) else BARRIERS) + exchanged + stored
 
 
 def _bytes(op: Op) -> int:
@@ -292,8 +300,7 @@ class _Pipelined(Rewriter):
         elif op in self.sums:
             made = self._summed(self.sums[op], inside)
         else:
-            repeat = self._branch if op.kind is std.if_ else self._loop
-            made = repeat(op, inside) if inside else self.copy(op).results
+            made = self._loop(op, inside) if inside else self.copy(op).results
         for group in self.groups:
             if group.readers[-1] is op:
                 self._release(group)
@@ -358,24 +365,6 @@ class _Pipelined(Rewriter):
         self.at.set(inside, after)
         return [results.get(i, old) for i, old in enumerate(op.results)]
 
-    def _branch(self, op: Op, inside: list[Ring]) -> list[Value]:
-        """A branch whose ends hand on the iterators of the pipelines inside it."""
-        before, regions = self.at.values(inside), list[Region]()
-        for region in op.regions:
-            self.at.set(inside, before)
-            outer, self.ops = self.ops, []
-            for inner in region.ops[:-1]:
-                self.op(inner)
-            yielded = [self[value] for value in (region.ops[-1].values if region.ops else ())]
-            self.emit(std.yield_, [*yielded, *self.at.values(inside)])
-            made, self.ops = tuple(self.ops), outer
-            regions.append(Region((), made))
-        results = [Value(v.type, v.hint) for v in op.results]
-        after = [Value(v.type, v.hint) for v in before]
-        self.add(Op(op.kind, (self[op.condition],), (*results, *after), op.attrs, tuple(regions), op.span))
-        self.at.set(inside, after)
-        return results
-
     # -- sums in tensor memory -------------------------------------------------------------------------------------
 
     def _summed(self, each: Sum, inside: list[Ring]) -> list[Value]:
@@ -397,19 +386,18 @@ class _Pipelined(Rewriter):
         """The sums, added to what the loop begins with; that alone where it has no iteration."""
         loop = each.loop
         initial: Value = loop.args[3][each.index]  # type: ignore[index,assignment]
-        lower, upper = (_number(self.defs.get(v)) for v in (loop.lower, loop.upper))
-        if lower is not None and upper is not None and lower < upper:
+        if runs(loop, self.defs):
             return self._total(each, read, initial)
-        runs = self.emit(std.cmpi, self[loop.lower], self[loop.upper], predicate="slt")
+        any_round = self.emit(std.cmpi, self[loop.lower], self[loop.upper], predicate="slt")
         outer, self.ops = self.ops, []
         self.emit(std.yield_, [self._total(each, read, initial)])
         then, self.ops = Region((), tuple(self.ops)), outer
         orelse = Region((), (make(std.yield_, ((self[initial],),)),))
-        return self.emit(std.if_, runs, regions=(then, orelse), types=[initial.type], hint=each.label)
+        return self.emit(std.if_, any_round, regions=(then, orelse), types=[initial.type], hint=each.label)
 
     def _total(self, each: Sum, read: Value, initial: Value) -> Value:
         sums = self.emit(pipe.copy, read, types=[initial.type], hint=each.label)
-        return sums if _is_zero(self.defs.get(initial)) else self.emit(std.addf, sums, self[initial], hint=each.label)
+        return sums if is_zero(self.defs.get(initial)) else self.emit(std.addf, sums, self[initial], hint=each.label)
 
     def _added(self, op: Op) -> Value:
         """A product, added to the sums except in the first iteration."""
@@ -418,17 +406,6 @@ class _Pipelined(Rewriter):
         room = self[op.acc]
         self.emit(pipe.async_dot, self[op.lhs], self[op.rhs], room, adds, mma=op.mma, types=[room.type])
         return room
-
-
-def _number(op: Op | None) -> int | None:
-    """The integer that an operation gives; None where it is not a constant."""
-    if op is None or op.kind is not std.constant or isinstance(op.result.type, Tensor):
-        return None
-    return op.value.item()
-
-
-def _is_zero(op: Op | None) -> bool:
-    return op is not None and op.kind is std.constant and not np.any(op.value.values)
 
 
 def _renaming(group: Group) -> list[Op]:

@@ -1,22 +1,33 @@
-"""tileas lower-tma-load-store-to-async: tiles that the tensor core reads are loaded by TMA into shared memory."""
+"""tileas lower-tma-load-store-to-async: TMA loads the tiles that the tensor core reads, and stores what it computes.
+
+A tile that is stored goes to shared memory first. Successive slices take turns with two rooms there: a slice may be
+written as soon as TMA has read the slice before the last. Before the first slice of a tile, the stores of the tile
+before are complete, so that stores of a block are in program order.
+"""
 
 from __future__ import annotations
 
 from ..context import UNSPECIALIZED, Context
+from ..cuda_tile import Dense
 from ..layouts import SharedLayout
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import ops as aa
-from ..ssa import KEEP, Module, Op, Region, Rewriter, Value, remove_dead, uses
+from ..nv_tileaa import standard as std
+from ..ssa import KEEP, Module, Op, Region, Rewriter, Value, make, remove_dead, uses
 from . import ops
 from . import pipeline_ops as pipe
-from .operands import carried, chain_of, definitions, loaded_layout, reasons
-from .pipeline_types import TMA_DESC
+from .operands import carried, chain_of, definitions, laid_out, loaded_layout, reasons
+from .pipeline_types import I32, TMA_DESC
+from .stores import by_tma
+
+ROOMS = 2
+"""Slices in shared memory that TMA stores, or threads write, at a time."""
 
 
 def lower_tma_load_store_to_async(module: Module, context: Context) -> Module:
-    """A tiled_load whose elements go to shared memory becomes an asynchronous TMA load.
+    """A tiled_load whose elements go to shared memory becomes an asynchronous TMA load; stores leave by TMA, too.
 
-    One that TMA cannot do stays what it is, and its elements pass through registers; a note says why. So do all of a
+    A load that TMA cannot do stays what it is, and its elements pass through registers; a note says why. So do all of a
     program without a warp that loads.
     """
     if context.options.agents == UNSPECIALIZED:
@@ -38,9 +49,12 @@ def _function(func: Op, context: Context) -> Op:
                 rewriter.loads.add(chain[0])
             else:
                 context.note(f"this tile is loaded through registers, without TMA: {why}", chain[0].span)
-    if not rewriter.chains:
+        elif op.kind is ops.tiled_store and by_tma(op, func, defs):
+            rewriter.stores.append(op)
+    if not rewriter.chains and not rewriter.stores:
         return func
-    body = without_unused_loads(rewriter.region(func.body))
+    made = rewriter.region(func.body)
+    body = without_unused_loads(Region(made.params, (*rewriter.made_rooms, *made.ops)))
     return Op(func.kind, func.args, func.results, func.attrs, (body,), func.span)
 
 
@@ -59,7 +73,11 @@ def without_unused_loads(region: Region) -> Region:
 
 
 class _Lower(Rewriter):
-    """chains: for each conversion to shared memory, the operations from the load to it. descs: tensor maps by array."""
+    """chains: for each conversion to shared memory, the operations from the load to it. descs: tensor maps by array.
+
+    stores: those that TMA does. rooms: shared memory for them, by the type of what is stored. turns: of each, how many
+    stores there were.
+    """
 
     def __init__(self, defs: dict[Value, Op]) -> None:
         super().__init__(default=self.lowered)
@@ -68,6 +86,10 @@ class _Lower(Rewriter):
         self.loads: set[Op] = set()
         self.loaded: dict[Op, Value] = {}
         self.descs: dict[Value, Value] = {}
+        self.stores: list[Op] = []
+        self.rooms: dict[Tensor, list[Value]] = {}
+        self.turns: dict[Tensor, int] = {}
+        self.made_rooms: list[Op] = []
 
     def lowered(self, op: Op, _: Rewriter) -> object:
         if op.kind is aa.make_memref:
@@ -76,6 +98,8 @@ class _Lower(Rewriter):
             made = self.copy(op).results
             self.loaded[op] = self._load(op)
             return made
+        if op in self.stores:
+            return self._store(op)
         chain = self.chains.get(op)
         if chain is None:
             return KEEP
@@ -88,9 +112,10 @@ class _Lower(Rewriter):
         return value
 
     def _array(self, op: Op) -> Value:
-        """An array, and its tensor map where a load needs it."""
+        """An array, and its tensor map where a load or a store needs it."""
         array = self.copy(op).result
-        if any(self.defs[chain[0].view].source is op.result for chain in self.chains.values()):
+        views = [*(chain[0].view for chain in self.chains.values()), *(store.view for store in self.stores)]
+        if any(self.defs[view].source is op.result for view in views):
             self.descs[op.result] = self.emit(pipe.make_tiled_tma_desc, array, tmaIdx=len(self.descs), hint="tma_desc")
         return array
 
@@ -106,6 +131,37 @@ class _Lower(Rewriter):
         indices = [self[index] for index in load.index]
         token = self.emit(pipe.tiled_tma_load, self[load.view], room, desc, indices, span=load.span)
         return self.emit(pipe.wait_tma, token, room, hint=load.tensor.hint, span=load.span)
+
+    def _store(self, store: Op) -> Value:
+        """The tile in shared memory, and its TMA store. Returns a token that says that it was begun."""
+        value = store.value
+        kind: Tensor = value.type.with_layout(laid_out(value.type, tuple(reversed(range(value.type.rank)))))
+        turn, again = self.turns.get(kind, 0), self._follows(store)
+        room = self._room(kind, turn, len([s for s in self.stores if s.value.type == value.type]))
+        self.turns[kind] = turn + 1
+        if again:
+            self.emit(pipe.wait_tma_store, pending=len(self.rooms[kind]) - 1, read=True)
+        else:
+            self.emit(pipe.wait_tma_store)
+        zero = self.emit(std.constant, types=[I32], value=Dense.of("i32", 0))
+        written = self.emit(ops.insert_slice, self[value], room, [zero] * kind.rank, hint=value.hint)
+        desc = self.descs[self.defs[store.view].source]
+        index = [self[index] for index in store.index]
+        self.emit(pipe.tiled_tma_store, self[store.view], written, desc, index, span=store.span)
+        return self[store.token] if store.token is not None else self.emit(aa.create_mem_token)
+
+    def _follows(self, store: Op) -> bool:
+        """Whether a store is of another slice of the tile that the store before it is of."""
+        place = self.stores.index(store)
+        before = self.stores[place - 1] if place else None
+        return before is not None and before.view is store.view and before.result_token is store.token
+
+    def _room(self, kind: Tensor, turn: int, stores: int) -> Value:
+        if kind not in self.rooms:
+            count = min(ROOMS, stores)
+            self.made_rooms += [make(pipe.alloc_tensor, (), types=[kind], hints=["stored"]) for _ in range(count)]
+            self.rooms[kind] = [op.result for op in self.made_rooms[-count:]]
+        return self.rooms[kind][turn % len(self.rooms[kind])]
 
 
 # -- tileas-attach-tma-desc-args -----------------------------------------------------------------------------------

@@ -119,7 +119,7 @@ def test_as_many_stages_as_there_is_room_for() -> None:
         return pipeline.result.type.stages
 
     assert stages((128, 256, 64)) == 4
-    assert stages((128, 128, 64)) == 6
+    assert stages((128, 128, 64)) == 7
     assert stages((64, 64, 64)) == 8
     assert stages((128, 256, 64), num_stages=2) == 2
 

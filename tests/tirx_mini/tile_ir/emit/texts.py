@@ -31,10 +31,19 @@ class Program:
             *(f"%c{n} = arith.constant {n} : i32" for n in range(8)),
         ]
 
-    def array(self, name: str, values: np.ndarray, *tile: int, padding: str = "", order: Sequence[int] = ()) -> str:
+    def array(
+        self,
+        name: str,
+        values: np.ndarray,
+        *tile: int,
+        padding: str = "",
+        order: Sequence[int] = (),
+        aligned: bool = False,
+    ) -> str:
         """A parameter; with `tile`, cut into tiles: the type of %NAME_tiles.
 
         order: the dimension of the array that each dimension of a tile runs along.
+        aligned: whether the program may assume that 16 divides its address.
         """
         element = TYPES[str(values.dtype)]
         self.params.append(f"%{name}: ptr<{element}>")
@@ -42,7 +51,10 @@ class Program:
         dims = "".join(f"{n}x" for n in values.shape)
         strides = ",".join(str(s // values.itemsize) for s in values.strides)
         memref = f"memref<{dims}{element}, strides=[{strides}]>"
-        self.lines.append(f"%{name}_ref = make_memref %{name} : ptr<{element}> -> {memref}")
+        base = f"%{name}_aligned" if aligned else f"%{name}"
+        if aligned:
+            self.lines.append(f"{base} = assume div_by<16>, %{name} : ptr<{element}>")
+        self.lines.append(f"%{name}_ref = make_memref {base} : ptr<{element}> -> {memref}")
         padded = f", order=[{','.join(map(str, order))}]" if order else ""
         padded += f", padding={padding}" if padding else ""
         blocks = f"btile<tile=({'x'.join(map(str, tile))}){padded}, {memref}>"

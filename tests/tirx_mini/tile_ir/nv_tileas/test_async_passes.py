@@ -16,7 +16,7 @@ def product() -> str:
     program = Program((2, 2))
     a = program.array("a", random(256, 256, dtype="float16"), 128, 64)
     b = program.array("b", random(256, 256, dtype="float16"), 64, 128)
-    c = program.array("c", random(256, 256), 128, 128)
+    c = program.array("c", random(256, 256), 128, 128, aligned=True)
     program.add(f"%zeros = arith.constant dense<0.0> : {SUMS}")
     program.add(f"%sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%s = %zeros) -> ({SUMS}) : i32 {{")
     program.load("left", "a", a, "%x", "%i")
@@ -63,13 +63,25 @@ def test_lower_tma_load_store_to_async() -> None:
     before, after = around("lower-tma-load-store-to-async")
     assert lines(before, "tiled_load") == 2 and lines(before, "convert_layout", "#shared") == 2
     assert lines(after, "tiled_load") == 0 and lines(after, "convert_layout", "#shared") == 0
-    assert lines(after, "async.tiled_tma_load") == lines(after, "async.wait_tma") == lines(after, "alloc_tensor") == 2
-    assert lines(after, "make_tiled_tma_desc") == 2
+    assert lines(after, "async.tiled_tma_load") == lines(after, "async.wait_tma ") == 2
+    assert lines(after, "make_tiled_tma_desc") == 3
+    assert lines(after, "alloc_tensor", "%left") == lines(after, "alloc_tensor", "%right") == 1
+
+
+def test_slices_go_to_shared_memory_and_leave_by_tma() -> None:
+    before, after = around("tileas-slicing")
+    assert lines(before, "tiled_store") == 1 and lines(before, "extract_slice") == 0
+    assert lines(after, "tiled_store", "tile=(64x32)") == lines(after, "extract_slice") == 8
+    before, after = around("lower-tma-load-store-to-async")
+    assert lines(before, "tiled_store") == 8 and lines(before, "insert_slice") == 0
+    assert lines(after, "tiled_store") == 0 and lines(after, "alloc_tensor : tensor<64x32xf32, #shared") == 2
+    assert lines(after, "insert_slice", "#shared") == lines(after, "async.tiled_tma_store") == 8
+    assert lines(after, "async.wait_tma_store") == 8 and lines(after, "async.wait_tma_store {pending = 1, read}") == 7
 
 
 def test_attach_tma_desc_args() -> None:
     before, after = around("tileas-attach-tma-desc-args")
-    assert lines(before, "make_tiled_tma_desc") == 2 and "tma_desc: !nv_tileas.tma_desc" not in before
+    assert lines(before, "make_tiled_tma_desc") == 3 and "tma_desc: !nv_tileas.tma_desc" not in before
     assert lines(after, "make_tiled_tma_desc") == 0
     assert lines(after, "func @program", "%a_ref_tma_desc: !nv_tileas.tma_desc, %b_ref_tma_desc") == 1
 
@@ -77,13 +89,13 @@ def test_attach_tma_desc_args() -> None:
 def test_dynamic_persistent() -> None:
     before, after = around("tileas-dynamic-persistent")
     assert lines(before, "get_program_id") == 1 and lines(before, "scf.for") == 1
-    assert lines(after, "get_program_id") == 0 and lines(after, "get_cta_slot {most = 132}") == 1
+    assert lines(after, "get_program_id") == 0 and lines(after, "get_cta_slot {most = 132, halves = 2}") == 1
     assert lines(after, "scf.for %instance") == 1 and lines(after, "scf.for") == 2
 
 
 def test_materialize_async() -> None:
     before, after = around("tileas-materialize-async")
-    assert lines(before, "pipeline") == 0 and lines(after, "wait_tma") == 0
+    assert lines(before, "pipeline") == 0 and lines(after, "wait_tma ") == 0
     assert lines(after, "create_pipeline", "pipeline<6, tma -> wgmma, tensor<128x64xf16, #shared>") == 1
     for step in ("producer_acquire", "producer_write", "producer_commit", "consumer_wait", "consumer_read",
                  "consumer_release"):  # fmt: skip
@@ -103,6 +115,8 @@ def test_optimize_dot_accumulation() -> None:
     assert lines(before, "nv_tileas.dot") == 1 and lines(before, "deferred") == 0
     assert lines(after, "async.dot") == 1 and lines(after, "async.wait {pending = 1}") == 1
     assert lines(after, "consumer_release", "{deferred}") == lines(after, "consumer_drain") == 1
+    assert lines(before, "dense<0.0>") == 1
+    assert lines(after, "alloc_tensor : tensor<128x128xf32, #linear") == lines(after, "async.dot", "if %") == 1
 
 
 def test_materialize_schedule() -> None:
@@ -111,5 +125,6 @@ def test_materialize_schedule() -> None:
     assert lines(after, "agent producer warps(1)") == lines(after, "agent compute warps(4)") == 1
     producer, compute = after.split("agent compute")
     assert lines(producer, "tiled_tma_load") == 2 and lines(producer, "async.dot") == 0
-    assert lines(compute, "tiled_tma_load") == 0 and lines(compute, "async.dot") == lines(compute, "tiled_store") == 1
+    assert lines(compute, "tiled_tma_load") == 0 and lines(compute, "async.dot") == 1
+    assert lines(compute, "tiled_tma_store") == 8 and lines(producer, "tma_store") == 0
     assert lines(around("tileas-materialize-schedule", "b200")[1], "agent mma warps(1)") == 1
