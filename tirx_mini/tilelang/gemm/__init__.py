@@ -1,0 +1,22 @@
+"""T.gemm: which instruction computes a product of tiles, where its elements lie, and the code of it."""
+
+from .code import Operands, part, tcgen05, wgmma
+from .plan import (
+    MMA_SYNC,
+    TCGEN05,
+    WGMMA,
+    GemmPlan,
+    GemmWarpPolicy,
+    Product,
+    gemm_plan,
+    operand_swizzle,
+    tmem_fragment,
+)
+from .rules import GEMM, PHASE, RULES, Place, capability, shared_layout
+from .warp_code import mma_sync
+
+__all__ = [
+    "GEMM", "MMA_SYNC", "PHASE", "RULES", "TCGEN05", "WGMMA", "GemmPlan", "GemmWarpPolicy", "Operands", "Place",
+    "Product", "capability", "gemm_plan", "mma_sync", "operand_swizzle", "part", "shared_layout", "tcgen05",
+    "tmem_fragment", "wgmma",
+]  # fmt: skip

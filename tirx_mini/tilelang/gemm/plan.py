@@ -1,0 +1,237 @@
+"""How a product of tiles is computed: the instruction, the warps' parts, and where the elements of each matrix lie.
+
+Layouts of fragments map the coordinates of a tile to a thread (axis `tx`, from the first thread of the role on) and to
+one of its registers (axis `m`).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tirx_mini.hardware import TMEM_LANES
+from tirx_mini.ir import DataType, Span, TirxError
+from tirx_mini.layout import R, S, SwizzleMode, TileLayout, tx
+
+WGMMA, TCGEN05, MMA_SYNC = "wgmma", "tcgen05", "mma.sync"
+
+WARP, WARPGROUP = 32, 128
+WGMMA_ROWS = 64
+"""Rows of one wgmma.mma_async (PTX ISA: "wgmma.mma_async", .shape)."""
+MMA_ROWS, MMA_COLUMNS = 16, 8
+"""Of one mma.sync (PTX ISA: "mma", .shape)."""
+STEP_BYTES = 32
+"""Bytes along K that one MMA multiplies."""
+
+MMA_TYPES = {
+    "float16": "f16", "bfloat16": "bf16", "float32": "tf32", "tfloat32": "tf32", "int8": "s8", "uint8": "u8",
+    "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2",
+}  # fmt: skip
+"""PTX's types of A and B by dtype (PTX ISA: "mma", .atype). The tensor core multiplies float32 as tf32."""
+SUM_TYPES = {"float32": "f32", "float16": "f16", "int32": "s32"}
+WGMMA_TYPES = ("float16", "bfloat16")
+
+
+class GemmWarpPolicy(enum.IntEnum):
+    """How the warps of a product share its rows and columns.
+
+    Square: parts as square as possible. FullRow: all warps side by side along the rows. FullCol: along the columns.
+    """
+
+    Square = 0
+    FullRow = 1
+    FullCol = 2
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product C[m, n] (+)= A[m, k] B[k, n] of tiles.
+
+    a_scope, c_scope: "shared", "fragment" or "tmem"; B is in shared memory.
+    transpose_a: whether A is k × m. transpose_b: whether B is n × k.
+    threads: of the role that computes it, from its first thread on.
+    """
+
+    m: int
+    n: int
+    k: int
+    dtype: DataType
+    b_dtype: DataType
+    sum_dtype: DataType
+    a_scope: str
+    c_scope: str
+    transpose_a: bool = False
+    transpose_b: bool = False
+    policy: GemmWarpPolicy = GemmWarpPolicy.Square
+    threads: int = WARPGROUP
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class GemmPlan:
+    """What computes a product.
+
+    instruction: `WGMMA`, `TCGEN05` or `MMA_SYNC`.
+    along_m, along_n: the parts that the rows and columns are cut into: of a warpgroup each, for mma.sync of a warp.
+    c: where C lies in registers; None in tensor memory.
+    a: where A lies in registers; None in shared or tensor memory.
+    """
+
+    product: Product
+    instruction: str
+    along_m: int
+    along_n: int
+    c: TileLayout | None
+    a: TileLayout | None
+
+    @property
+    def own_rows(self) -> int:
+        return self.product.m // self.along_m
+
+    @property
+    def own_columns(self) -> int:
+        return self.product.n // self.along_n
+
+
+def gemm_plan(product: Product, arch: int, wanted: str | None = None) -> GemmPlan:
+    """The plan of a product.
+
+    arch: the compute capability, such as 90 or 100.
+    wanted: an instruction that the program asks for by name, instead of the best one.
+
+    Raises TirxError where the tensor core has no such product.
+    """
+    if product.c_scope == "tmem":
+        return GemmPlan(product, TCGEN05, 1, 1, None, None)
+    refused = _not_wgmma(product, arch)
+    if wanted == WGMMA and refused:
+        raise TirxError(f"T.wgmma_gemm: {refused}", product.span, "use T.gemm, which chooses another instruction")
+    if not refused:
+        return _wgmma(product)
+    return _mma_sync(product)
+
+
+def _not_wgmma(product: Product, arch: int) -> str | None:
+    """Why wgmma cannot compute a product; None where it can."""
+    if arch // 10 != 9:
+        return f"only Hopper has wgmma, and the target is sm_{arch}"
+    if product.threads % WARPGROUP:
+        return f"wgmma needs whole warpgroups, and {product.threads} threads compute the product"
+    if product.m % WGMMA_ROWS:
+        return f"C has {product.m} rows, and wgmma computes multiples of {WGMMA_ROWS}"
+    if str(product.dtype) not in WGMMA_TYPES or product.b_dtype != product.dtype or product.sum_dtype != "float32":
+        return f"{product.dtype} × {product.b_dtype} into {product.sum_dtype} is computed by mma.sync"
+    if product.a_scope == "fragment" and product.transpose_a:
+        return "A is in registers, where wgmma takes no transposed matrix"
+    if product.k * product.dtype.itemsize % STEP_BYTES:
+        return f"K is {product.k}, and wgmma multiplies {STEP_BYTES} bytes along K at once"
+    if not list(_partitions(product, product.threads // WARPGROUP, WGMMA_ROWS, 8, 256)):
+        return f"{product.threads // WARPGROUP} warpgroups cannot share {product.m} × {product.n} elements"
+    return None
+
+
+def _partitions(product: Product, units: int, rows: int, columns: int, most: int) -> Iterator[tuple[int, int]]:
+    """The ways to cut C into parts for `units` warps or warpgroups, with the most parts along M first.
+
+    rows, columns: of a part, a multiple of them; and at most `most` columns.
+    """
+    for along_m in range(units, 0, -1):
+        along_n = units // along_m
+        if units % along_m or product.m % (along_m * rows) or product.n % (along_n * columns):
+            continue
+        if product.n // along_n <= most:
+            yield along_m, along_n
+
+
+def _chosen(product: Product, ways: list[tuple[int, int]], square: bool) -> tuple[int, int]:
+    """One of `ways`, by the policy.
+
+    square: whether the parts of a square policy shall be square; otherwise they have as many columns as possible.
+    """
+    if product.policy is GemmWarpPolicy.FullCol:
+        return ways[-1]
+    if product.policy is GemmWarpPolicy.FullRow or not square:
+        return ways[0]
+    return min(ways, key=lambda way: abs(product.m / way[0] - product.n / way[1]))
+
+
+def _wgmma(product: Product) -> GemmPlan:
+    ways = list(_partitions(product, product.threads // WARPGROUP, WGMMA_ROWS, 8, 256))
+    along_m, along_n = _chosen(product, ways, square=False)
+    c = wgmma_fragment(product.m, product.n, along_m, along_n)
+    a = None
+    if product.a_scope == "fragment":
+        a = wgmma_fragment(product.m, product.k, along_m, 1, copies=along_n)
+    return GemmPlan(product, WGMMA, along_m, along_n, c, a)
+
+
+def wgmma_fragment(rows: int, columns: int, along_m: int, along_n: int, copies: int = 1) -> TileLayout:
+    """C of wgmma, or A of 16 bits, where `along_m` × `along_n` warpgroups share it (PTX ISA: "wgmma.mma_async",
+    register fragments).
+
+    copies: how many warpgroups hold the same elements.
+    """
+    blocks, octets = rows // along_m // WGMMA_ROWS, columns // along_n // 8
+    row_digits = (along_m, blocks, 4, 2, 8)
+    row_steps = (WARPGROUP @ tx, octets * 4, WARP @ tx, 2, 4 @ tx)
+    column_digits, column_steps = (along_n, octets, 4, 2), (WARPGROUP * along_m @ tx, 4, 1 @ tx, 1)
+    spec = S[(row_digits, column_digits) : (row_steps, column_steps)]
+    return TileLayout(spec + R[copies : WARPGROUP * along_m @ tx] if copies > 1 else spec)
+
+
+def _mma_sync(product: Product) -> GemmPlan:
+    if str(product.dtype) not in MMA_TYPES or str(product.sum_dtype) not in SUM_TYPES:
+        raise TirxError(
+            f"T.gemm has no tensor core for {product.dtype} × {product.b_dtype} into {product.sum_dtype}",
+            product.span,
+            f"A and B may be {', '.join(MMA_TYPES)}, and C {', '.join(SUM_TYPES)}",
+        )
+    depth = STEP_BYTES // product.dtype.itemsize
+    if product.k % depth:
+        raise TirxError(f"T.gemm: K is {product.k}, and must be a multiple of {depth}", product.span)
+    ways = list(_partitions(product, product.threads // WARP, MMA_ROWS, MMA_COLUMNS, product.n))
+    if not ways:
+        raise TirxError(
+            f"T.gemm: {product.threads // WARP} warps cannot share {product.m} × {product.n} elements",
+            product.span,
+            f"each warp computes a multiple of {MMA_ROWS} × {MMA_COLUMNS}: use fewer threads or a larger tile",
+        )
+    along_m, along_n = _chosen(product, ways, square=True)
+    c = mma_fragment(product.m, product.n, along_m, along_n)
+    a = None
+    if product.a_scope == "fragment":
+        if product.dtype.bits != 16 or product.transpose_a:
+            raise TirxError("T.gemm: A in a fragment has 16-bit elements, in the order M × K", product.span)
+        a = mma_fragment(product.m, product.k, along_m, 1, copies=along_n)
+    return GemmPlan(product, MMA_SYNC, along_m, along_n, c, a)
+
+
+def mma_fragment(rows: int, columns: int, along_m: int, along_n: int, copies: int = 1) -> TileLayout:
+    """C of mma.sync m16n8, or A of 16 bits, where `along_m` × `along_n` warps share it (PTX ISA: "Matrix Fragments for
+    mma.m16n8k16").
+
+    copies: how many warps hold the same elements.
+    """
+    blocks, octets = rows // along_m // MMA_ROWS, columns // along_n // MMA_COLUMNS
+    row_digits, row_steps = (along_m, blocks, 2, 8), (WARP @ tx, octets * 4, 2, 4 @ tx)
+    column_digits, column_steps = (along_n, octets, 4, 2), (WARP * along_m @ tx, 4, 1 @ tx, 1)
+    spec = S[(row_digits, column_digits) : (row_steps, column_steps)]
+    return TileLayout(spec + R[copies : WARP * along_m @ tx] if copies > 1 else spec)
+
+
+def tmem_fragment(rows: int, columns: int, threads: int) -> TileLayout:
+    """Registers for a tile of tensor memory: thread r of a warpgroup holds row r of each 128, and the warpgroups share
+    the columns (PTX ISA: "tcgen05.ld", access restrictions)."""
+    groups = threads // WARPGROUP
+    blocks, own = rows // TMEM_LANES, columns // groups
+    return TileLayout(S[((blocks, TMEM_LANES), (groups, own)) : ((own, 1 @ tx), (WARPGROUP @ tx, 1))])
+
+
+def operand_swizzle(columns: int, dtype: DataType) -> SwizzleMode:
+    """The swizzle of a matrix in shared memory with rows of `columns` elements: the widest that divides its rows."""
+    width = columns * dtype.bits // 8
+    for mode in (SwizzleMode.SWIZZLE_128B_ATOM, SwizzleMode.SWIZZLE_64B_ATOM, SwizzleMode.SWIZZLE_32B_ATOM):
+        if width % mode.span_bytes == 0:
+            return mode
+    return SwizzleMode.SWIZZLE_NONE

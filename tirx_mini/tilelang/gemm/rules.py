@@ -1,0 +1,168 @@
+"""The rules of products: T.gemm, T.wgmma_gemm and T.tcgen05_gemm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from tirx_mini.ir import (
+    HANDLE,
+    AddressOf,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    If,
+    Region,
+    Stmt,
+    TileCall,
+    TirxError,
+    as_bool,
+    binary,
+    int_value,
+    seq,
+    special,
+)
+from tirx_mini.layout import Layout, tma_shared_layout
+
+from .code import Operands, tcgen05, wgmma
+from .plan import TCGEN05, WGMMA, GemmPlan, GemmWarpPolicy, Product, gemm_plan, operand_swizzle
+from .warp_code import mma_sync
+
+GEMM, WGMMA_GEMM, TCGEN05_GEMM = "tl.gemm", "tl.wgmma_gemm", "tl.tcgen05_gemm"
+PHASE = "phase"
+"""The option of a product in tensor memory that names the parity of its mbarrier, a variable of each thread."""
+
+
+class Team(Protocol):
+    """The threads that execute a statement: `count` of them, from `first` on."""
+
+    @property
+    def first(self) -> int: ...
+    @property
+    def count(self) -> int: ...
+
+
+class Place(Protocol):
+    """Where a tile operation is executed."""
+
+    @property
+    def arch(self) -> str: ...
+    @property
+    def team(self) -> Team: ...
+    def registers(self, buffer: Buffer) -> Buffer: ...
+
+
+def capability(arch: str) -> int:
+    """The compute capability of an architecture: 90 for "sm_90a"."""
+    return int("".join(c for c in arch if c.isdigit()))
+
+
+def matrix(call: TileCall, name: str, operand: Expr) -> Region:
+    """An operand as a matrix: a region with extents of 1 before its last two dimensions."""
+    if not isinstance(operand, Region) or len(operand.ranges) < 2:
+        raise TirxError(f"{name} of T.gemm must be a buffer of two dimensions, or a part of one", call.span)
+    if any(extent != 1 for extent in operand.extents[:-2]):
+        raise TirxError(
+            f"{name} of T.gemm, {operand!r}, has more than two dimensions",
+            call.span,
+            "index the first ones, as in A[stage, :, :]",
+        )
+    return operand
+
+
+def product_of(call: TileCall, place: Place) -> Product:
+    """The product that a call computes. Raises TirxError for shapes that do not agree, and for memories."""
+    a, b, c = (matrix(call, name, operand) for name, operand in zip("ABC", call.operands, strict=False))
+    turned_a, turned_b = (bool(call.option(name, False)) for name in ("transpose_A", "transpose_B"))
+    (m, k), (kb, n) = a.extents[-2:][:: -1 if turned_a else 1], b.extents[-2:][:: -1 if turned_b else 1]
+    if call.option("use_2cta", False):
+        n *= 2
+    if c.extents[-2:] != (m, n) or k != kb:
+        raise TirxError(
+            f"T.gemm multiplies {m} × {k} by {kb} × {n}, but C is {c.extents[-2]} × {c.extents[-1]}",
+            call.span,
+            "transpose_A=True takes A as K × M, and transpose_B=True takes B as N × K",
+        )
+    if b.buffer.scope != "shared":
+        raise TirxError(f"T.gemm: B, {b.buffer.name}, must be in shared memory", call.span, "copy it there first")
+    if a.buffer.scope not in ("shared", "fragment", "tmem") or c.buffer.scope not in ("fragment", "tmem"):
+        raise TirxError(
+            f"T.gemm: A is in {a.buffer.scope} memory and C in {c.buffer.scope} memory",
+            call.span,
+            "A may be shared, a fragment or in tensor memory, and C a fragment or in tensor memory",
+        )
+    return Product(
+        m, n, k, a.buffer.dtype, b.buffer.dtype, c.buffer.dtype, a.buffer.scope, c.buffer.scope, turned_a, turned_b,
+        GemmWarpPolicy(int(call.option("policy", 0) or 0)), place.team.count, call.span,
+    )  # fmt: skip
+
+
+class GemmRule:
+    """A product of tiles. Only T.gemm waits for its end."""
+
+    def plan(self, call: TileCall, place: Place) -> GemmPlan:
+        wanted = {WGMMA_GEMM: WGMMA, TCGEN05_GEMM: TCGEN05}.get(call.op)
+        return gemm_plan(product_of(call, place), capability(place.arch), wanted)
+
+    def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Layout]:
+        """Where the elements of fragments and of matrices in shared memory must lie."""
+        plan = self.plan(call, place)
+        a, b, c = (matrix(call, name, operand) for name, operand in zip("ABC", call.operands, strict=False))
+        found: dict[Buffer, Layout] = {}
+        for operand in (a, b):
+            if operand.buffer.scope == "shared":
+                found[operand.buffer.root] = shared_layout(operand.buffer.root)
+        for name, operand, layout in (("A", a, plan.a), ("C", c, plan.c)):
+            if layout is None:
+                continue
+            if operand.extents[-2:] != operand.buffer.shape:
+                raise TirxError(f"T.gemm: {name} must be all of the fragment {operand.buffer.name}", call.span)
+            found[operand.buffer] = layout
+        return found
+
+    def lower(self, call: TileCall, place: Place) -> Stmt:
+        plan = self.plan(call, place)
+        a, b, c = (matrix(call, name, operand) for name, operand in zip("ABC", call.operands, strict=False))
+        operands = Operands(
+            place.registers(c.buffer) if c.buffer.scope == "fragment" else c,
+            place.registers(a.buffer) if a.buffer.scope == "fragment" else a,
+            b, as_bool(call.option("clear_accum", False)), place.team.first, call.span,
+        )  # fmt: skip
+        if plan.instruction == TCGEN05:
+            return _in_tensor_memory(call, plan, operands)
+        if plan.instruction != WGMMA:
+            return mma_sync(plan, operands)
+        wait = int_value(call.option("wg_wait", -1 if call.op == WGMMA_GEMM else 0))
+        waited = None if wait is None or wait < 0 else operands.issue("wgmma.wait_group", n=wait)
+        return seq(wgmma(plan, operands), waited, span=call.span)
+
+
+def _in_tensor_memory(call: TileCall, plan: GemmPlan, operands: Operands) -> Stmt:
+    """The first thread of the role issues the MMAs and makes an mbarrier observe them; T.gemm waits for it."""
+    group = 2 if call.option("use_2cta", False) else 1
+    barrier, phase = barrier_of(call), call.option(PHASE)
+    commit = operands.issue("tcgen05.commit", barrier, cta_group=group) if barrier is not None else None
+    begin = seq(tcgen05(plan, operands, group), commit)
+    issued = If(binary("==", special("threadIdx.x"), operands.first), begin, span=call.span)
+    if call.op == TCGEN05_GEMM or phase is None:
+        return issued
+    assert isinstance(phase, BufferLoad) and barrier is not None
+    flip = BufferStore(phase.buffer, phase.indices, phase ^ 1)
+    wait = operands.issue("mbarrier.try_wait", barrier, phase)
+    return seq(issued, wait, flip, operands.issue("tcgen05.fence.after_thread_sync"), span=call.span)
+
+
+def barrier_of(call: TileCall) -> Expr | None:
+    """The address of the mbarrier at which a product arrives."""
+    given = call.operands[3] if len(call.operands) > 3 else None
+    return AddressOf(HANDLE, given.buffer, given.indices, span=call.span) if isinstance(given, BufferLoad) else given
+
+
+def shared_layout(buffer: Buffer) -> Layout:
+    """The layout of matrices in shared memory that TMA writes and tensor cores read."""
+    mode = operand_swizzle(buffer.shape[-1], buffer.dtype)
+    return tma_shared_layout(str(buffer.dtype), mode, buffer.shape)
+
+
+RULES: Mapping[str, Any] = dict.fromkeys((GEMM, WGMMA_GEMM, TCGEN05_GEMM), GemmRule())

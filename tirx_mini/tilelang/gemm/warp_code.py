@@ -1,0 +1,176 @@
+"""Products by single warps: fragments loaded by ldmatrix and multiplied by mma.sync."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tirx_mini.ir import (
+    HANDLE,
+    INT32,
+    UINT32,
+    AddressOf,
+    AllocBuffer,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Const,
+    DataType,
+    Expr,
+    For,
+    If,
+    Region,
+    Stmt,
+    TirxError,
+    Var,
+    const,
+    reinterpret,
+    seq,
+)
+
+from .code import Operands, element
+from .plan import MMA_SYNC, MMA_TYPES, STEP_BYTES, SUM_TYPES, WARP, GemmPlan
+
+CHUNK_BYTES = 16
+"""A row of an 8 × 8 block of ldmatrix."""
+
+
+def mma_sync(plan: GemmPlan, operands: Operands) -> Stmt:
+    """C (+)= A B. Each warp multiplies the rows and columns that it holds of C."""
+    return _WarpProduct(plan, operands).code()
+
+
+@dataclass(frozen=True)
+class _WarpProduct:
+    plan: GemmPlan
+    operands: Operands
+
+    def __post_init__(self) -> None:
+        assert self.plan.instruction == MMA_SYNC
+
+    @property
+    def blocks(self) -> int:
+        """Of 16 rows that a warp multiplies."""
+        return self.plan.own_rows // 16
+
+    @property
+    def octets(self) -> int:
+        """Of 8 columns."""
+        return self.plan.own_columns // 8
+
+    @property
+    def depth(self) -> int:
+        """Elements along K of one instruction."""
+        return STEP_BYTES // self.plan.product.dtype.itemsize
+
+    @property
+    def chunk(self) -> int:
+        """Elements of 16 bytes."""
+        return CHUNK_BYTES // self.plan.product.dtype.itemsize
+
+    def code(self) -> Stmt:
+        product, span = self.plan.product, self.operands.span
+        c, a, b = self.operands.c, self.operands.a, self.operands.b
+        assert isinstance(c, Buffer)
+        right = Buffer(f"{b.buffer.name}_frag", (self.octets * 2,), DataType("uint32"), "local", span=span)
+        step = Var(INT32, "k")
+        body: list[Stmt] = [AllocBuffer(right), self._load_b(right, b, step)]
+        if isinstance(a, Region):
+            left = Buffer(f"{a.buffer.name}_frag", (self.blocks * 4,), DataType("uint32"), "local", span=span)
+            body = [AllocBuffer(left), self._load_a(left, a, step), *body]
+            fragment: Callable[[Expr], Expr] = lambda m: _at(left, m * 4)  # noqa: E731
+        else:
+            octets, held = product.k // 8, a
+            fragment = lambda m: _at(held, (m * octets + step * 2) * 4)  # noqa: E731
+        kinds = {"a_type": MMA_TYPES[str(product.dtype)], "b_type": MMA_TYPES[str(product.b_dtype)]}
+        total = SUM_TYPES[str(product.sum_dtype)]
+        m, n = Var(INT32, "m"), Var(INT32, "n")
+        sums = _at(c, (m * self.octets + n) * 4)
+        mma = self.operands.issue(
+            "mma.sync", sums, fragment(m), _at(right, n * 2), sums, shape=f"m16n8k{self.depth}", **kinds, c_type=total,
+            d_type=total,
+        )  # fmt: skip
+        body.append(_loop(m, self.blocks, _loop(n, self.octets, mma)))
+        return seq(self._cleared(c), _loop(step, product.k // self.depth, seq(*body)), span=span)
+
+    def _cleared(self, c: Buffer) -> Stmt | None:
+        """C set to zero where the product overwrites it."""
+        clear = self.operands.clear
+        if isinstance(clear, Const) and not clear.value:
+            return None
+        index = Var(INT32, "i")
+        store = BufferStore(c, (index,), const(0, c.dtype), span=self.operands.span)
+        zero = For(index, const(0), const(c.size), store, parallel=True, unroll=True)
+        return zero if isinstance(clear, Const) else If(clear, zero)
+
+    def _load_a(self, fragment: Buffer, a: Region, step: Expr) -> Stmt:
+        """Blocks of 16 rows and 32 bytes of K: rows 0 – 7 and 8 – 15 of its first half, then of its second."""
+        product, lane = self.plan.product, self.operands.lane
+        warp = self.operands.thread // WARP
+        row = (warp % self.plan.along_m if self.plan.along_n > 1 else warp) * self.plan.own_rows
+        m = Var(INT32, "m")
+        if not product.transpose_a:
+            address = element(a, row + m * 16 + lane % 16, step * self.depth + lane // 16 * self.chunk)
+            return _loop(m, self.blocks, self._ldmatrix(fragment, m * 4, address, 4, False))
+        if product.dtype.bits == 16:
+            address = element(a, step * self.depth + lane // 16 * 8 + lane % 8, row + m * 16 + lane // 8 % 2 * 8)
+            return _loop(m, self.blocks, self._ldmatrix(fragment, m * 4, address, 4, True))
+        return self._words(
+            fragment, a, self.blocks, 4,
+            lambda block, r: (row + block * 16 + r % 2 * 8 + lane // 4, step * self.depth + r // 2 * 4 + lane % 4),
+        )  # fmt: skip
+
+    def _load_b(self, fragment: Buffer, b: Region, step: Expr) -> Stmt:
+        """Blocks of 8 columns and 32 bytes of K: its first half, then its second; two blocks at once where possible."""
+        product, lane = self.plan.product, self.operands.lane
+        column = self.operands.thread // WARP // self.plan.along_m * self.plan.own_columns
+        if not product.transpose_b and product.dtype.bits != 16:
+            return self._words(
+                fragment, b, self.octets, 2,
+                lambda octet, r: (column + octet * 8 + lane // 4, step * self.depth + r * 4 + lane % 4),
+            )  # fmt: skip
+        n = Var(INT32, "n")
+
+        def load(first: Expr | int, num: int) -> Stmt:
+            near = column + first * 8 + (lane // 16 * 8 if num == 4 else 0)
+            along = step * self.depth + lane // 8 % 2 * self.chunk
+            if product.transpose_b:
+                return self._ldmatrix(fragment, first * 2, element(b, near + lane % 8, along), num, False)
+            return self._ldmatrix(fragment, first * 2, element(b, along + lane % 8, near), num, True)
+
+        pairs = _loop(n, self.octets // 2, load(n * 2, 4)) if self.octets > 1 else None
+        return seq(pairs, load(const(self.octets - 1), 2) if self.octets % 2 else None)
+
+    def _ldmatrix(self, fragment: Buffer, first: Expr | int, address: Expr, num: int, transpose: bool) -> Stmt:
+        return self.operands.issue("ldmatrix", _at(fragment, first), address, num=num, transpose=transpose)
+
+    def _words(
+        self, fragment: Buffer, matrix: Region, blocks: int, registers: int,
+        place: Callable[[Expr, Expr], tuple[Expr, Expr]],
+    ) -> Stmt:  # fmt: skip
+        """A fragment of 32-bit elements, loaded one by one, of a matrix in which M or N is contiguous.
+
+        place: the row (M or N) and K of register `r` of a block.
+        """
+        if matrix.buffer.dtype.bits != 32:
+            raise TirxError(
+                f"T.gemm: {matrix.buffer.name} has elements of {matrix.buffer.dtype}, and must be contiguous along K",
+                self.operands.span,
+                "store it as M × K (transpose_A=False) or N × K (transpose_B=True)",
+            )
+        block, r = Var(INT32, "n"), Var(INT32, "r")
+        row, along = place(block, r)
+        source = element(matrix, along, row)
+        assert isinstance(source, AddressOf)
+        value = BufferLoad(matrix.buffer.dtype, matrix.buffer, source.indices, span=self.operands.span)
+        store = BufferStore(fragment, (block * registers + r,), reinterpret(UINT32, value), span=self.operands.span)
+        return _loop(block, blocks, _loop(r, registers, store))
+
+
+def _at(registers: Buffer, index: Expr | int) -> Expr:
+    return AddressOf(HANDLE, registers, (const(index) if isinstance(index, int) else index,))
+
+
+def _loop(var: Var, count: int, body: Stmt) -> Stmt:
+    """A loop that CUDA's compiler unrolls, so that fragments stay in registers."""
+    return For(var, const(0), const(count), body, unroll=True, span=body.span)

@@ -1,0 +1,5 @@
+"""T.Pipelined: loops whose copies run ahead of the statements that use them."""
+
+from .plan import plan_pipelines
+
+__all__ = ["plan_pipelines"]

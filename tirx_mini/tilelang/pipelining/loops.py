@@ -1,0 +1,175 @@
+"""Pipelined loops, and the copies in them that TMA can make ahead of time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tirx_mini.ir import (
+    AddressOf,
+    Break,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Continue,
+    For,
+    Hint,
+    Region,
+    Seq,
+    Stmt,
+    TileCall,
+    TirxError,
+    int_value,
+    walk,
+)
+
+from ..tma import tma_moves
+
+PIPELINED, WARP_SPECIALISED = "tl.pipelined", "tl.ws"
+"""Messages of hints: around the loop of T.Pipelined, and around what T.ws names warpgroups for."""
+COPY = "tl.copy"
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy from global to shared memory that can be made ahead of time.
+
+    call: the copy. source, target: its operands. position: among the statements of the loop.
+    """
+
+    call: TileCall
+    source: Region
+    target: Region
+    position: int
+
+    @property
+    def buffer(self) -> Buffer:
+        return self.target.buffer
+
+
+@dataclass(frozen=True)
+class Group:
+    """Copies whose tiles are first used by the same statement.
+
+    first, last: the positions of the first and the last statement of the loop that use one of the tiles.
+    """
+
+    copies: tuple[Copy, ...]
+    first: int
+    last: int
+
+    @property
+    def bytes(self) -> int:
+        """Of the tiles of an iteration."""
+        return sum(copy.buffer.nbytes for copy in self.copies)
+
+
+@dataclass(frozen=True)
+class PipelinedLoop:
+    """A loop of T.Pipelined with copies that can be made ahead of time."""
+
+    hint: Hint
+    loop: For
+    body: tuple[Stmt, ...]
+    stages: int
+    groups: tuple[Group, ...]
+
+    @property
+    def copies(self) -> tuple[Copy, ...]:
+        return tuple(sorted((c for group in self.groups for c in group.copies), key=lambda c: c.position))
+
+
+def pipelined_loops(body: Stmt) -> list[PipelinedLoop]:
+    """The loops of T.Pipelined in `body` that have more than no stages and copies to make ahead of time."""
+    everywhere = _counts(body)
+    found = (_pipelined(hint, everywhere) for hint in _hints(body))
+    return [loop for loop in found if loop is not None]
+
+
+def _hints(stmt: Stmt) -> Iterator[Hint]:
+    """The outermost hints of pipelined loops."""
+    skipped: set[int] = set()
+    for node in walk(stmt):
+        if isinstance(node, Hint) and node.message == PIPELINED and id(node) not in skipped:
+            yield node
+            skipped.update(id(inner) for inner in walk(node))
+
+
+def stages_of(hint: Hint) -> int:
+    """The number of tiles in flight. Without num_stages, it follows from the stages of the statements."""
+    attrs: Mapping[str, Any] = dict(hint.attrs)
+    given = attrs.get("num_stages") or 0
+    stages = int_value(given) if not isinstance(given, int) else given
+    if stages is None:
+        raise TirxError("num_stages of T.Pipelined must be known when the kernel is compiled", hint.span)
+    order: Sequence[int] = attrs.get("stage") or ()
+    return stages or (max(order) + 1 if order else 0)
+
+
+def statements(loop: For) -> tuple[Stmt, ...]:
+    return loop.body.stmts if isinstance(loop.body, Seq) else (loop.body,)
+
+
+def _pipelined(hint: Hint, everywhere: Counter[Buffer]) -> PipelinedLoop | None:
+    loop = hint.body
+    assert isinstance(loop, For)
+    stages, body = stages_of(hint), statements(loop)
+    if stages < 1 or any(isinstance(node, (Break, Continue)) for node in walk(loop)):
+        return None
+    uses = [_counts(stmt) for stmt in body]
+    here = _counts(loop)
+    groups: dict[int, list[Copy]] = {}
+    for position, stmt in enumerate(body):
+        copy = _copy(stmt, position)
+        if copy is None or everywhere[copy.buffer] != here[copy.buffer]:
+            continue
+        users = [at for at, used in enumerate(uses) if copy.buffer in used and at != position]
+        writers = [at for at in users if copy.buffer in writes(body[at])]
+        if users and not writers and users[0] > position:
+            groups.setdefault(users[0], []).append(copy)
+    made = [
+        Group(tuple(copies), first, max(at for c in copies for at, used in enumerate(uses) if c.buffer in used))
+        for first, copies in groups.items()
+    ]
+    made.sort(key=lambda group: group.copies[0].position)
+    return PipelinedLoop(hint, loop, body, stages, tuple(made)) if made else None
+
+
+def _copy(stmt: Stmt, position: int) -> Copy | None:
+    if not (isinstance(stmt, TileCall) and stmt.op == COPY):
+        return None
+    source, target = stmt.operands
+    if not (isinstance(source, Region) and isinstance(target, Region)) or dict(stmt.options).get("disable_tma"):
+        return None
+    return Copy(stmt, source, target, position) if tma_can_load(source, target) else None
+
+
+def tma_can_load(source: Region, target: Region) -> bool:
+    """Whether TMA can copy a part of a global buffer into a whole shared buffer."""
+    whole = [int_value(r.extent) for r in target.ranges] == list(target.buffer.shape)
+    return whole and tma_moves(source, target)
+
+
+def _counts(stmt: Stmt) -> Counter[Buffer]:
+    """How often a statement names each buffer, views counted with what they are views of."""
+    named = (BufferLoad, BufferStore, AddressOf, Region)
+    return Counter(node.buffer.root for node in walk(stmt) if isinstance(node, named))
+
+
+def writes(stmt: Stmt) -> set[Buffer]:
+    """The buffers that a statement may write: those that it stores to, and the last operand of each tile operation."""
+    found: set[Buffer] = set()
+    for node in walk(stmt):
+        if isinstance(node, (BufferStore, AddressOf)):
+            found.add(node.buffer.root)
+        elif isinstance(node, TileCall):
+            found |= {region.buffer.root for region in node.operands[1:] if isinstance(region, Region)} - _read(node)
+    return found
+
+
+def _read(call: TileCall) -> set[Buffer]:
+    """The operands that a tile operation only reads: the factors of a product, the source of a copy."""
+    count = 2 if call.op.endswith("gemm") else 1
+    return {region.buffer.root for region in call.operands[:count] if isinstance(region, Region)}

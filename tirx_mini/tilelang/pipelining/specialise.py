@@ -1,0 +1,277 @@
+"""Warp specialisation: a warp of its own makes the copies of pipelined loops by TMA, and the threads of the program
+do all else.
+
+A stage has two mbarriers (PTX ISA: "mbarrier"). The producer waits for `empty`, and the bytes of its copies complete a
+phase of `full`; the consumers wait for `full`, and each warp arrives at `empty` when it has used the tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from tirx_mini.ir import (
+    BOOL,
+    INT32,
+    AddressOf,
+    AllocBuffer,
+    Bind,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    DataType,
+    Expr,
+    For,
+    Hint,
+    If,
+    Mutator,
+    Range,
+    Region,
+    Span,
+    Stmt,
+    Var,
+    as_expr,
+    binary,
+    const,
+    scalar,
+    seq,
+    special,
+)
+from tirx_mini.isa import TABLE
+from tirx_mini.tile import OPS
+
+from ..tma import issue
+from .loops import PIPELINED, Copy, Group, PipelinedLoop
+from .slices import Renamed, slice_of
+
+WARP = 32
+THREADS = "tl.threads"
+"""Message of a hint: which threads execute its body, and which barrier they have."""
+CONSUMER_BARRIER = 1
+
+
+@dataclass(frozen=True)
+class Ring:
+    """The tiles of a group of copies, once for each stage, and the mbarriers of the stages.
+
+    tiles: by the buffer of the program.
+    """
+
+    group: Group
+    tiles: dict[Buffer, Buffer]
+    full: Buffer
+    empty: Buffer
+
+
+@dataclass(frozen=True)
+class Position:
+    """The stage at which a role is, and the parity of the phase that it waits for next."""
+
+    stages: int
+    stage: Buffer
+    phase: Buffer
+
+    @classmethod
+    def of(cls, name: str, stages: int) -> Position:
+        return cls(stages, scalar(f"{name}_stage", "int32"), scalar(f"{name}_phase", "int32"))
+
+    def begin(self, parity: int) -> Stmt:
+        zero, first = const(0), const(parity)
+        stage = (AllocBuffer(self.stage), BufferStore(self.stage, (zero,), zero)) if self.stages > 1 else ()
+        return seq(*stage, AllocBuffer(self.phase), BufferStore(self.phase, (zero,), first))
+
+    @property
+    def index(self) -> Expr:
+        return self.stage[0] if self.stages > 1 else const(0)
+
+    def advance(self) -> Stmt:
+        flip = BufferStore(self.phase, (const(0),), self.phase[0] ^ 1)
+        if self.stages == 1:
+            return flip
+        after = BufferStore(self.stage, (const(0),), self.stage[0] + 1)
+        again = seq(BufferStore(self.stage, (const(0),), const(0)), flip)
+        return seq(after, If(binary("==", self.stage[0], self.stages), again))
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A pipelined loop, its rings, and where both roles are in them."""
+
+    loop: PipelinedLoop
+    rings: tuple[Ring, ...]
+    producer: Position
+    consumer: Position
+
+    @classmethod
+    def of(cls, loop: PipelinedLoop, number: str) -> Pipeline:
+        rings = tuple(_ring(group, loop.stages) for group in loop.groups)
+        positions = (Position.of(f"{role}{number}", loop.stages) for role in ("fill", "use"))
+        return cls(loop, rings, *positions)
+
+
+def _ring(group: Group, stages: int) -> Ring:
+    tiles = {copy.buffer: _staged(copy.buffer, stages) for copy in group.copies}
+    name = "_".join(buffer.name for buffer in tiles)
+    full, empty = (
+        Buffer(f"{name}_{state}", (stages,), DataType("uint64"), "shared", align=8) for state in ("full", "empty")
+    )
+    return Ring(group, tiles, full, empty)
+
+
+def _staged(buffer: Buffer, stages: int) -> Buffer:
+    return replace(buffer, shape=(stages, *buffer.shape), layout=None)
+
+
+def specialised(body: Stmt, loops: Sequence[PipelinedLoop], threads: int) -> Stmt:
+    """`body`, which `threads` threads execute, as the code of these and of one more warp, which makes the copies.
+
+    Raises NoSlice where the copies depend on what the threads compute.
+    """
+    pipes = [Pipeline.of(loop, str(i) if len(loops) > 1 else "") for i, loop in enumerate(loops)]
+    by_hint = {id(pipe.loop.hint): pipe for pipe in pipes}
+    copies = [copy.call for loop in loops for copy in loop.copies]
+    sliced = slice_of(body, copies)
+    producer = Renamed().stmt(_Producer(pipes).stmt(sliced.body))
+    begin = [pipe.producer.begin(parity=1) for pipe in pipes]
+    elected = If(_elected(), seq(*begin, producer))
+    kept = _Consumer(by_hint, sliced.scalars)
+    begin = [pipe.consumer.begin(parity=0) for pipe in pipes]
+    attrs = (("first", 0), ("count", threads), ("barrier", CONSUMER_BARRIER))
+    consumer = Hint(THREADS, attrs, seq(*begin, kept.stmt(body)))
+    rings = [ring for pipe in pipes for ring in pipe.rings]
+    return seq(
+        *(AllocBuffer(tile) for ring in rings for tile in ring.tiles.values()),
+        *(AllocBuffer(scalar) for scalar in sliced.scalars),
+        *_initialised(rings, threads // WARP),
+        If(special("threadIdx.x") < threads, consumer, elected),
+    )
+
+
+def _elected() -> Expr:
+    operands, attrs = TABLE["elect.sync"].bind((), {})
+    return Call(BOOL, "elect.sync", operands, attrs)
+
+
+def _initialised(rings: Iterable[Ring], warps: int) -> list[Stmt]:
+    """The mbarriers: the producer arrives once at a full one, with its bytes, and each warp at an empty one."""
+    counts = [(barrier, count) for ring in rings for barrier, count in ((ring.full, 1), (ring.empty, warps))]
+    inits = [issue("mbarrier.init", b.ptr_to([stage]), count) for b, count in counts for stage in range(b.shape[0])]
+    return [
+        *(AllocBuffer(barrier) for barrier, _ in counts),
+        If(special("threadIdx.x") < 1, seq(*inits)),
+        issue("fence.mbarrier_init"),
+        issue("bar.sync.all", 0),
+    ]
+
+
+class _Producer(Mutator):
+    """The slice of the producer, whose copies wait for their stage and fill it."""
+
+    def __init__(self, pipes: Iterable[Pipeline]) -> None:
+        made = [(copy, pipe, ring) for pipe in pipes for ring in pipe.rings for copy in ring.group.copies]
+        self.rings = {id(copy.call): (pipe, ring) for copy, pipe, ring in made}
+        self.copies = {id(copy.call): copy for copy, _, _ in made}
+
+    def visit_Hint(self, node: Hint) -> Stmt:
+        if node.message != PIPELINED:
+            return self.rebuild(node)
+        loop = node.body
+        assert isinstance(loop, For)
+        pipe = next(pipe for n in loop_statements(loop) if id(n) in self.rings for pipe, _ in [self.rings[id(n)]])
+        stage = Var(INT32, "stage")
+        body = [self._filled(stmt, stage) for stmt in loop_statements(loop)]
+        return replace(loop, body=seq(Bind(stage, pipe.producer.index), *body, pipe.producer.advance()))
+
+    def _filled(self, stmt: Stmt, stage: Expr) -> Stmt:
+        copy = self.copies.get(id(stmt))
+        if copy is None:
+            return stmt
+        pipe, ring = self.rings[id(stmt)]
+        load = _load(copy, ring, stage)
+        if copy is not ring.group.copies[0]:
+            return load
+        wait = issue("mbarrier.try_wait", ring.empty.ptr_to([stage]), pipe.producer.phase[0], span=stmt.span)
+        expect = issue("mbarrier.arrive.expect_tx", ring.full.ptr_to([stage]), ring.group.bytes, span=stmt.span)
+        return seq(wait, expect, load)
+
+
+def loop_statements(loop: For) -> tuple[Stmt, ...]:
+    return getattr(loop.body, "stmts", (loop.body,))
+
+
+def _load(copy: Copy, ring: Ring, stage: Expr) -> Stmt:
+    tile = ring.tiles[copy.buffer]
+    ranges = (Range(stage, const(1)), *(Range(const(0), as_expr(extent)) for extent in copy.buffer.shape))
+    target = Region(tile.dtype, tile, ranges)
+    return OPS["copy_async"].build(
+        target, copy.source, mbar=ring.full.ptr_to([stage]), dispatch="tma", scope="thread", span=copy.call.span
+    )
+
+
+class _Consumer(Mutator):
+    """The program without its copies: it waits for their tiles, uses them where the stage is, and releases them.
+
+    hoisted: variables that are declared outside.
+    """
+
+    def __init__(self, pipes: dict[int, Pipeline], hoisted: frozenset[Buffer]) -> None:
+        self.pipes, self.hoisted = pipes, hoisted
+        self.rings = {b: tile for p in pipes.values() for ring in p.rings for b, tile in ring.tiles.items()}
+
+    def visit_AllocBuffer(self, node: AllocBuffer) -> Stmt:
+        return seq() if node.buffer in self.rings or node.buffer in self.hoisted else node
+
+    def visit_Hint(self, node: Hint) -> Stmt:
+        pipe = self.pipes.get(id(node))
+        if pipe is None:
+            return self.rebuild(node)
+        stage = Var(INT32, "stage")
+        staged = _Staged(self.rings, stage)
+        body: list[Stmt] = [Bind(stage, pipe.consumer.index)]
+        made = {copy.position for copy in pipe.loop.copies}
+        for position, stmt in enumerate(pipe.loop.body):
+            begins = [ring for ring in pipe.rings if ring.group.first == position]
+            ends = [ring for ring in pipe.rings if ring.group.last == position]
+            body += [
+                issue("mbarrier.try_wait", ring.full.ptr_to([stage]), pipe.consumer.phase[0], span=stmt.span)
+                for ring in begins
+            ]
+            if position not in made:
+                body.append(staged.stmt(stmt))
+            body += [_release(ring, stage, stmt.span) for ring in ends]
+        loop = pipe.loop.loop
+        return replace(loop, body=seq(*body, pipe.consumer.advance()))
+
+
+def _release(ring: Ring, stage: Expr, span: Span | None) -> Stmt:
+    """One thread of each warp arrives when all of its threads have used the tiles."""
+    arrive = issue("mbarrier.arrive", ring.empty.ptr_to([stage]), span=span)
+    first = binary("==", special("threadIdx.x") % WARP, 0)
+    return seq(issue("bar.warp.sync", span=span), If(first, arrive, span=span))
+
+
+class _Staged(Mutator):
+    """Statements that use the tiles of a stage."""
+
+    def __init__(self, rings: dict[Buffer, Buffer], stage: Expr) -> None:
+        self.rings, self.stage = rings, stage
+
+    def visit_Region(self, node: Region) -> Expr:
+        ring = self.rings.get(node.buffer)
+        ranges = tuple(self.field(r) for r in node.ranges)
+        return replace(node, buffer=ring, ranges=(Range(self.stage, const(1)), *ranges)) if ring else self.rebuild(node)
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        return self._indexed(node)
+
+    def visit_AddressOf(self, node: AddressOf) -> Expr:
+        return self._indexed(node)
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        return self.rebuild(node)
+
+    def _indexed(self, node: BufferLoad | AddressOf) -> Expr:
+        ring = self.rings.get(node.buffer)
+        indices = tuple(self.expr(i) for i in node.indices)
+        return replace(node, buffer=ring, indices=(self.stage, *indices)) if ring else self.rebuild(node)

@@ -1,0 +1,228 @@
+"""Tensor memory: its allocation, the mbarriers of products in it, and copies between it and fragments.
+
+PlanTensorMemory gives each buffer of T.alloc_tmem its columns. One warp allocates all columns when the kernel begins
+and frees them when all warps are done (PTX ISA: "tcgen05.alloc", "tcgen05.dealloc").
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from tirx_mini.hardware import TMEM_ALLOCATIONS, TMEM_COLUMNS, TMEM_LANES
+from tirx_mini.ir import (
+    UINT64,
+    AllocBuffer,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    DataType,
+    DeclBuffer,
+    Expr,
+    If,
+    Mutator,
+    PrimFunc,
+    Region,
+    Scope,
+    Stmt,
+    TileCall,
+    TirxError,
+    binary,
+    const,
+    scalar,
+    seq,
+    special,
+    walk,
+)
+from tirx_mini.layout import Layout, S, TCol, TileLayout, TLane, tid_in_wg
+from tirx_mini.tile import OPS
+
+from .gemm import GEMM, PHASE, Place, part, tmem_fragment
+from .tma import address_of, issue
+
+WARPGROUP = 128
+
+
+def plan_tensor_memory(func: PrimFunc, arch: str) -> PrimFunc:
+    """`func` with columns for its buffers in tensor memory, and an mbarrier for each T.gemm that names none.
+
+    Raises TirxError if the buffers need more columns than tensor memory has.
+    """
+    plan = _Plan()
+    for node in walk(func.body):
+        if isinstance(node, AllocBuffer) and node.buffer.scope == "tmem":
+            plan.place(node.buffer)
+    if not plan.buffers:
+        return func
+    return plan.func(func)
+
+
+def _layout(shape: tuple[int, ...]) -> TileLayout:
+    """Rows in lanes, and columns side by side: of the blocks of 128 rows, then of the tiles along other dimensions."""
+    *outer, rows, columns = shape
+    blocks = max(1, rows // TMEM_LANES)
+    steps, step = [], columns * blocks
+    for extent in reversed(outer):
+        steps.append(step @ TCol)
+        step *= extent
+    dims = (*outer, (blocks, min(rows, TMEM_LANES)), columns)
+    return TileLayout(S[dims : (*reversed(steps), (columns @ TCol, 1 @ TLane), 1 @ TCol)])
+
+
+def _address() -> Buffer:
+    """The word to which tcgen05.alloc writes the first column."""
+    return Buffer("tmem_address", (1,), DataType("uint32"), "shared", align=16)
+
+
+@dataclass
+class _Plan(Mutator):
+    """buffers: the buffers with their layouts and addresses. columns: how many are in use.
+
+    phases: the parity for which the next product waits, by mbarrier. own: the mbarrier of products that name none.
+    """
+
+    buffers: dict[Buffer, Buffer] = field(default_factory=dict)
+    columns: int = 0
+    phases: dict[Buffer, Buffer] = field(default_factory=dict)
+    own: Buffer | None = None
+    address: Buffer = field(default_factory=_address)
+
+    def place(self, buffer: Buffer) -> None:
+        *outer, rows, columns = buffer.shape
+        if rows % TMEM_LANES:
+            raise TirxError(
+                f"{buffer.name} has {rows} rows, but products in tensor memory have a multiple of {TMEM_LANES}",
+                buffer.span,
+                "use a tile of 128 rows, or accumulate in a fragment",
+            )
+        word = self.address[0]
+        first = binary("+", word, const(self.columns, word.dtype)) if self.columns else word
+        self.buffers[buffer] = replace(buffer, layout=_layout(buffer.shape), allocated_addr=first)
+        self.columns += math.prod(outer) * rows // TMEM_LANES * -(-columns * buffer.dtype.bits // 32)
+        if self.columns > TMEM_COLUMNS:
+            raise TirxError(
+                f"the buffers of T.alloc_tmem need {self.columns} columns, but tensor memory has {TMEM_COLUMNS}",
+                buffer.span,
+                "make the tiles smaller",
+            )
+
+    def buffer(self, buffer: Buffer) -> Buffer:
+        return self.buffers.get(buffer, buffer)
+
+    def visit_AllocBuffer(self, node: AllocBuffer) -> Stmt:
+        return seq() if node.buffer in self.buffers else node
+
+    def visit_TileCall(self, node: TileCall) -> Stmt:
+        call = self.rebuild(node)
+        target = call.operands[2] if call.op == GEMM else None
+        if not (isinstance(target, Region) and target.buffer.scope == "tmem"):
+            return call
+        operands = call.operands if len(call.operands) > 3 else (*call.operands, self._own_barrier())
+        barrier = operands[3]
+        assert isinstance(barrier, BufferLoad)
+        phase = self.phases.setdefault(barrier.buffer, scalar(f"{barrier.buffer.name}_parity", "int32"))
+        return replace(call, operands=operands, options=(*call.options, (PHASE, phase[0])))
+
+    def _own_barrier(self) -> Expr:
+        if self.own is None:
+            self.own = Buffer("mma_done", (1,), UINT64, "shared", align=8)
+        return self.own[0]
+
+    def visit_Scope(self, node: Scope) -> Stmt:
+        if node.kind != "thread":
+            return self.rebuild(node)
+        body = self.stmt(node.body)
+        return replace(node, body=seq(*self._prologue(), body, *self._epilogue(), span=node.span))
+
+    def _prologue(self) -> list[Stmt]:
+        count = next(size for size in TMEM_ALLOCATIONS if size >= self.columns)
+        first_warp = special("threadIdx.x") < 32
+        own: list[Stmt] = []
+        inits: list[Stmt] = []
+        if self.own:
+            own = [AllocBuffer(self.own)]
+            inits = [If(special("threadIdx.x") < 1, issue("mbarrier.init", self.own.ptr_to([0]), 1))]
+        zero = const(0)
+        phases = [stmt for p in self.phases.values() for stmt in (AllocBuffer(p), BufferStore(p, (zero,), zero))]
+        return [
+            AllocBuffer(self.address),
+            *own,
+            *phases,
+            If(first_warp, issue("tcgen05.alloc", self.address.ptr_to([0]), n_cols=count, cta_group=1)),
+            *inits,
+            issue("fence.proxy.async", "shared::cta"),
+            issue("fence.mbarrier_init"),
+            issue("bar.sync.all", 0),
+            *(DeclBuffer(buffer) for buffer in self.buffers.values()),
+        ]
+
+    def _epilogue(self) -> list[Stmt]:
+        count = next(size for size in TMEM_ALLOCATIONS if size >= self.columns)
+        freed = seq(
+            issue("tcgen05.relinquish_alloc_permit", cta_group=1),
+            issue("tcgen05.dealloc", self.address[0], n_cols=count, cta_group=1),
+        )
+        fence = issue("tcgen05.fence.before_thread_sync")
+        return [fence, issue("bar.sync.all", 0), If(special("threadIdx.x") < 32, freed)]
+
+
+def is_tmem_copy(call: TileCall) -> bool:
+    """Whether T.copy is between tensor memory and a fragment."""
+    return any(isinstance(operand, Region) and operand.buffer.scope == "tmem" for operand in call.operands[:2])
+
+
+def _sides(call: TileCall) -> tuple[Region, Region]:
+    """The region in tensor memory and the fragment of a copy. Raises TirxError for other memories and shapes."""
+    source, target = call.operands[:2]
+    assert isinstance(source, Region) and isinstance(target, Region)
+    tmem, registers = (source, target) if source.buffer.scope == "tmem" else (target, source)
+    if registers.buffer.scope != "fragment" or registers.buffer.dtype != tmem.buffer.dtype:
+        raise TirxError(
+            f"T.copy between {tmem.buffer.name}, in tensor memory, and {registers.buffer.name} is not provided",
+            call.span,
+            f"copy to or from a fragment of {tmem.buffer.dtype}",
+        )
+    if registers.extents[-2:] != registers.buffer.shape[-2:] or tmem.extents[-2:] != registers.extents[-2:]:
+        raise TirxError(
+            f"T.copy of {list(tmem.extents)} elements of {tmem.buffer.name} needs a whole fragment of that shape",
+            call.span,
+        )
+    return tmem, registers
+
+
+def tmem_copy_layouts(call: TileCall, place: Place) -> Mapping[Buffer, Layout]:
+    """The layout of the fragment of a copy from or to tensor memory."""
+    tmem, registers = _sides(call)
+    rows, columns = tmem.extents[-2:]
+    if place.team.count % WARPGROUP or columns % (place.team.count // WARPGROUP):
+        raise TirxError(
+            f"{place.team.count} threads cannot share {rows} × {columns} elements of tensor memory",
+            call.span,
+            "whole warpgroups copy tensor memory, and share its columns",
+        )
+    return {registers.buffer: tmem_fragment(rows, columns, place.team.count)}
+
+
+def tmem_copy(call: TileCall, place: Place) -> Stmt:
+    """A copy between tensor memory and a fragment, by all warpgroups of the team: each takes a part of the columns."""
+    tmem, registers = _sides(call)
+    rows, columns = tmem.extents[-2:]
+    groups, blocks = place.team.count // WARPGROUP, max(1, rows // TMEM_LANES)
+    own = columns // groups
+    group = (special("threadIdx.x") - place.team.first) // WARPGROUP
+    start = group * own if groups > 1 else const(0)
+    held = place.registers(registers.buffer)
+    layout = TileLayout(S[(TMEM_LANES, blocks * own) : (1 @ tid_in_wg, 1)])
+    tile = Buffer(f"{held.name}_rows", (TMEM_LANES, blocks * own), held.dtype, "local", layout, held)
+    moves: list[Stmt] = []
+    for block in range(blocks):
+        near = tile[:, block * own : (block + 1) * own]
+        far = part(tmem, (block * TMEM_LANES, TMEM_LANES), (start, own))
+        pair = (near, far) if tmem is call.operands[0] else (far, near)
+        moves.append(OPS["copy"].build(*pair, scope="warpgroup", span=call.span))
+    after = issue("tcgen05.fence.after_thread_sync", span=call.span)
+    return seq(after, *moves, issue("tcgen05.fence.before_thread_sync", span=call.span), span=call.span)
+
+
+__all__ = ["address_of", "is_tmem_copy", "plan_tensor_memory", "tmem_copy", "tmem_copy_layouts"]

@@ -1,0 +1,127 @@
+"""Copies by TMA that a program asks for by name, and stores of tiles from shared to global memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tirx_mini.hardware import MAX_TMA_RANK, TMA_GLOBAL_ALIGN
+from tirx_mini.ir import (
+    HANDLE,
+    AddressOf,
+    Buffer,
+    BufferLoad,
+    Call,
+    Evaluate,
+    Expr,
+    If,
+    Region,
+    Span,
+    Stmt,
+    TileCall,
+    TirxError,
+    binary,
+    int_value,
+    seq,
+    special,
+)
+from tirx_mini.isa import TABLE
+from tirx_mini.layout import Layout
+from tirx_mini.tile import OPS
+
+from .gemm import Place, capability, shared_layout
+
+TMA_COPY = "tl.tma_copy"
+
+
+def issue(name: str, *args: Any, span: Span | None = None, **modifiers: Any) -> Stmt:
+    """The instruction `name`, executed for its effect."""
+    operands, attrs = TABLE[name].bind(args, modifiers)
+    return Evaluate(Call(HANDLE, name, operands, attrs, span=span), span=span)
+
+
+def tma_moves(far: Region, near: Region) -> bool:
+    """Whether TMA can copy between a part of a global buffer and one of a shared buffer (CUDA driver API:
+    cuTensorMapEncodeTiled).
+
+    Both have the same dtype and the same extents, but for extents of 1, and rows of a multiple of 16 bytes.
+    """
+    array, tile = far.buffer, near.buffer
+    if array.scope != "global" or tile.scope != "shared" or array.dtype != tile.dtype:
+        return False
+    if array.layout is not None or array.source is not None or array.ndim > MAX_TMA_RANK or tile.source is not None:
+        return False
+    extents, inner = ([int_value(r.extent) for r in region.ranges] for region in (far, near))
+    if None in extents or None in inner or extents[-1] == 1:
+        return False
+    if [n for n in extents if n != 1] != [n for n in inner if n != 1] or inner[-1] != tile.shape[-1]:
+        return False
+    size = array.dtype.itemsize
+    return tile.shape[-1] * size % TMA_GLOBAL_ALIGN == 0 and array.shape[-1] * size % TMA_GLOBAL_ALIGN == 0
+
+
+def stores_by_tma(call: TileCall, arch: str) -> bool:
+    """Whether T.copy from shared to global memory is a TMA store."""
+    source, target = call.operands[:2]
+    if not (isinstance(source, Region) and isinstance(target, Region)) or call.option("disable_tma", False):
+        return False
+    return capability(arch) >= 90 and source.buffer.scope == "shared" and tma_moves(target, source)
+
+
+def tma_store(call: TileCall, place: Place, *, wait: bool = True) -> Stmt:
+    """A TMA store by the first thread of the team, and its wait until the tile may be written again.
+
+    The tile was written by ordinary stores, whose threads have made them visible to the async proxy.
+    """
+    source, target = call.operands[:2]
+    store = OPS["copy_async"].build(target, source, dispatch="tma", scope="thread", span=call.span)
+    waited = issue("cp.async.bulk.wait_group", n=0, span=call.span) if wait else None
+    return _by_one(place, seq(store, issue("cp.async.bulk.commit_group", span=call.span), waited), call.span)
+
+
+class TmaCopyRule:
+    """T.tma_copy: a load that adds its bytes to what an mbarrier expects, or a store in a group of its own."""
+
+    def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Layout]:
+        """Those that the products of the kernel want, else rows one after the other."""
+        return {}
+
+    def lower(self, call: TileCall, place: Place) -> Stmt:
+        source, target = call.operands[:2]
+        assert isinstance(source, Region) and isinstance(target, Region)
+        if source.buffer.scope == "shared" and tma_moves(target, source):
+            return tma_store(call, place, wait=False)
+        if not tma_moves(source, target):
+            raise TirxError(
+                f"T.tma_copy cannot copy {source!r} to {target!r}",
+                call.span,
+                "TMA copies between global and shared memory: the same dtype, rows of a multiple of 16 bytes",
+            )
+        if len(call.operands) < 3:
+            raise TirxError("T.tma_copy of a load needs barrier=, the mbarrier that counts its bytes", call.span)
+        barrier = address_of(call.operands[2])
+        expect = issue("mbarrier.expect_tx", barrier, region_bytes(target), span=call.span)
+        load = OPS["copy_async"].build(target, source, mbar=barrier, dispatch="tma", scope="thread", span=call.span)
+        return _by_one(place, seq(expect, load), call.span)
+
+
+def region_bytes(region: Region) -> int:
+    size = region.buffer.dtype.bits
+    for extent in region.extents:
+        size *= extent
+    return size // 8
+
+
+def address_of(barrier: Expr) -> Expr:
+    """The address of an mbarrier that a program names as an element of a buffer."""
+    return AddressOf(HANDLE, barrier.buffer, barrier.indices) if isinstance(barrier, BufferLoad) else barrier
+
+
+def _by_one(place: Place, stmt: Stmt, span: Span | None) -> Stmt:
+    """`stmt`, executed by the first thread of the team."""
+    return If(binary("==", special("threadIdx.x"), place.team.first), stmt, span=span)
+
+
+RULES: Mapping[str, Any] = {TMA_COPY: TmaCopyRule()}
+
+__all__ = ["RULES", "TMA_COPY", "shared_layout", "stores_by_tma", "tma_moves", "tma_store"]
