@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from tirx_mini.ir import Hint, Mutator, PrimFunc, Scope, ScopeIds, Stmt, walk
 
 from ..gemm import capability
 from .loops import PIPELINED, WARP_SPECIALISED, pipelined_loops
 from .slices import NoSlice
-from .specialise import WARP, specialised
+from .specialise import WARP, Roles, specialised
+
+NO_WARP_SPECIALISATION, NO_TMA = "tl.disable_warp_specialized", "tl.disable_tma_lower"
+"""Attributes of a function, named as TileLang's options of passes."""
+PRODUCER_NREG, CONSUMER_NREG, NO_SET_MAX_NREG = "tl.producer_nreg", "tl.consumer_nreg", "tl.no_set_max_nreg"
+"""Attributes of a function: the registers of a thread that T.annotate_producer_reg_dealloc and
+T.annotate_consumer_reg_alloc ask for, and T.no_set_max_nreg."""
+
 
 
 def plan_pipelines(func: PrimFunc, arch: str) -> PrimFunc:
@@ -19,18 +28,25 @@ def plan_pipelines(func: PrimFunc, arch: str) -> PrimFunc:
     body = next((n for n in walk(func.body) if isinstance(n, Scope) and n.kind == "thread"), None)
     if ids is None or body is None:
         return func
-    threads = math.prod(ids.extents)
+    attrs, threads = dict(func.attrs), math.prod(ids.extents)
     loops = pipelined_loops(body.body)
-    if loops and capability(arch) >= 90 and len(ids.extents) == 1 and threads % WARP == 0 and not _by_hand(body.body):
+    forbidden = any(attrs.get(name) for name in (NO_WARP_SPECIALISATION, NO_TMA)) or _by_hand(body.body)
+    if loops and capability(arch) >= 90 and len(ids.extents) == 1 and threads % WARP == 0 and not forbidden:
+        roles = Roles.of(threads, _asked(attrs), bool(attrs.get(NO_SET_MAX_NREG)))
         try:
-            planned = specialised(body.body, loops, threads)
+            planned = specialised(body.body, loops, roles)
         except NoSlice:
             pass
         else:
-            threads += WARP
-            wider = _Replaced({id(ids): replace(ids, extents=(threads,)), id(body): replace(body, body=planned)})
+            wider = _Replaced({id(ids): replace(ids, extents=(roles.all,)), id(body): replace(body, body=planned)})
             return _Serial().func(wider.func(func))
     return _Serial().func(func)
+
+
+def _asked(attrs: Mapping[str, Any]) -> tuple[int, int] | None:
+    """The registers that a program asks for, where it names those of both roles."""
+    producer, consumer = (attrs.get(name) for name in (PRODUCER_NREG, CONSUMER_NREG))
+    return (int(producer), int(consumer)) if producer and consumer else None
 
 
 def _by_hand(body: Stmt) -> bool:

@@ -45,7 +45,10 @@ from ..tma import issue
 from .loops import PIPELINED, Copy, Group, PipelinedLoop
 from .slices import Renamed, slice_of
 
-WARP = 32
+WARP, WARPGROUP = 32, 128
+REGISTERS = {2: (24, 240), 3: (32, 160)}
+"""Registers of a thread of the producer and of a consumer, by the number of warpgroups of consumers: together at most
+65,536 (PTX ISA: "setmaxnreg")."""
 THREADS = "tl.threads"
 """Message of a hint: which threads execute its body, and which barrier they have."""
 CONSUMER_BARRIER = 1
@@ -123,28 +126,68 @@ def _staged(buffer: Buffer, stages: int) -> Buffer:
     return replace(buffer, shape=(stages, *buffer.shape), layout=None)
 
 
-def specialised(body: Stmt, loops: Sequence[PipelinedLoop], threads: int) -> Stmt:
-    """`body`, which `threads` threads execute, as the code of these and of one more warp, which makes the copies.
+@dataclass(frozen=True)
+class Roles:
+    """The threads of a kernel: those of the program, and behind them those of the producer.
+
+    registers: of a thread of the producer and of a consumer (PTX ISA: "setmaxnreg"); None to leave them as they are.
+    """
+
+    threads: int
+    producer: int
+    registers: tuple[int, int] | None
+
+    @classmethod
+    def of(cls, threads: int, asked: tuple[int, int] | None, fixed: bool) -> Roles:
+        """The roles beside `threads` threads.
+
+        asked: the registers that the program asks for. fixed: whether it wants none to be moved.
+
+        More than one warpgroup of consumers has too few registers beside a producer that has as many: then the producer
+        is a warpgroup, which gives its registers away.
+        """
+        groups, rest = divmod(threads, WARPGROUP)
+        registers = asked or REGISTERS.get(groups)
+        if rest or fixed or registers is None:
+            return cls(threads, WARP, None)
+        return cls(threads, WARPGROUP, registers)
+
+    @property
+    def all(self) -> int:
+        return self.threads + self.producer
+
+    def moved(self, producer: bool) -> Stmt | None:
+        """The instruction by which a role takes the registers that it needs."""
+        if self.registers is None:
+            return None
+        return issue("setmaxnreg.dec" if producer else "setmaxnreg.inc", count=self.registers[0 if producer else 1])
+
+
+def specialised(body: Stmt, loops: Sequence[PipelinedLoop], roles: Roles) -> Stmt:
+    """`body`, which the threads of the program execute, as the code of these and of a producer, which makes the copies.
 
     Raises NoSlice where the copies depend on what the threads compute.
     """
+    threads = roles.threads
     pipes = [Pipeline.of(loop, str(i) if len(loops) > 1 else "") for i, loop in enumerate(loops)]
     by_hint = {id(pipe.loop.hint): pipe for pipe in pipes}
     copies = [copy.call for loop in loops for copy in loop.copies]
     sliced = slice_of(body, copies)
     producer = Renamed().stmt(_Producer(pipes).stmt(sliced.body))
     begin = [pipe.producer.begin(parity=1) for pipe in pipes]
-    elected = If(_elected(), seq(*begin, producer))
+    alone = binary("and", binary("==", special("warp_id_in_cta"), threads // WARP), _elected())
+    elected = If(alone if roles.producer > WARP else _elected(), seq(*begin, producer))
     kept = _Consumer(by_hint, sliced.scalars)
     begin = [pipe.consumer.begin(parity=0) for pipe in pipes]
     attrs = (("first", 0), ("count", threads), ("barrier", CONSUMER_BARRIER))
     consumer = Hint(THREADS, attrs, seq(*begin, kept.stmt(body)))
+    copying, computing = seq(roles.moved(True), elected), seq(roles.moved(False), consumer)
     rings = [ring for pipe in pipes for ring in pipe.rings]
     return seq(
         *(AllocBuffer(tile) for ring in rings for tile in ring.tiles.values()),
         *(AllocBuffer(scalar) for scalar in sliced.scalars),
         *_initialised(rings, threads // WARP),
-        If(special("threadIdx.x") < threads, consumer, elected),
+        If(special("threadIdx.x") < threads, computing, copying),
     )
 
 
