@@ -10,8 +10,9 @@ from typing import Any
 from tirx_mini.ir import Hint, Mutator, PrimFunc, Scope, ScopeIds, Stmt, walk
 
 from ..gemm import capability
-from .loops import PIPELINED, WARP_SPECIALISED, pipelined_loops
+from .loops import PIPELINED, WARP_SPECIALISED, PipelinedLoop, pipelined_loops
 from .slices import NoSlice
+from .software import overlapped
 from .specialise import WARP, Roles, specialised
 
 NO_WARP_SPECIALISATION, NO_TMA = "tl.disable_warp_specialized", "tl.disable_tma_lower"
@@ -23,24 +24,31 @@ T.annotate_consumer_reg_alloc ask for, and T.no_set_max_nreg."""
 
 
 def plan_pipelines(func: PrimFunc, arch: str) -> PrimFunc:
-    """`func` without T.Pipelined: its loops run as pipelines of warps, or one iteration after the other."""
+    """`func` without T.Pipelined: its loops run as pipelines of warps, begin copies ahead of time, or do neither."""
     ids = next((n for n in walk(func.body) if isinstance(n, ScopeIds) and n.kind == "thread"), None)
-    body = next((n for n in walk(func.body) if isinstance(n, Scope) and n.kind == "thread"), None)
-    if ids is None or body is None:
+    scope = next((n for n in walk(func.body) if isinstance(n, Scope) and n.kind == "thread"), None)
+    if ids is None or scope is None:
         return func
+    loops = [] if _by_hand(scope.body) else pipelined_loops(scope.body)
+    if loops:
+        func = _planned(func, ids, scope, loops, capability(arch))
+    return _Serial().func(func)
+
+
+def _planned(func: PrimFunc, ids: ScopeIds, scope: Scope, loops: list[PipelinedLoop], arch: int) -> PrimFunc:
     attrs, threads = dict(func.attrs), math.prod(ids.extents)
-    loops = pipelined_loops(body.body)
-    forbidden = any(attrs.get(name) for name in (NO_WARP_SPECIALISATION, NO_TMA)) or _by_hand(body.body)
-    if loops and capability(arch) >= 90 and len(ids.extents) == 1 and threads % WARP == 0 and not forbidden:
+    forbidden = any(attrs.get(name) for name in (NO_WARP_SPECIALISATION, NO_TMA))
+    if arch >= 90 and len(ids.extents) == 1 and threads % WARP == 0 and not forbidden:
         roles = Roles.of(threads, _asked(attrs), bool(attrs.get(NO_SET_MAX_NREG)))
         try:
-            planned = specialised(body.body, loops, roles)
+            planned = specialised(scope.body, loops, roles)
         except NoSlice:
             pass
         else:
-            wider = _Replaced({id(ids): replace(ids, extents=(roles.all,)), id(body): replace(body, body=planned)})
-            return _Serial().func(wider.func(func))
-    return _Serial().func(func)
+            made = {id(ids): replace(ids, extents=(roles.all,)), id(scope): replace(scope, body=planned)}
+            return _Replaced(made).func(func)
+    planned = overlapped(scope.body, loops, fences=arch >= 90)
+    return _Replaced({id(scope): replace(scope, body=planned)}).func(func)
 
 
 def _asked(attrs: Mapping[str, Any]) -> tuple[int, int] | None:

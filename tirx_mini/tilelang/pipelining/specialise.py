@@ -13,11 +13,9 @@ from dataclasses import dataclass, replace
 from tirx_mini.ir import (
     BOOL,
     INT32,
-    AddressOf,
     AllocBuffer,
     Bind,
     Buffer,
-    BufferLoad,
     BufferStore,
     Call,
     DataType,
@@ -44,6 +42,7 @@ from tirx_mini.tile import OPS
 from ..tma import issue
 from .loops import PIPELINED, Copy, Group, PipelinedLoop
 from .slices import Renamed, slice_of
+from .stages import Staged, staged
 
 WARP, WARPGROUP = 32, 128
 REGISTERS = {2: (24, 240), 3: (32, 160)}
@@ -114,16 +113,12 @@ class Pipeline:
 
 
 def _ring(group: Group, stages: int) -> Ring:
-    tiles = {copy.buffer: _staged(copy.buffer, stages) for copy in group.copies}
+    tiles = {copy.buffer: staged(copy.buffer, stages) for copy in group.copies}
     name = "_".join(buffer.name for buffer in tiles)
     full, empty = (
         Buffer(f"{name}_{state}", (stages,), DataType("uint64"), "shared", align=8) for state in ("full", "empty")
     )
     return Ring(group, tiles, full, empty)
-
-
-def _staged(buffer: Buffer, stages: int) -> Buffer:
-    return replace(buffer, shape=(stages, *buffer.shape), layout=None)
 
 
 @dataclass(frozen=True)
@@ -270,7 +265,7 @@ class _Consumer(Mutator):
         if pipe is None:
             return self.rebuild(node)
         stage = Var(INT32, "stage")
-        staged = _Staged(self.rings, stage)
+        staged = Staged(self.rings, stage)
         body: list[Stmt] = [Bind(stage, pipe.consumer.index)]
         made = {copy.position for copy in pipe.loop.copies}
         for position, stmt in enumerate(pipe.loop.body):
@@ -292,29 +287,3 @@ def _release(ring: Ring, stage: Expr, span: Span | None) -> Stmt:
     arrive = issue("mbarrier.arrive", ring.empty.ptr_to([stage]), span=span)
     first = binary("==", special("threadIdx.x") % WARP, 0)
     return seq(issue("bar.warp.sync", span=span), If(first, arrive, span=span))
-
-
-class _Staged(Mutator):
-    """Statements that use the tiles of a stage."""
-
-    def __init__(self, rings: dict[Buffer, Buffer], stage: Expr) -> None:
-        self.rings, self.stage = rings, stage
-
-    def visit_Region(self, node: Region) -> Expr:
-        ring = self.rings.get(node.buffer)
-        ranges = tuple(self.field(r) for r in node.ranges)
-        return replace(node, buffer=ring, ranges=(Range(self.stage, const(1)), *ranges)) if ring else self.rebuild(node)
-
-    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
-        return self._indexed(node)
-
-    def visit_AddressOf(self, node: AddressOf) -> Expr:
-        return self._indexed(node)
-
-    def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        return self.rebuild(node)
-
-    def _indexed(self, node: BufferLoad | AddressOf) -> Expr:
-        ring = self.rings.get(node.buffer)
-        indices = tuple(self.expr(i) for i in node.indices)
-        return replace(node, buffer=ring, indices=(self.stage, *indices)) if ring else self.rebuild(node)
