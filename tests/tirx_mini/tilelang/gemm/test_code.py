@@ -81,7 +81,8 @@ def load(own: Buffer, layout: TileLayout, source: Buffer) -> Stmt:
         index, weight = const(0), 1
         for digit in reversed(dim):
             if digit.extent > 1:
-                index, weight = index + places[digit.axis] // digit.stride % digit.extent * weight, weight * digit.extent
+                index = index + places[digit.axis] // digit.stride % digit.extent * weight
+                weight *= digit.extent
         indices.append(index)
     value = BufferLoad(source.dtype, source, tuple(indices))
     return For(register, const(0), const(own.size), BufferStore(own, (register,), value), unroll=True)
@@ -111,7 +112,8 @@ def kernel(plan: GemmPlan, clear: bool) -> PrimFunc:
     operands = Operands(sums, left, b_shared.region(), const(clear))
     code = wgmma(plan, operands) if plan.instruction == WGMMA else mma_sync(plan, operands)
     wait = operands.issue("wgmma.wait_group", n=0) if plan.instruction == WGMMA else None
-    ids = (ScopeIds((Var(INT32, "bx"),), (1,), "cta", "kernel"), ScopeIds((Var(INT32, "t"),), (p.threads,), "thread", "cta"))
+    cta, thread = Var(INT32, "bx"), Var(INT32, "t")
+    ids = ScopeIds((cta,), (1,), "cta", "kernel"), ScopeIds((thread,), (p.threads,), "thread", "cta")
     body = seq(*ids, Scope("thread", seq(*loads, sync(), code, wait, copy(c, view))))
     return PrimFunc("product", (a, b, c), Scope("kernel", body))
 
