@@ -20,6 +20,7 @@ from typing import Literal
 import numpy as np
 
 import tirx_mini as tvm
+from tirx_mini.arguments import check_room
 from tirx_mini.course import TIME_TOLERANCE, Matrix, WatchShare, matches, measured_times, shares, wrong_finding
 from tirx_mini.course import check_shape as check_shape  # kernels import it from here
 from tirx_mini.diagnose import Finding
@@ -64,8 +65,10 @@ def prepare_data(
     They are tensors, on the GPU if the target is "cuda", else in host memory. arrays: whether those in host memory are
     NumPy arrays instead, which need no PyTorch.
     """
-    rng = np.random.default_rng(seed)
     kind = numpy_dtype(dtype)
+    elements, largest = M * K + N * K + M * N, max(M * K, N * K, M * N)
+    check_room(elements * kind.itemsize + 4 * largest, f"a product of {M}x{N}x{K}")
+    rng = np.random.default_rng(seed)
     A, B = (rng.standard_normal(shape, dtype=np.float32).astype(kind) for shape in ((M, K), (N, K)))
     D = np.full((M, N), np.nan, kind)
     on_gpu = Target(target or default_target()).kind == "cuda"

@@ -19,6 +19,27 @@ class ArgumentError(ValueError):
     """An argument does not fit its parameter. `str(error)` is one sentence that says which one and what to pass."""
 
 
+LITTLE = 1 << 28
+"""Bytes that any machine has: less is not worth the question."""
+
+
+def check_room(nbytes: float, what: str) -> None:
+    """Raises `ArgumentError` where the machine has less memory left than `what` takes; a clause such as "A, B and D".
+
+    An operating system that grants more than it has would end the process in the middle of the run.
+    """
+    if nbytes <= LITTLE:
+        return
+    import psutil  # takes 10 ms
+
+    left = psutil.virtual_memory().available
+    if nbytes > left:
+        raise ArgumentError(
+            f"{what} takes about {nbytes / 2**30:.1f} GiB of memory, and this machine has {left / 2**30:.1f} GiB left: "
+            "choose a smaller size, or predict the time alone, with `simulate(..., data=False, sampled=True)`"
+        )
+
+
 def kernel_of(given: Any, caller: str) -> PrimFunc:
     """The kernel that is given to `caller`, itself or in a module. Raises `TypeError` for anything else."""
     if isinstance(given, PrimFunc):

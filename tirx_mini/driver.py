@@ -239,7 +239,8 @@ def simulate(
     sampled: whether a run without data may leave out most waves of CTAs and most iterations of the longest loops, and
         work the time of the whole out of runs of parts (seconds at 8192³). It is run in full where it is small, or
         where its time does not grow evenly. The report says so (`Report.sampled`). Needs data=False.
-    jobs: how many processes execute these parts; by default as many as the machine has cores, up to four.
+    jobs: how many processes execute these parts, or, with data and checks, the clusters of a large launch; by default
+        as many as the machine has cores, up to four. Clusters that synchronise or exchange data are executed in one.
     pedantic: whether to note what only the letter of the ISA demands, and what kernels in production omit.
     budget: the iterations of loops that a run may make, all warps together; a CTA counts as 200. A run that would make
         more ends there, and its verdict is "incomplete".

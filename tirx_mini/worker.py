@@ -9,14 +9,16 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import IO, Any, TypeVar
 
 STARTUP_S = 120.0
 """Seconds that a task may take to its `yield`: a GPU's imports PyTorch, creates a CUDA context and copies arguments."""
+
+NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 Task = Callable[[Any], Generator[None, None, Any]]
 """A task of the child: a generator that yields once, when its time limit starts, and returns the result."""
@@ -27,9 +29,13 @@ _BOOT = "from tirx_mini.worker import serve; serve()"
 
 
 class Worker:
-    """A child process that executes tasks in turn. It starts with the first one, and again after one that fails."""
+    """A child process that executes tasks in turn. It starts with the first one, and again after one that fails.
 
-    def __init__(self) -> None:
+    environment: variables of the child besides those of this process.
+    """
+
+    def __init__(self, environment: Mapping[str, str] = NO_VARIABLES) -> None:
+        self._environment = environment
         self._child: subprocess.Popen[bytes] | None = None
         self._messages: queue.Queue[tuple[str, Any]] = queue.Queue()
 
@@ -65,7 +71,8 @@ class Worker:
             self._child = None
 
     def _start(self) -> None:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
+        path = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
+        environment = {**os.environ, **self._environment, "PYTHONPATH": path}
         self._child = subprocess.Popen(
             [sys.executable, "-c", _BOOT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
         )
@@ -78,14 +85,20 @@ class Team:
     """This process and `jobs - 1` children, which share the items of a list; as a context, it ends the children.
 
     task: what a child executes for an item. payload: what it is given. here: the same in this process. limit_s: how
-    long a child may take. An item whose child fails is done here.
+    long a child may take. An item whose child fails is done here. environment: as in `Worker`.
     """
 
     def __init__(
-        self, task: Task, payload: Callable[[T], Any], here: Callable[[T], Any], jobs: int, limit_s: float = 3600.0
+        self,
+        task: Task,
+        payload: Callable[[T], Any],
+        here: Callable[[T], Any],
+        jobs: int,
+        limit_s: float = 3600.0,
+        environment: Mapping[str, str] = NO_VARIABLES,
     ) -> None:
         self._task, self._payload, self._here, self._limit_s = task, payload, here, limit_s
-        self._workers = [Worker() for _ in range(jobs - 1)]
+        self._workers = [Worker(environment) for _ in range(jobs - 1)]
 
     def __enter__(self) -> Team:
         return self
@@ -94,23 +107,29 @@ class Team:
         for worker in self._workers:
             worker.close()
 
-    def results(self, items: Sequence[Any]) -> dict[Any, Any]:
-        """The result for each item. They are begun in this order, so the longest come first."""
+    def results(self, items: Sequence[Any], meanwhile: Callable[[], object] | None = None) -> dict[Any, Any]:
+        """The result for each item. They are begun in this order, so the longest come first.
+
+        meanwhile: what this process does while the children do the items; else it takes some of them, too.
+        """
         left = deque(items)
         found: dict[Any, Any] = {}
-        threads = [
-            threading.Thread(target=self._serve, args=(worker, left, found), daemon=True)
-            for worker in self._workers[: len(items) - 1]
-        ]
+        busy = self._workers[: len(items) - (meanwhile is None)]
+        threads = [threading.Thread(target=self._serve, args=(worker, left, found), daemon=True) for worker in busy]
         for thread in threads:
             thread.start()
-        for item in _taken(left):
-            found[item] = self._here(item)
+        if meanwhile is not None:
+            meanwhile()
+        else:
+            self._take(left, found)
         for thread in threads:
             thread.join()
-        for item in _taken(left):  # which children failed at
-            found[item] = self._here(item)
+        self._take(left, found)  # which children failed at
         return found
+
+    def _take(self, left: deque[Any], found: dict[Any, Any]) -> None:
+        for item in _taken(left):
+            found[item] = self._here(item)
 
     def _serve(self, worker: Worker, left: deque[Any], found: dict[Any, Any]) -> None:
         """Let a child take items until there are none left."""

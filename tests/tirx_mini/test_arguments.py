@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import ml_dtypes
 import numpy as np
+import psutil
 import pytest
 import torch
 
@@ -15,10 +17,12 @@ from tirx_mini.arguments import (
     check_contiguous,
     check_count,
     check_device,
+    check_room,
     check_scalar,
     check_type,
     check_writeable,
 )
+from tirx_mini.course import default_kernels, load_kernels, make_arguments
 from tirx_mini.hardware import B200
 from tirx_mini.ir import BOOL, FLOAT32, INT32, Buffer, DataType, Var
 from tirx_mini.runtime.arguments import check_call
@@ -125,3 +129,16 @@ def test_a_number_that_its_type_cannot_hold(value: Any, given: str) -> None:
 )
 def test_the_simulator_and_a_launch_say_the_same(args: tuple[Any, ...]) -> None:
     assert sentence(Simulation, args, B200) == sentence(check_call, args, frozenset({1}))
+
+
+def test_more_memory_than_the_machine_has_is_refused_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=3 * 2**30))
+    check_room(3 * 2**30, "this")
+    with pytest.raises(ArgumentError, match=r"^running hgemm takes about 4\.5 GiB of .* has 3\.0 GiB left: "):
+        check_room(4.5 * 2**30, "running hgemm")
+
+
+def test_random_data_of_a_kernel_that_is_too_large_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=2**28))
+    with pytest.raises(ArgumentError, match=r"simulate.*data=False"):
+        make_arguments(load_kernels(default_kernels(), "sm100")[3](16384, 16384, 64))

@@ -23,6 +23,7 @@ from tirx_mini.cpu import CpuExecutable
 from tirx_mini.driver import SimulatedExecutable, SymbolicExecutable
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec, nearest_gpu, same_generation
 from tirx_mini.ir import TIR, DataType, IRModule, PrimFunc
+from tirx_mini.layout import Layout
 from tirx_mini.runtime import Executable, HostModule, device_arch
 from tirx_mini.sim import numpy_dtype
 
@@ -394,6 +395,8 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
         if lhs.functions.keys() != rhs.functions.keys():
             raise ValueError(f"the modules have kernels {sorted(lhs.functions)} and {sorted(rhs.functions)}")
         pairs = [(lhs.functions[name], rhs.functions[name]) for name in lhs.functions]
+    if isinstance(lhs, Layout) and isinstance(rhs, Layout):  # TVM's layouts have iters, and no dimensions
+        pairs = [(lhs.canonicalize(), rhs.canonicalize())]
     for one, other in pairs:
         if not structural_equal(one, other):
             kind = "kernels" if isinstance(one, PrimFunc) else "two"

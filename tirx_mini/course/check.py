@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..arguments import ArgumentError
+from ..arguments import ArgumentError, check_room
 from ..diagnose import BUDGET, Exploration, Finding, Report, as_dict, failed, state_notes
 from ..driver import explore, simulate
 from ..hardware import DEFAULT_GPU, GpuSpec, gpu_spec
@@ -189,6 +189,9 @@ def make_arguments(kernel: PrimFunc) -> list[npt.NDArray]:
 
     Raises `ArgumentError` for a scalar parameter.
     """
+    sizes = [param.nbytes for param in kernel.params if isinstance(param, Buffer)]
+    # Random numbers are made as float32, or as int64.
+    check_room(sum(sizes) + 4 * max(sizes, default=0), f"running {kernel.name} on random data")
     rng = np.random.default_rng(0)
     arrays: list[npt.NDArray] = []
     for param in kernel.params:

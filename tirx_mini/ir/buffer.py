@@ -188,7 +188,7 @@ class Buffer:
         extents = self._inferred(tuple(int(e) for e in dims)) or self.shape
         kind = DataType(dtype) if dtype else self.dtype
         if layout is None and self.layout is not None and kind == self.dtype:
-            layout = self.layout.group(extents)
+            layout = self.layout.reshape(extents)
         return self._as(extents, kind, layout)
 
     def _as(self, shape: tuple[int, ...], dtype: DataType, layout: Any) -> Buffer:

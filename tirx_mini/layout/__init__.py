@@ -32,10 +32,11 @@ tile. TMA and the tensor core support the same swizzles; `tma_shared_layout` bui
 
 The operations on layouts:
 
-    group, simplify                  reshape; write with the fewest digits
+    reshape, simplify                another shape; the fewest digits
     is_injective, is_bijective       whether elements have distinct places; whether every place is used
     inverse, compose                 map places back to elements; apply one layout after another
     slice_region                     split a slice, with symbolic starts, into a base and a layout
+    tile, direct_sum, slice, …       TVM's algebra of layouts as flat lists of iters
     tma_boxes, mma_descriptor_params, vector_length      parameters for TMA, MMA and vector accesses of a slice
 
 All layouts are immutable and hashable, compare by structure, and print as the expression that creates them. Errors are
@@ -47,7 +48,11 @@ from .arith import Coord
 from .axis import (
     AXES,
     Axis,
+    Bank,
+    ExecScope,
+    F,
     LayoutError,
+    P,
     Stride,
     TCol,
     TLane,
@@ -84,12 +89,16 @@ from .tile import Layout, TileLayout
 __all__ = [
     "AXES",
     "Axis",
+    "Bank",
     "ComposeLayout",
     "Coord",
     "DescriptorParams",
+    "ExecScope",
+    "F",
     "Iter",
     "Layout",
     "LayoutError",
+    "P",
     "R",
     "Replica",
     "SlicedLayout",

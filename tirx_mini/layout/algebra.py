@@ -92,7 +92,7 @@ def compose(outer: TileLayout | SwizzleLayout, inner: TileLayout) -> Layout:
         covered = it.stride * it.extent
     if outer.size() % covered:
         raise LayoutError(f"{inner} spans {covered} elements, which does not divide the {outer.size()} of {outer}")
-    digits = outer.group([outer.size() // covered, *reversed(radix)]).dims[1::2]
+    digits = outer.reshape([outer.size() // covered, *reversed(radix)]).dims[1::2]
     place = dict(zip(reversed(moving), digits, strict=True))  # the strides differ, so the iters are distinct keys
     unmoved = still(outer.iters[0].axis)
     return TileLayout(Spec(tuple(tuple(new for it in dim for new in place.get(it, unmoved)) for dim in inner.dims)))

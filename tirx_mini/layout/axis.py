@@ -24,6 +24,32 @@ AXES: dict[str, Axis] = {}
 """Every axis by its name."""
 
 
+@dataclass(frozen=True)
+class ExecScope:
+    """A group of threads by its name: "thread", "warp", "warpgroup", "cta" or "cluster"."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.name not in ("thread", "warp", "warpgroup", "cta", "cluster"):
+            raise LayoutError(f"a scope is thread, warp, warpgroup, cta or cluster, not {self.name!r}")
+
+
+_MEMORY = ("m", "TLane", "TCol", "P", "F", "Bank")
+"""Axes along a memory."""
+
+_SCOPES = {
+    "laneid": ("thread", "warp"),
+    "warpid": ("warp", "cta"),
+    "tx": ("thread", "cta"),
+    "wgid": ("warpgroup", "cta"),
+    "tid_in_wg": ("thread", "warpgroup"),
+    "wid_in_wg": ("warp", "warpgroup"),
+    **dict.fromkeys(("cbx", "cby", "cbz"), ("cta", "cluster")),
+}
+"""What each axis of threads counts, and in which group."""
+
+
 class _AxisNames(type):
     """``Axis.tid_in_wg``: an axis by its name."""
 
@@ -49,10 +75,26 @@ class Axis(metaclass=_AxisNames):
     def __hash__(self) -> int:
         return hash(self.name)
 
-    @property
+    @staticmethod
+    def get(name: str) -> Axis:
+        """The axis of a name; a new one if no axis has it."""
+        return AXES.get(name) or Axis(name)
+
+    def is_memory(self) -> bool:
+        """Whether the axis counts places in a memory."""
+        return self.name in _MEMORY
+
     def is_thread(self) -> bool:
         """Whether the axis counts threads or groups of threads, rather than places in a memory."""
-        return self.name not in ("m", "TLane", "TCol")
+        return not self.is_memory()
+
+    def get_scope(self) -> ExecScope | None:
+        """The scope in which the axis counts: of `laneid`, the warp. None for a memory and for the grid."""
+        return ExecScope(_SCOPES[self.name][1]) if self.name in _SCOPES else None
+
+    def get_subscope(self) -> ExecScope | None:
+        """The scope that the axis counts: of `laneid`, the thread."""
+        return ExecScope(_SCOPES[self.name][0]) if self.name in _SCOPES else None
 
     def __rmatmul__(self, value: SupportsIndex) -> Stride:
         return Stride(whole(f"the stride in stride@{self}", value), self)
@@ -70,6 +112,27 @@ class Stride:
 
     def __repr__(self) -> str:
         return str(self.value) if self.axis == m else f"{self.value}@{self.axis}"
+
+    def __add__(self, other: Any) -> Offset:
+        return Offset((self,)) + other
+
+    __radd__ = __add__
+
+
+@dataclass(frozen=True)
+class Offset:
+    """A sum of strides, such as `1@laneid + 2@warpid`: a place on each of several axes."""
+
+    strides: tuple[Stride, ...]
+
+    def __add__(self, other: Any) -> Offset:
+        if isinstance(other, Offset):
+            return Offset(self.strides + other.strides)
+        if not isinstance(other, (Stride, int)):
+            return NotImplemented
+        return Offset((*self.strides, other if isinstance(other, Stride) else Stride(other, m)))
+
+    __radd__ = __add__
 
 
 m = Axis("m")  # elements of the buffer's own memory: shared, global, or a thread's registers
@@ -89,8 +152,10 @@ bx = Axis("bx")  # CTA in the grid
 by = Axis("by")
 bz = Axis("bz")
 pid = Axis("pid")  # device in a group of devices
+P = Axis("P")  # Trainium: partition
+F = Axis("F")  # Trainium: element of a partition
+Bank = Axis("Bank")  # Trainium: bank of its accumulators
 
-AXES |= {
-    axis.name: axis
-    for axis in (m, TLane, TCol, laneid, warpid, wid_in_wg, tid_in_wg, wgid, tx, cbx, cby, cbz, bx, by, bz, pid)
-}
+_ALL = (m, TLane, TCol, laneid, warpid, wid_in_wg, tid_in_wg, wgid, tx, cbx, cby, cbz, bx, by, bz, pid, P, F, Bank)
+
+AXES |= {axis.name: axis for axis in _ALL}

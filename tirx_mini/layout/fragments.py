@@ -189,5 +189,5 @@ def tmem_mma_operand_layout(
         return TileLayout(S[dims : (1 @ TLane, 64 @ TLane, 1 @ TCol)])
     elif folded and operand == "D" and len(dims) == 4 and (dims[0], dims[2]) == (rows, 2):
         segments = TileLayout(S[dims : (1 @ TLane, dims[3] @ TCol, 64 @ TLane, 1 @ TCol)])
-        return segments if group is None else segments.group((rows, prod(group)))
+        return segments if group is None else segments.reshape((rows, prod(group)))
     raise LayoutError(f"an operand {operand} of data path {path} with {rows} rows has no shape {tuple(shape)}")

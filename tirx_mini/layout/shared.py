@@ -16,7 +16,8 @@ from tirx_mini.hardware import MAX_TMA_BOX
 
 from .arith import Coord, add, to_bytes
 from .axis import LayoutError, m
-from .slicing import Divisor, SlicedLayout, known_divisor, slice_region, unknown
+from .cutting import Divisor, known_divisor, unknown
+from .slicing import SlicedLayout, slice_region
 from .spec import Iter, coalesce
 from .swizzle import ATOM_ROWS, CHUNK_BYTES, ComposeLayout, SwizzleLayout, SwizzleMode, dtype_bits
 from .tile import Layout, TileLayout
@@ -150,7 +151,7 @@ def mma_descriptor_params(
         stride_byte_offset=to_bytes(group or swizzle.atom, bits),
         base=region.base[m],
         k_start=starts[-1],
-        tile=region.layout.linear.group((rows, full_k)),
+        tile=region.layout.linear.reshape((rows, full_k)),
     )
 
 
@@ -172,7 +173,7 @@ def _mn_major(
     leading, stride = (along, across) if swizzle.mode is SwizzleMode.SWIZZLE_NONE else (across, along)
     return DescriptorParams(
         swizzle.mode, swizzle.bits, extents[-1], extents[-2], leading, stride, region.base[m], starts[-2],
-        region.layout.linear.group(shape), mn_major=True,
+        region.layout.linear.reshape(shape), mn_major=True,
     )  # fmt: skip
 
 
@@ -181,7 +182,7 @@ def _atom_strides(region: SlicedLayout, shape: tuple[int, int], swizzle: Swizzle
     rows, cols = shape
     if rows % ATOM_ROWS or cols % swizzle.span:
         raise LayoutError(f"{rows} × {cols} elements are not a whole number of {ATOM_ROWS} × {swizzle.span} atoms")
-    tile = region.layout.linear.group((rows // ATOM_ROWS, ATOM_ROWS, cols // swizzle.span, swizzle.span))
+    tile = region.layout.linear.reshape((rows // ATOM_ROWS, ATOM_ROWS, cols // swizzle.span, swizzle.span))
     iters = [coalesce(dim) for dim in tile.dims]
     if tile.axes != (m,) or any(len(dim) > 1 for dim in iters):
         raise LayoutError(f"a matrix descriptor cannot express {region.layout}: its atoms are not evenly spaced")

@@ -13,27 +13,15 @@ whole atoms. For a symbolic start, the caller supplies a known divisor through `
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .arith import Coord, add, div, mod, mul
+from .arith import Coord, add
 from .axis import Axis, LayoutError
-from .spec import Dim, Iter, Spec, coalesce, still
+from .cutting import Divisor, Term, known_divisor, slice_dim, unknown
+from .spec import Dim, Spec, coalesce, still
 from .swizzle import ComposeLayout
 from .tile import Layout, TileLayout
-
-Divisor = Callable[[Coord], int]
-"""The largest number known to divide a symbolic start; 0 for a start known to be 0, which every number divides."""
-
-
-def unknown(_start: Coord) -> int:
-    """The divisor of an unknown start."""
-    return 1
-
-
-def known_divisor(start: Coord, divisor: Divisor) -> int:
-    """The largest number known to divide a start; an int is its own divisor."""
-    return start if isinstance(start, int) else divisor(start)
 
 
 class SlicedLayout(NamedTuple):
@@ -47,14 +35,6 @@ class SlicedLayout(NamedTuple):
     layout: Layout
 
 
-class _Term(NamedTuple):
-    """One term of a base, with a number known to divide it."""
-
-    axis: Axis
-    value: Coord
-    divisor: int
-
-
 def slice_region(
     layout: Layout, starts: Sequence[Coord], extents: Sequence[int], divisor: Divisor = unknown
 ) -> SlicedLayout:
@@ -65,12 +45,12 @@ def slice_region(
     """
     if not len(starts) == len(extents) == layout.ndim:
         raise LayoutError(f"a slice of {layout.ndim} dimensions needs as many starts and extents, not {len(starts)}")
-    terms: list[_Term] = []
+    terms: list[Term] = []
     dims: list[Dim] = []
     for index, (dim, start, extent) in enumerate(zip(layout.linear.dims, starts, extents, strict=True)):
         known = known_divisor(start, divisor)
         try:
-            moved, kept = _slice_dim(coalesce(dim), start if known else 0, extent, known)
+            moved, kept = slice_dim(coalesce(dim), start if known else 0, extent, known)
         except LayoutError as error:
             raise LayoutError(f"dimension {index}: {error}") from None
         terms += moved
@@ -89,28 +69,3 @@ def slice_region(
             f"{layout.swizzle.atom}: begin it on a whole atom, or address its elements one by one"
         )
     return SlicedLayout(base, ComposeLayout(layout.swizzle, tile))
-
-
-def _slice_dim(dim: Dim, start: Coord, extent: int, known: int) -> tuple[list[_Term], Dim]:
-    """Split one dimension, given its coalesced iters and a divisor `known` of its start (0 divides only 0)."""
-    if not dim:
-        return [], ()
-    outer, *inner = dim
-    block = math.prod(it.extent for it in inner)
-    stays = extent <= math.gcd(known, block) or (isinstance(start, int) and start % block + extent <= block)
-    if inner and stays:
-        whole = known % block == 0
-        rest = 0 if whole else mod(start, block)
-        terms, kept = _slice_dim(tuple(inner), rest, extent, rest if isinstance(rest, int) else math.gcd(known, block))
-        return [_term(outer, div(start, block), known // block if whole else 1), *terms], kept
-    if known % block or extent % block:
-        raise LayoutError(
-            f"an extent of {extent} from a multiple of {known or block} neither fills whole blocks of {block} elements "
-            f"nor stays within one"
-        )
-    kept = (Iter(extent // block, outer.stride, outer.axis), *inner)
-    return [_term(outer, div(start, block), known // block)], kept
-
-
-def _term(it: Iter, digit: Coord, known: int) -> _Term:
-    return _Term(it.axis, mul(digit, it.stride), known * it.stride)

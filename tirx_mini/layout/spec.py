@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .arith import Coord, add, div, mod, mul
-from .axis import Axis, LayoutError, Stride, m
+from .arith import Coord, add, div, is_zero, mod, mul
+from .axis import AXES, Axis, LayoutError, Offset, Stride, m, whole
 
 
 @dataclass(frozen=True)
@@ -20,11 +20,17 @@ class Iter:
     stride: int
     axis: Axis = m
 
+    def __post_init__(self) -> None:
+        if isinstance(self.axis, str):
+            object.__setattr__(self, "axis", Axis.get(self.axis))
+
     @property
     def reach(self) -> int:
         """The distance from the first place to the last."""
         return (self.extent - 1) * self.stride
 
+
+_ORDER = list(AXES.values())
 
 Dim = tuple[Iter, ...]
 """The digits of one logical coordinate, most significant first."""
@@ -38,6 +44,9 @@ class Replica:
 
     def __repr__(self) -> str:
         return _spelt("R", tuple((it,) for it in self.iters))
+
+    def __add__(self, other: Any) -> Spec:
+        return other + self if isinstance(other, Spec) else NotImplemented
 
 
 @dataclass(frozen=True)
@@ -59,10 +68,13 @@ class Spec:
     def __add__(self, other: Any) -> Spec:
         if isinstance(other, Replica):
             return replace(self, replica=self.replica + other.iters)
-        stride = Stride(*_stride(other))
         known = {old.axis: old.value for old in self.offset}
-        known[stride.axis] = known.get(stride.axis, 0) + stride.value
-        return replace(self, offset=tuple(Stride(value, axis) for axis, value in known.items() if value))
+        for stride in other.strides if isinstance(other, Offset) else (Stride(*_stride(other)),):
+            known[stride.axis] = known.get(stride.axis, 0) + stride.value
+        order = sorted(known, key=_ORDER.index) if known.keys() <= set(_ORDER) else sorted(known, key=str)
+        return replace(self, offset=tuple(Stride(known[axis], axis) for axis in order if not is_zero(known[axis])))
+
+    __radd__ = __add__
 
 
 def _spelt(letter: str, dims: tuple[Dim, ...]) -> str:
@@ -80,12 +92,14 @@ class _SpecBuilder:
     S[(128, 512) : (1@TLane, 1@TCol)]        strides along named axes
     S[(128, 64)]                             row-major strides
     S[((16, 8), 64) : ((512, 64), 1)]        a dimension of 128 = 16 × 8, with one stride per digit
+    S[(8, 4) : ((4, "laneid"), 1)]           a stride as a pair; the name of an axis alone is a stride of 1
 
     Raises LayoutError if shape and strides do not match.
     """
 
     def __getitem__(self, item: Any) -> Spec:
         shape, strides = (item.start, item.stop) if isinstance(item, slice) else (item, None)
+        shape, strides = (tuple(given) if isinstance(given, list) else given for given in (shape, strides))
         dims = tuple(_extents(dim) for dim in (shape if isinstance(shape, tuple) else (shape,)))
         if strides is None:
             return _row_major(dims)
@@ -105,8 +119,6 @@ class _ReplicaBuilder:
     """
 
     def __getitem__(self, item: Any) -> Replica:
-        if not isinstance(item, slice):
-            raise LayoutError(f"R[{item}] needs strides: write R[shape : strides], as in R[4 : 1@laneid]")
         return Replica(tuple(it for dim in S[item].dims for it in dim))
 
 
@@ -161,6 +173,8 @@ def _extents(dim: Any) -> tuple[int, ...]:
 
 
 def _dim(extents: tuple[int, ...], strides: Any) -> Dim:
+    if isinstance(strides, tuple) and len(extents) == 1 and len(strides) == 2 and isinstance(strides[1], (Axis, str)):
+        strides = Stride(whole("a stride", strides[0]), Axis.get(str(strides[1])))
     listed = strides if isinstance(strides, tuple) else (strides,)
     if len(listed) != len(extents):
         raise LayoutError(f"the extents {_unwrap(extents)} and the strides {strides} do not pair up")
@@ -168,6 +182,8 @@ def _dim(extents: tuple[int, ...], strides: Any) -> Dim:
 
 
 def _stride(stride: Any) -> tuple[int, Axis]:
+    if isinstance(stride, str):
+        stride = Stride(1, Axis.get(stride))
     if isinstance(stride, Axis):
         raise LayoutError(f"{stride} alone is not a stride: write 1@{stride}")
     if not isinstance(stride, Stride):

@@ -18,6 +18,7 @@ from typing import Any
 
 from .arith import Coord, add, div, mod, mul, xor
 from .axis import Axis, LayoutError, m, whole
+from .flat import FlatSwizzle
 from .spec import Iter, S, Spec
 from .tile import Layout, TileLayout
 
@@ -93,20 +94,19 @@ class SwizzleLayout:
 
 
 @dataclass(frozen=True, init=False)
-class ComposeLayout(Layout):
-    """`swizzle` after `tile`: the tile gives an element's place in memory, the swizzle moves it within its atom.
+class ComposeLayout(FlatSwizzle, Layout):
+    """`swizzle` after `tile_layout`: the tile gives an element's place in memory, the swizzle moves it within its atom.
 
-    The buffer must be aligned to `swizzle.mode.atom_bytes`. Raises LayoutError for a tile with an axis other than
-    memory.
+    The buffer must be aligned to `swizzle.mode.atom_bytes`. Raises LayoutError for a tile in another memory.
     """
 
     swizzle: SwizzleLayout
-    tile: TileLayout
+    tile_layout: TileLayout
 
     def __init__(
         self,
-        swizzle: SwizzleLayout | int,
-        tile: TileLayout | int,
+        per_element: SwizzleLayout | int,
+        swizzle_len: TileLayout | int,
         atom_len: int | None = None,
         tile_layout: TileLayout | None = None,
         swizzle_inner: bool = True,
@@ -117,81 +117,64 @@ class ComposeLayout(Layout):
         bits with those from bit `atom_len` on. The hardware has chunks of 16 bytes, `swizzle_len` up to 3 and
         `atom_len` 3.
         """
+        swizzle, tile = per_element, swizzle_len
         if isinstance(swizzle, int):
-            swizzle, tile = _bits_of(swizzle, tile, atom_len, swizzle_inner), tile_layout  # type: ignore[assignment]
+            swizzle, tile = _bits_of(swizzle, tile, atom_len, swizzle_inner), tile_layout
         if not isinstance(swizzle, SwizzleLayout) or not isinstance(tile, TileLayout):
             raise LayoutError(f"ComposeLayout takes a SwizzleLayout and a TileLayout, not {swizzle!r} and {tile!r}")
         object.__setattr__(self, "swizzle", swizzle)
-        object.__setattr__(self, "tile", tile)
-        if self.tile.axes != (m,) or self.tile.spec.replica:
-            raise LayoutError(f"a swizzle acts on memory only, not on {self.tile}")
+        object.__setattr__(self, "tile_layout", tile)
+        if any(axis.is_memory() and axis != m for axis in tile.axes):
+            raise LayoutError(f"a swizzle acts on shared memory, not on {tile}")
 
     def __repr__(self) -> str:
-        return f"ComposeLayout({self.swizzle!r}, {self.tile!r})"
+        return f"ComposeLayout({self.swizzle!r}, {self.tile_layout!r})"
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.tile.shape
+        return self.tile_layout.shape
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        return self.tile.axes
+        return self.tile_layout.axes
 
     @property
     def linear(self) -> TileLayout:
-        return self.tile
+        return self.tile_layout
 
     def cosize(self, axis: Axis = m) -> int:
         if axis != m:
             return 1
-        return -(-self.tile.cosize() // self.swizzle.atom) * self.swizzle.atom
+        return -(-self.tile_layout.cosize() // self.swizzle.atom) * self.swizzle.atom
 
-    def group(self, shape: Sequence[int]) -> ComposeLayout:
-        return ComposeLayout(self.swizzle, self.tile.group(shape))
+    def reshape(self, shape: Sequence[int]) -> ComposeLayout:
+        return self.with_tile(self.tile_layout.reshape(shape))
 
-    def canonicalize(self) -> ComposeLayout:
-        """The same map with the fewest iters."""
-        return ComposeLayout(self.swizzle, self.tile.simplify())
+    def with_tile(self, tile: TileLayout) -> ComposeLayout:
+        """The same swizzle over another tile."""
+        return ComposeLayout(self.swizzle, tile)
 
     def pack(self, num: int) -> ComposeLayout:
         """`num` neighbouring elements as one: `TileLayout.pack`, with the same chunks of bytes."""
-        return ComposeLayout(SwizzleLayout(self.swizzle.mode, self.swizzle.bits * num), self.tile.pack(num))
+        return ComposeLayout(SwizzleLayout(self.swizzle.mode, self.swizzle.bits * num), self.tile_layout.pack(num))
 
     def unpack(self, num: int) -> ComposeLayout:
         """Each element as `num` contiguous ones: `TileLayout.unpack`, with the same chunks of bytes."""
-        return ComposeLayout(SwizzleLayout(self.swizzle.mode, self.swizzle.bits // num), self.tile.unpack(num))
-
-    def tile_to(self, to_shape: Sequence[int], current_shape: Sequence[int]) -> ComposeLayout:
-        """This layout, of `current_shape`, repeated row-major until it fills `to_shape`."""
-        return ComposeLayout(self.swizzle, self.tile.tile_to(to_shape, current_shape))
-
-    def permute_dims(self, perm: Sequence[int]) -> ComposeLayout:
-        """The dimensions in another order."""
-        return ComposeLayout(self.swizzle, self.tile.permute_dims(perm))
-
-    def broadcast(self, num: int, position: int = -1, axis: Axis | str = m) -> ComposeLayout:
-        """As `TileLayout.broadcast`."""
-        return ComposeLayout(self.swizzle, self.tile.broadcast(num, position, axis))
-
-    def storage(self) -> ComposeLayout:
-        """The layout itself: shared memory belongs to no thread."""
-        return self
+        return ComposeLayout(SwizzleLayout(self.swizzle.mode, self.swizzle.bits // num), self.tile_layout.unpack(num))
 
     def is_trivial(self) -> bool:
         """Whether the swizzle moves nothing, and the elements are in row-major order."""
-        return self.swizzle.mode is SwizzleMode.SWIZZLE_NONE and self.tile.is_trivial()
-
-    @property
-    def tile_layout(self) -> TileLayout:
-        """TVM's name of `tile`."""
-        return self.tile
+        return self.swizzle.mode is SwizzleMode.SWIZZLE_NONE and self.tile_layout.is_trivial()
 
     def place(self, *coords: Coord) -> dict[Axis, Coord]:
         """As `TileLayout.place`. If each iter of the tile either steps over whole rows of the atom or stays within one,
         the result has the form `rows + (column ^ row % 8 * chunk)`, which limits the XOR to the column.
         """
-        swizzle, digits = self.swizzle, list(self.tile.digits(*coords))
-        first = self.tile.offset.get(m, 0)
+        if self.axes != (m,):
+            places = self.tile_layout.place(*coords)
+            return {**places, m: self.swizzle(places.get(m, 0))}
+        swizzle, digits = self.swizzle, list(self.tile_layout.digits(*coords))
+        first = self.tile_layout.offset.get(m, 0)
         if first % swizzle.atom:
             return {m: swizzle(add(_total(digits), first))}
         across = [(it, digit) for it, digit in digits if it.stride % swizzle.span == 0]

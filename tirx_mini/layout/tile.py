@@ -6,12 +6,17 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .arith import Coord, add, div, mod, mul
 from .axis import AXES, Axis, LayoutError, m, whole
+from .flat import Flat
 from .spec import Dim, Iter, S, Spec, coalesce, ravel, still, unravel
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Layout(ABC):
@@ -49,7 +54,7 @@ class Layout(ABC):
             if math.prod(shape) != self.size() or len(shape) != len(coords):
                 raise LayoutError(f"{coords} in {tuple(shape)} is no element of {self}, which has {self.size()}")
             try:
-                return self.group(shape).place(*coords)
+                return self.reshape(shape).place(*coords)
             except LayoutError:  # an extent cuts through a digit
                 coords = (ravel(coords, shape),)
         if len(coords) == 1 and self.ndim > 1:
@@ -61,18 +66,22 @@ class Layout(ABC):
         """The number of places that the layout needs along `axis`: one more than the last place it uses."""
 
     @abstractmethod
-    def group(self, shape: Sequence[int]) -> Layout:
+    def reshape(self, shape: Sequence[int]) -> Layout:
         """The same layout with another logical `shape`; like `reshape`, it keeps the row-major order.
 
         Raises LayoutError if a new extent cuts through a digit that it does not divide.
         """
 
     @abstractmethod
-    def permute_dims(self, perm: Sequence[int]) -> Layout:
+    def permute_dims(self, perm: Sequence[int]) -> Self:
         """The dimensions in another order."""
 
     @abstractmethod
-    def storage(self) -> Layout:
+    def canonicalize(self) -> Self:
+        """The same map with the fewest iters, each a dimension of its own."""
+
+    @abstractmethod
+    def storage(self) -> Self:
         """What one thread holds, or the layout itself where its elements belong to no thread."""
 
     @property
@@ -106,7 +115,7 @@ class Layout(ABC):
 
 
 @dataclass(frozen=True)
-class TileLayout(Layout):
+class TileLayout(Flat, Layout):
     """A strided layout, such as `TileLayout(S[(128, 512) : (1@TLane, 1@TCol)])`.
 
     Each coordinate is written in the mixed radix of its iters, and each digit moves its stride along its axis.
@@ -118,9 +127,9 @@ class TileLayout(Layout):
         if not isinstance(self.spec, Spec):
             raise LayoutError(f"TileLayout takes S[shape : strides], not {self.spec!r}")
 
-    def with_dims(self, dims: Sequence[Dim]) -> TileLayout:
+    def with_dims(self, dims: Sequence[Dim]) -> Self:
         """A layout of other dimensions, with the copies and the offset of this one."""
-        return TileLayout(replace(self.spec, dims=tuple(dims)))
+        return type(self)(replace(self.spec, dims=tuple(dims)))
 
     @property
     def offset(self) -> dict[Axis, int]:
@@ -162,7 +171,7 @@ class TileLayout(Layout):
         return 1 + reach + self.offset.get(axis, 0)
 
     def place(self, *coords: Coord) -> dict[Axis, Coord]:
-        places: dict[Axis, Coord] = {**dict.fromkeys(self.axes, 0), **self.offset}
+        places: dict[Axis, Coord] = {**dict.fromkeys((it.axis for it in self.iters), 0), **self.offset}
         for it, digit in self.digits(*coords):
             places[it.axis] = add(places[it.axis], mul(digit, it.stride))
         return places
@@ -179,7 +188,7 @@ class TileLayout(Layout):
                 digit = div(coord, inner)
                 yield it, digit if position == 0 else mod(digit, it.extent)
 
-    def group(self, shape: Sequence[int]) -> TileLayout:
+    def reshape(self, shape: Sequence[int]) -> TileLayout:
         rest = [it for it in self.iters if it.extent > 1]
         dims = tuple(_take(rest, extent, self) for extent in reversed(shape))
         if rest:
@@ -189,10 +198,6 @@ class TileLayout(Layout):
     def simplify(self) -> TileLayout:
         """The same map with the fewest iters. It makes many equivalent layouts of one shape compare equal."""
         return self.with_dims([coalesce(dim) or still(dim[0].axis) for dim in self.dims])
-
-    def canonicalize(self) -> TileLayout:
-        """TVM's name of `simplify`."""
-        return self.simplify()
 
     def pack(self, num: int) -> TileLayout:
         """`num` neighbouring elements of the last dimension as one. Raises LayoutError if they are not contiguous."""
@@ -214,19 +219,6 @@ class TileLayout(Layout):
         made = _scaled(self, dims, lambda elements: elements * num)
         return made.with_dims([*made.dims[:-1], (*made.dims[-1][:-1], Iter(num, 1))])
 
-    def tile(self, outer: TileLayout, outer_shape: Sequence[int], inner_shape: Sequence[int]) -> TileLayout:
-        """Copies of this layout, laid out by `outer`: along each dimension, first the copy and then the element in it.
-
-        The strides of `outer` count copies: they are multiplied by the span of this layout on their axis.
-        """
-        if len(outer_shape) != len(inner_shape):
-            raise LayoutError(f"the tiles {tuple(inner_shape)} and their numbers {tuple(outer_shape)} differ in rank")
-        large, small = outer.group(outer_shape), self.group(inner_shape)
-        spans = {axis: small.cosize(axis) for axis in large.axes}
-        copies = [tuple(replace(it, stride=it.stride * spans[it.axis]) for it in dim) for dim in large.dims]
-        dims = [coalesce((*a, *b)) or still(b[0].axis) for a, b in zip(copies, small.dims, strict=True)]
-        return small.with_dims(dims)
-
     def tile_to(self, to_shape: Sequence[int], current_shape: Sequence[int]) -> TileLayout:
         """This layout, of `current_shape`, repeated row-major until it fills `to_shape`."""
         pairs = list(zip(to_shape, current_shape, strict=len(to_shape) == len(current_shape)))
@@ -235,30 +227,11 @@ class TileLayout(Layout):
         counts = tuple(extent // tile for extent, tile in pairs)
         return self.tile(TileLayout(S[counts]), counts, current_shape)
 
-    def permute_dims(self, perm: Sequence[int]) -> TileLayout:
+    def permute_dims(self, perm: Sequence[int]) -> Self:
         """The dimensions in another order."""
         if sorted(perm) != list(range(self.ndim)):
             raise LayoutError(f"{tuple(perm)} is not an order of the {self.ndim} dimensions of {self}")
         return self.with_dims([self.dims[position] for position in perm])
-
-    def broadcast(self, num: int, position: int = -1, axis: Axis | str = m) -> TileLayout:
-        """A new dimension of extent `num` that does not move, so that each element is seen `num` times.
-
-        position: as for `list.insert`, except that -1 stands for the end.
-        """
-        dims = list(self.dims)
-        new = Iter(whole("num", num), 0, AXES[axis] if isinstance(axis, str) else axis)
-        dims.insert(len(dims) if position == -1 else position, (new,))
-        return self.with_dims(dims)
-
-    def storage(self) -> TileLayout:
-        """What one thread holds: the digits in memory, each a dimension of its own."""
-        kept = Spec(tuple((it,) for it in self.iters if it.axis == m and it.extent > 1) or (still(m),))
-        return TileLayout(kept + self.offset.get(m, 0))
-
-    def is_trivial(self) -> bool:
-        """Whether the elements are in row-major order from place 0 of the memory on."""
-        return self.simplify() == TileLayout(S[self.shape]).simplify()
 
 
 def _take(rest: list[Iter], extent: int, layout: TileLayout) -> Dim:

@@ -244,7 +244,7 @@ GRAMMAR: Mapping[type, Mapping[str, Check]] = MappingProxyType({
     TileLayout: {"spec": a(Spec)},
     SwizzleMode: {"name": _among(SwizzleMode.__members__)},
     SwizzleLayout: {"mode": a(SwizzleMode), "bits": _extent},
-    ComposeLayout: {"swizzle": a(SwizzleLayout), "tile": a(TileLayout)},
+    ComposeLayout: {"swizzle": a(SwizzleLayout), "tile_layout": a(TileLayout)},
     Buffer: {"name": _name, "shape": _many(_extent), "dtype": _dtype, "scope": _among(SCOPES),
              "layout": optional(a(Layout)), "source": optional(_buffer), "byte_offset": _bytes,
              "allocated_addr": optional(_expr), "align": _bytes, "scalar": _bool,

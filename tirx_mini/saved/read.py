@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass
 from typing import Any
 
 from tirx_mini.ir import PrimFunc, Span
-from tirx_mini.layout import SwizzleMode
+from tirx_mini.layout import ComposeLayout, SwizzleMode
 
 from .grammar import (
     CLASSES,
@@ -125,7 +125,8 @@ class _Reader:
             if cls is Span:
                 need(0 <= given["file"] < len(self._files), "the number of a file")
                 given["file"] = self._files[given["file"]]
-            node = cls(**given)
+            # ComposeLayout has TVM's parameters, which are not its fields
+            node = cls(*given.values()) if cls is ComposeLayout else cls(**given)
             RULES.get(cls, lambda node: None)(node)
         except (Unexpected, ValueError) as error:
             raise Unexpected(f": expected {error}" if isinstance(error, Unexpected) else f": {error}") from None

@@ -253,9 +253,11 @@ class Builder:
 
     def is_symbolic(self, value: Expr) -> bool:
         """Whether a value follows from symbolic extents alone, so that it is known before the kernel is lowered."""
-        if not self.symbols:
+        shapes = (extent for param in self.params if isinstance(param, Buffer) for extent in param.shape)
+        parts = (part for extent in shapes if isinstance(extent, Expr) for part in walk(extent))
+        known = {*self.symbols.values(), *(part for part in parts if isinstance(part, Var))}
+        if not known:
             return False
-        known = set(self.symbols.values())
         return all(isinstance(part, Const) or part in known for part in walk(value) if not children(part))
 
     def _check_symbols(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn, TypeVar
 
@@ -162,13 +162,22 @@ class OpenHint:
 
 @dataclass(frozen=True)
 class Loop:
-    """The iterable of a ``for`` statement in a kernel: one or more nested ranges."""
+    """The iterable of a ``for`` statement in a kernel: one or more nested ranges.
+
+    around: what the loops are wrapped in; None for nothing.
+    targets: the values of the names of the statement, from the variables of the ranges, and the condition under which
+        the body is executed; None where the names are the variables.
+    names: how many names `targets` gives values to.
+    """
 
     ranges: tuple[tuple[Expr, Expr, int], ...]
     kind: str
     parallel: bool = False
     unroll: bool | None = None
     thread: str = ""
+    around: OpenHint | None = None
+    targets: Callable[..., tuple[Sequence[Expr], Expr | None]] | None = None
+    names: int | None = None
 
     @property
     def copies(self) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tirx_mini.ir import SERIAL, UNROLLED, ExprLike, int_value
+from tirx_mini.ir import SERIAL, UNROLLED, ExprLike, Span, TirxError, Var, int_value
 
 from .builder import in_dialect_of_tvm, in_native_dialect
 from .handles import Loop, loop
@@ -59,3 +59,21 @@ def _stepped(bounds: tuple[Any, ...], step: int | None) -> tuple[Any, ...]:
 def grid(*extents: ExprLike) -> Loop:
     """Nested loops: ``for i, j in Tx.grid(m, n)``."""
     return Loop(tuple(part for extent in extents for part in loop(SERIAL, (extent,)).ranges), SERIAL)
+
+
+def loop_variables(names: Sequence[str | None], spans: Sequence[Span], description: Loop) -> list[Var]:
+    """The variables of the ranges of a loop.
+
+    names: those of the statement, None for what is no plain name. The variables have them, unless the values of the
+        names are computed from the variables.
+    """
+    count = len(description.ranges) if description.names is None else description.names
+    if len(names) != count:
+        raise TirxError(f"expected {count} loop variable{'s' * (count != 1)}, found {len(names)}")
+    for name, span in zip(names, spans, strict=True):
+        if name is None:
+            raise TirxError("a loop variable must be a plain name", span)
+    if description.targets is not None:
+        return [Var(start.dtype, "round", span=spans[0]) for start, _, _ in description.ranges]
+    parts = zip(description.ranges, names, spans, strict=True)
+    return [Var(start.dtype, str(name), span=span) for (start, _, _), name, span in parts]

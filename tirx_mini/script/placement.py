@@ -64,7 +64,7 @@ def check_layout(name: str, shape: tuple[int, ...], layout: Any) -> None:
     if layout.shape == shape:
         return
     try:
-        layout.group(shape)
+        layout.reshape(shape)
     except LayoutError:
         raise TirxError(
             f"{name} has shape {shape}, but its layout has shape {layout.shape}", hint="give both the same shape"

@@ -36,6 +36,7 @@ from .diagnostics import did_you_mean, first_sentence, keyword_of, todo_error
 from .environment import Bound, Env, keeps_meaning
 from .expressions import is_runtime, short
 from .handles import Loop, OpenHint, OpenRole, OpenScope, loop
+from .loops import loop_variables
 from .rounds import read_before_assigned
 
 _MAX_UNROLL, _MAX_ROUNDS = 65536, 1 << 18
@@ -322,28 +323,29 @@ class StatementExecutor(Assigner):
     def _loop(self, node: ast.For, description: Loop) -> None:
         targets = list(node.target.elts) if isinstance(node.target, (ast.Tuple, ast.List)) else [node.target]
         ranges = description.ranges
-        if len(targets) != len(ranges):
-            plural = "s" * (len(ranges) != 1)
-            raise self.error(node.target, f"expected {len(ranges)} loop variable{plural}, found {len(targets)}")
         span = self.span(node)
-        variables: list[Var] = []
+        names = [target.id if isinstance(target, ast.Name) else None for target in targets]
+        variables = self.guarded(node.target, loop_variables, names, [self.span(part) for part in targets], description)
         with self.builder.expanding(description.copies), self._inside("loop", span, node.body) as body:
             if self.builder.copies > _MAX_UNROLL:
                 text = f"this loop is unrolled into {self.builder.copies:,} copies of its body, which are too many"
                 raise self.error(node.iter, text, "use range(…) or Tx.serial(…), which keep one copy")
-            for target, (start, stop, _) in zip(targets, ranges, strict=True):
-                if not isinstance(target, ast.Name):
-                    raise self.error(target, "a loop variable must be a plain name")
-                variables.append(Var(start.dtype, target.id, span=self.span(target)))
-                self.builder.loop_extents[variables[-1]] = stop
-                self.env.names[target.id] = Bound(variables[-1], self.span(target), "loop variable")
+            for var, (_, stop, _) in zip(variables, ranges, strict=True):
+                self.builder.loop_extents[var] = stop
+            values, condition = variables, None
+            if description.targets is not None:
+                values, condition = description.targets(*variables)
+            for target, name, value in zip(targets, names, values, strict=True):
+                self.env.names[str(name)] = Bound(value, self.span(target), "loop variable")
             self.run(node.body)
-            self._check_rounds(node.body, [var.name for var in variables])
+            self._check_rounds(node.body, [str(name) for name in names])
             inner = body()
+        if condition is not None:
+            inner = If(condition, inner, span=span)
         for var, (start, stop, step) in reversed(list(zip(variables, ranges, strict=True))):
             how = (description.kind, description.parallel, description.unroll, description.thread)
             inner = For(var, start, stop, inner, step, *how, span=span)
-        self.builder.emit(inner)
+        self.builder.emit(inner if description.around is None else stamp(description.around.wrap(inner), span))
 
     def _check_rounds(self, statements: Sequence[ast.stmt], own: Sequence[str]) -> None:
         """Reject a Python value from outside a loop that an iteration would have to pass on to the next one."""

@@ -77,14 +77,14 @@ def _part(buffer: Buffer, layout: Layout, starts: Sequence[Any], extents: Sequen
     part = slice_region(layout, starts, extents, _divisor)
     made = part.layout
     shape = tuple(extents[axis] for axis in kept) or (1,)
-    made = made.group(shape)
+    made = made.reshape(shape)
     plain = buffer.layout is None and isinstance(made, TileLayout) and made.is_trivial()
     view = Buffer(
         f"{buffer.name}_view", shape, buffer.dtype, buffer.scope, None if plain else made, buffer,
         allocated_addr=buffer.allocated_addr,
     )  # fmt: skip
     for axis, place in part.base.items():
-        if axis.is_thread and int_value(place) != 0:
+        if axis.is_thread() and int_value(place) != 0:
             raise TirxError(f"{buffer.name} is spread over threads along {axis}, so a view of it begins at {axis} 0")
     if buffer.allocated_addr is None:
         return moved(view, part.base.get(m, 0))
@@ -107,7 +107,7 @@ class Sub:
             raise TirxError(f"{buffer.name} has {buffer.ndim} dimensions, but {len(keys)} are indexed")
         keys = (*keys, *[slice(None)] * (buffer.ndim - len(keys)))
         parts = [part for one, extent in zip(keys, buffer.shape, strict=True) for part in _parts(buffer, one, extent)]
-        layout = layout_of(buffer).group(tuple(part.whole for part in parts))
+        layout = layout_of(buffer).reshape(tuple(part.whole for part in parts))
         kept = [axis for axis, part in enumerate(parts) if part.kept]
         return _part(buffer, layout, [part.start for part in parts], [part.extent for part in parts], kept)
 
@@ -200,10 +200,10 @@ def rearrange(buffer: Buffer) -> Callable[..., Buffer]:
         before, after = ([name for names in side for name in names] for side in sides)
         if sorted(before) != sorted(after) or len(set(before)) != len(before):
             raise TirxError(f"the two sides of {pattern!r} do not have the same names, each once")
-        atoms = layout_of(buffer).group(tuple(known[name] for name in before))
+        atoms = layout_of(buffer).reshape(tuple(known[name] for name in before))
         order = atoms.permute_dims([before.index(name) for name in after])
         shape = tuple(math.prod(known[name] for name in names) for names in sides[1])
-        return replace_view(buffer, shape, order.group(shape))
+        return replace_view(buffer, shape, order.reshape(shape))
 
     return rearrange
 
@@ -268,7 +268,7 @@ def _pick(buffer: Buffer, dim: int, factors: tuple[int, ...], picks: Sequence[An
     split = tuple(extent // known if factor == -1 else factor for factor in factors)
     shape = (*buffer.shape[:dim], *split, *buffer.shape[dim + 1 :])
     whole = [slice(None)] * buffer.ndim
-    part = Sub(replace_view(buffer, shape, layout_of(buffer).group(shape)))[(*whole[:dim], *picks, *whole[dim + 1 :])]
+    part = Sub(replace_view(buffer, shape, layout_of(buffer).reshape(shape)))[(*whole[:dim], *picks, *whole[dim + 1 :])]
     merged = math.prod(n for n, pick in zip(split, picks, strict=True) if isinstance(pick, slice))
     return part.view(*buffer.shape[:dim], merged, *buffer.shape[dim + 1 :])
 

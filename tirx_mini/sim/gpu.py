@@ -105,28 +105,24 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Part:
-    """A run of a part of a launch. clusters: the first ones, that many. weight: of loads, as in `L2`."""
+    """A run of a part of a launch. clusters: their numbers. weight: of loads, as in `L2`."""
 
-    clusters: int
+    clusters: range
     weight: float = 1.0
 
 
 class Standing:
     """How far a run is, for a reader in another thread: it only looks at what the run counts anyway."""
 
-    def __init__(self, machine: Gpu) -> None:
-        self._machine = machine
+    def __init__(self, share: Callable[[float], float]) -> None:
+        self._share = share
 
     def share(self, flops: float = 0.0) -> float:
         """Of CTAs that have ended, or of all `flops` that the kernel executes, whichever is more; at most 1.
 
         flops: 0 if not known. The CTAs of a persistent kernel all end at its end.
         """
-        machine = self._machine
-        shares = [machine.budget.ended / machine.image.launch.num_ctas]
-        if flops:
-            shares.append(machine.stats.get("flops", 0.0) / flops)
-        return min(1.0, max(shares))
+        return min(1.0, self._share(flops))
 
 
 Watch: TypeAlias = Callable[[Standing], None]
@@ -223,7 +219,7 @@ class Gpu(Services):
             self.rng.shuffle(self._groups)
         self._waiting = range(image.launch.num_ctas // size)
         if part is not None:
-            self._waiting = self._waiting[: part.clusters]
+            self._waiting = part.clusters
             self.traffic.cached.weight = part.weight
 
     # -- running -------------------------------------------------------------------------------------------------
@@ -252,6 +248,13 @@ class Gpu(Services):
             self.end, facts, fault, blocked, stats, trace, self.barrier_log, repeats, open_orders, mixed,
             self.tests.found,
         )
+
+    def share(self, flops: float) -> float:
+        """How far the run is, as `Standing` tells it."""
+        shares = [self.budget.ended / self.image.launch.num_ctas]
+        if flops:
+            shares.append(self.stats.get("flops", 0.0) / flops)
+        return max(shares)
 
     def _check_residency(self) -> None:
         """A fault where a grid that synchronises does not fit on the GPU."""

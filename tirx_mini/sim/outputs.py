@@ -49,12 +49,15 @@ def unwritten(memory: GlobalMemory) -> list[Unwritten]:
     """The parts that no thread wrote of the arguments that the kernel has stores to; only of a run with checks."""
     found: list[Unwritten] = []
     for slot, segment in memory.segments.items():
-        untouched = segment.untouched()
-        if untouched.any():
-            buffer = memory.buffers[slot]
-            boxes = () if untouched.all() else tuple(_boxes(buffer, untouched, segment.granule))
-            found.append(Unwritten(buffer.name, buffer.shape or (buffer.size,), boxes))
+        found.extend(unwritten_of(memory.buffers[slot], segment.untouched(), segment.granule))
     return found
+
+
+def unwritten_of(buffer: GlobalBuffer, untouched: npt.NDArray[np.bool_], granule: int) -> Iterator[Unwritten]:
+    """The part of an argument that no thread wrote, if there is one. untouched: its granules, of so many bytes."""
+    if untouched.any():
+        boxes = () if untouched.all() else tuple(_boxes(buffer, untouched, granule))
+        yield Unwritten(buffer.name, buffer.shape or (buffer.size,), boxes)
 
 
 def _boxes(buffer: GlobalBuffer, untouched: npt.NDArray[np.bool_], granule: int) -> Iterator[Box]:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import gc
+import pickle
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tirx_mini.arguments import check_room
 from tirx_mini.hardware import GpuSpec
-from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, PrimFunc, Span, walk
+from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, PrimFunc, Span, TirxError, walk
 from tirx_mini.isa import check_target, named_params, prints, written_params
 from tirx_mini.worker import Team
 
+from .apart import Portion, run_apart, run_portion, separable
 from .arguments import bind_arguments
 from .budget import BUDGET
 from .doubts import Ends
 from .facts import Entry, Origin
-from .gpu import Gpu, Outcome, Size, Standing, Watch
+from .gpu import Gpu, Outcome, Part, Size, Standing, Watch
 from .machine import MbarrierFact
 from .outputs import NothingWritten, unwritten
 from .sampling import Sampling
@@ -29,6 +33,11 @@ from .translate import Cut, translate
 
 WORTH_A_PROCESS = 5_000
 """Iterations of CTAs that take about as long as two starts of a process."""
+WORTH_PROCESSES = 15_000
+"""The same with data and checks, for what more it costs to run clusters apart (`apart`)."""
+LAUNCH = "launch.pickle"
+SHADOW_BYTES = 8
+"""What the checks keep of each granule of an argument that the kernel writes; a copy of that is kept besides."""
 GC_THRESHOLD = (20_000, 5, 100)
 """Of the garbage collector while a run lasts: about forty CTAs that have ended are kept between two collections."""
 
@@ -57,10 +66,12 @@ class Simulation:
         self.func = func
         self.spec = spec
         self.data = data
-        self._arrays, self._scalars = bind_arguments(func, args, data=data)
+        self.arrays, self._scalars = bind_arguments(func, args, data=data)
         check_target(func, spec.arch)
         self.image = translate(func, self._scalars, data=data).image
-        self._written = [buffer.slot for buffer in self.image.globals if buffer.written and data]
+        written = [buffer for buffer in self.image.globals if buffer.written and data]
+        self._written = [buffer.slot for buffer in written]
+        check_room(sum(b.nbytes * (1 + SHADOW_BYTES / b.access_bytes) for b in written), f"simulating {func.name}")
         self._originals: dict[int, np.ndarray] = {}
 
     @property
@@ -70,21 +81,21 @@ class Simulation:
 
     def keep(self) -> None:
         """Remember what the arguments hold now, for `restore`."""
-        self._originals = {slot: self._arrays[slot].copy() for slot in self._written}
+        self._originals = {slot: self.arrays[slot].copy() for slot in self._written}
 
     def restore(self) -> None:
         """Give the arguments back what they held at `keep`."""
         for slot, original in self._originals.items():
-            np.copyto(self._arrays[slot], original)
+            np.copyto(self.arrays[slot], original)
 
     def results(self) -> tuple[bytes, ...]:
         """The bytes of all buffers that the kernel writes."""
-        return tuple(self._arrays[slot].tobytes() for slot in self._written)
+        return tuple(self.arrays[slot].tobytes() for slot in self._written)
 
     def put_back(self, results: Sequence[bytes]) -> None:
         """Give the buffers that the kernel writes what they held when these were their `results`."""
         for slot, data in zip(self._written, results, strict=True):
-            array = self._arrays[slot]
+            array = self.arrays[slot]
             np.copyto(array, np.frombuffer(data, array.dtype).reshape(array.shape))
 
     def run(
@@ -112,21 +123,75 @@ class Simulation:
             found = self._sampled(seed, budget, jobs)
             if found is not None:
                 return found
+        plain = seed is None and clock is None and not (trace or log_barriers or mixed or late or cold)
+        if plain and checks and jobs > 1 and self._separable:
+            found = self._apart(jobs, budget, pedantic)
+            if found is not None:
+                return found
+            self.restore()
         with np.errstate(all="ignore"), _unscanned(4 if trace else 1):
             machine = Gpu(
-                self.image, self._arrays, self.spec,
+                self.image, self.arrays, self.spec,
                 seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks, data=self.data,
                 pedantic=pedantic, budget=budget, mixed=mixed, late=late, cold=cold,
                 functions=self._functions,
             )  # fmt: skip
             if self._watch is not None:
-                self._watch(Standing(machine))
+                self._watch(Standing(machine.share))
             outcome = machine.run()
         if outcome.fault is not None or outcome.blocked or not self.data:
             return outcome
         facts = (*outcome.facts, *self._no_effect(machine))
         missed = tuple(machine.unread.values())
         return replace(outcome, facts=facts, unwritten=tuple(unwritten(machine.memory)), unread=missed)
+
+    # -- clusters apart --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _separable(self) -> bool:
+        """Whether other processes may and should execute clusters; only where the arguments were kept."""
+        if not self.data or not self._originals or self._functions:
+            return False
+        try:
+            effort = self._sampling.effort([self._sampling.whole])
+        except TirxError:  # the control flow depends on data
+            return False
+        return effort >= WORTH_PROCESSES and separable(self.func, self.image, self.arrays)
+
+    def _apart(self, jobs: int, budget: int, pedantic: bool) -> Outcome | None:
+        """The outcome of a launch that several processes execute; None where one has to, from the beginning."""
+        shares = [0.0]
+        if self._watch is not None:
+            self._watch(Standing(lambda flops: shares[-1]))
+
+        def payload(folder: Path, clusters: range | None) -> _PortionOfLaunch:
+            return _PortionOfLaunch(folder, clusters, budget, pedantic)
+
+        return run_apart(self, self._save, _portion_in_child, payload, jobs, budget, pedantic, shares.append)
+
+    def _save(self, folder: Path) -> None:
+        """Save the launch, with the arguments, for `_held`."""
+        kinds = [(array.dtype, array.shape) for array in self.arrays]
+        (folder / LAUNCH).write_bytes(pickle.dumps((self.func, self._scalars, self.spec, kinds)))
+        for slot, array in enumerate(self.arrays):
+            np.save(folder / f"{slot}.npy", array.reshape(-1).view(np.uint8))
+
+    def portion(self, clusters: range, budget: int, pedantic: bool, *, keep: bool = False) -> Portion | None:
+        """What some clusters do, with data and checks; None where there is anything to report."""
+        with np.errstate(all="ignore"), _unscanned():
+            machine = Gpu(self.image, self.arrays, self.spec, budget=budget, pedantic=pedantic, part=Part(clusters))
+            return run_portion(machine, keep=keep)
+
+    def timed(self, budget: int) -> Outcome | None:
+        """The outcome of the whole launch without data; None where its time depends on data."""
+        try:
+            bare = Simulation(self.func, tuple(self._arguments()), self.spec, data=False)
+        except TirxError:
+            return None
+        outcome = bare.run(budget=budget)
+        return None if outcome.facts or outcome.blocked else outcome
+
+    # -- samples ---------------------------------------------------------------------------------------------------
 
     def _sampled(self, seed: int | None, budget: int, jobs: int) -> Outcome | None:
         """The outcome of a launch of which parts are run; None where all of it has to be."""
@@ -166,7 +231,7 @@ class Simulation:
         cut, part = self._sampling.part(size)
         image = translate(self.func, self._scalars, data=False, cut=cut).image if cut != Cut() else self.image
         with np.errstate(all="ignore"), _unscanned():
-            outcome = Gpu(image, self._arrays, self.spec, seed=seed, budget=budget, data=False, part=part).run()
+            outcome = Gpu(image, self.arrays, self.spec, seed=seed, budget=budget, data=False, part=part).run()
         wrong = any(isinstance(entry.fact, MbarrierFact) for entry in outcome.facts)
         return None if wrong or outcome.fault is not None or outcome.blocked else outcome
 
@@ -206,6 +271,37 @@ class _PartOfLaunch:
 def _in_child(part: _PartOfLaunch) -> Generator[None, None, Outcome | None]:
     yield
     return Simulation(part.func, part.args, part.spec, data=False).part(part.size, part.seed, part.budget)
+
+
+@dataclass(frozen=True)
+class _PortionOfLaunch:
+    """A portion of a launch, for another process. folder: holds the launch. clusters: None for all, without data."""
+
+    folder: Path
+    clusters: range | None
+    budget: int
+    pedantic: bool
+
+
+def _portion_in_child(part: _PortionOfLaunch) -> Generator[None, None, Portion | Outcome | None]:
+    yield
+    held = _held(part.folder)
+    if part.clusters is None:
+        return held.timed(part.budget)
+    return held.portion(part.clusters, part.budget, part.pedantic, keep=True)
+
+
+@lru_cache(maxsize=1)
+def _held(folder: Path) -> Simulation:
+    """The launch that the portions of a child belong to. Its copies of the arguments are its own."""
+    func, scalars, spec, kinds = pickle.loads((folder / LAUNCH).read_bytes())
+    arrays = (
+        np.load(folder / f"{slot}.npy", mmap_mode="c").view(dtype).reshape(shape)
+        for slot, (dtype, shape) in enumerate(kinds)
+    )
+    numbers = iter(scalars)
+    args = [next(arrays) if isinstance(param, Buffer) else next(numbers) for param in func.params]
+    return Simulation(func, args, spec)
 
 
 @contextmanager

@@ -155,7 +155,7 @@ class Sampling:
         else:
             clusters -= left_out * self._slots
         weight = found.trips / size.trips if size.trips else 1.0
-        return found.cut(size.trips, tiles), Part(clusters, weight)
+        return found.cut(size.trips, tiles), Part(range(clusters), weight)
 
     # -- the whole -----------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from .context import Context, TensorMaps
 from .ops import OPS, OPTIONS, SCOPES, SPELLINGS, Option, TileOp, op_of
 from .region import Tile, as_region, coordinate, layout_of, tiles_of
 from .rule import Refusal, Rule, dispatch
+from .threads import active_threads
 
 RULES: Sequence[Rule] = (
     tensor_memory.TensorMemoryLoad(),
@@ -42,5 +43,5 @@ RULES: Sequence[Rule] = (
 
 __all__ = [
     "Context", "OPS", "OPTIONS", "Option", "RULES", "Refusal", "Rule", "SCOPES", "SPELLINGS", "TensorMaps", "Tile",
-    "TileOp", "as_region", "coordinate", "dispatch", "layout_of", "op_of", "tiles_of",
+    "TileOp", "active_threads", "as_region", "coordinate", "dispatch", "layout_of", "op_of", "tiles_of",
 ]  # fmt: skip

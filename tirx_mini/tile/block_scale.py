@@ -124,6 +124,6 @@ def _factors(ctx: Context, tile: Tile, rows: int, factors: int, vec: int) -> Exp
 def _same_places(layout: TileLayout, wanted: TileLayout, rows: int, factors: int) -> bool:
     """Whether two layouts put each factor at the same lane and column, and copy it to all groups of lanes."""
     row, factor = np.meshgrid(np.arange(rows), np.arange(factors), indexing="ij")
-    one, two = layout.group((rows, factors)).apply(row, factor), wanted.apply(row, factor)
+    one, two = layout.reshape((rows, factors)).apply(row, factor), wanted.apply(row, factor)
     same = all(np.array_equal(one.get(axis, 0) + 0 * row, two.get(axis, 0) + 0 * row) for axis in (TLane, TCol))
     return same and layout.spec.replica == wanted.spec.replica

@@ -55,7 +55,7 @@ def register_tile(ctx: Context, tile: Tile) -> RegisterTile:
     whole = _thread_layout(ctx, tile)
     try:
         region = slice_region(whole, [coordinate(s) for s in tile.starts], tile.region.extents, ctx.divisor)
-        layout = region.layout.linear.group(tile.extents)
+        layout = region.layout.linear.reshape(tile.extents)
     except LayoutError as error:
         raise Refusal(f"the slice of {name} cannot be read register by register: {error}") from None
     if int_value(ctx.simplify(as_expr(region.base.get(tx, 0)))) != 0:

@@ -85,8 +85,8 @@ def _scale_factors(call: TileCall, ctx: Context, dst: Tile, src: Tile) -> Stmt:
     if dst.dtype.bits != 8 or len(dst.extents) != 2:
         raise Refusal(f"the {dst.describe()} is no tile of scale factors, rows × factors of 8 bits")
     rows, factors = dst.extents
-    column = _first(ctx, dst, lambda: sf_tmem_layout(rows, factors, 4).group((rows, factors)))
-    first = _first(ctx, src, lambda: sf_smem_layout(rows, factors, 4).group((rows, factors)))
+    column = _first(ctx, dst, lambda: sf_tmem_layout(rows, factors, 4).reshape((rows, factors)))
+    first = _first(ctx, src, lambda: sf_smem_layout(rows, factors, 4).reshape((rows, factors)))
     if ctx.divisor(coordinate(column)) % 16 or ctx.divisor(coordinate(first)) % 16:
         raise Refusal("scale factors begin at multiples of 16 bytes of shared memory and of 4 columns of tensor memory")
     rest = SmemDescriptor(0, 16, GROUP_BYTES, 0).encode()
@@ -112,7 +112,7 @@ def _first(ctx: Context, tile: Tile, wanted: Callable[[], object]) -> Expr:
     name = tile.buffer.name
     try:
         region = slice_region(tile.layout, [coordinate(s) for s in tile.starts], tile.region.extents, ctx.divisor)
-        layout, meant = region.layout.linear.group(tile.extents), wanted()
+        layout, meant = region.layout.linear.reshape(tile.extents), wanted()
     except LayoutError as error:
         raise Refusal(f"{name} has no layout of scale factors: {error}") from None
     if layout != meant:

@@ -149,6 +149,6 @@ def _fragments(ctx: Context, c: Tile, rows: int, n: int) -> RegisterTile:
 def fragment(n: int, rows: int) -> object:
     """The layout of a rows × n accumulator over the threads of a warpgroup, or None if wgmma has none."""
     try:
-        return in_threads(wgmma_accumulator_layout(n, rows)).group((rows, n))
+        return in_threads(wgmma_accumulator_layout(n, rows)).reshape((rows, n))
     except LayoutError:
         return None

@@ -122,7 +122,8 @@ def test_the_base_of_a_stage_is_one_multiplication() -> None:
     layout = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (4, 2, 128, 64))
     base, part = slice_region(layout, (Name("stage"), Name("consumer"), 0, 0), (1, 1, 128, 64))
     assert str(base[m]) == "((stage * 16384) + (consumer * 8192))"
-    assert part.group((128, 64)).linear == tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (128, 64)).linear
+    tile = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (128, 64))
+    assert part.reshape((128, 64)).linear == tile.linear
 
 
 def test_the_base_of_tensor_memory_columns() -> None:

@@ -153,7 +153,7 @@ def test_repr_evaluates_to_the_layout(made) -> None:
 
 def test_group_keeps_the_swizzle() -> None:
     layout = tma_shared_layout("float16", B128, (2, 16, 128))
-    grouped = layout.group((32, 2, 64))
+    grouped = layout.reshape((32, 2, 64))
     np.testing.assert_array_equal(grouped.to_table()[m], layout.to_table()[m].reshape(32, 2, 64))
 
 
@@ -186,7 +186,7 @@ def test_the_widths_of_other_dtypes() -> None:
         (lambda: tma_shared_layout("float16", (8, 64), B128), "shape must be a tuple of ints .* not SwizzleMode"),
         (lambda: tma_shared_layout("float16", 3, (8, 64)), "mode must be a SwizzleMode, .* not 3"),
         (lambda: ComposeLayout(B128, TileLayout(S[8, 64])), "takes a SwizzleLayout and a TileLayout"),
-        (lambda: ComposeLayout(SwizzleLayout(B128, 16), TileLayout(S[8 : 1 @ TLane])), "acts on memory only"),
+        (lambda: ComposeLayout(SwizzleLayout(B128, 16), TileLayout(S[8 : 1 @ TLane])), "acts on shared memory"),
     ],
 )
 def test_invalid_arguments_are_rejected_in_one_sentence(build, sentence) -> None:

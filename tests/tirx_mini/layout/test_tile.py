@@ -36,7 +36,7 @@ def test_a_stride_moves_along_its_axis() -> None:
     assert np.int64(3).item() @ TLane == Stride(3, TLane)
     assert str(4 @ laneid) == "4@laneid" and str(4 @ m) == "4"
     assert AXES["TCol"] is TCol and all(axis.name == name for name, axis in AXES.items())
-    assert laneid.is_thread and tid_in_wg.is_thread and not TLane.is_thread and not m.is_thread
+    assert laneid.is_thread() and tid_in_wg.is_thread() and TLane.is_memory() and m.is_memory()
 
 
 def test_s_reads_shape_and_strides() -> None:
@@ -158,7 +158,7 @@ def test_group_is_reshape(tile: TileLayout, data: st.DataObject) -> None:
     flat = tuple(it.extent for it in tile.iters)
     cuts = sorted(data.draw(st.sets(st.integers(0, len(flat)), max_size=3)))
     shape = tuple(math.prod(flat[a:b]) for a, b in zip([0, *cuts], [*cuts, len(flat)], strict=True))
-    grouped = tile.group(shape)
+    grouped = tile.reshape(shape)
     assert grouped.shape == shape and set(grouped.axes) <= set(tile.axes)
     for axis, table in grouped.to_table().items():
         np.testing.assert_array_equal(table, tile.to_table()[axis].reshape(shape))
@@ -167,12 +167,12 @@ def test_group_is_reshape(tile: TileLayout, data: st.DataObject) -> None:
 
 
 def test_group_splits_digits_or_rejects_the_shape() -> None:
-    assert TileLayout(S[128:1]).group((2, 8, 8)) == TileLayout(S[(2, 8, 8)])
+    assert TileLayout(S[128:1]).reshape((2, 8, 8)) == TileLayout(S[(2, 8, 8)])
     flat = TileLayout(S[(4, 2, 8, 8, 4, 2) : (1 @ wid_in_wg, 2, 4 @ laneid, 4, 1 @ laneid, 1)])
-    assert flat.group((64, 64)).apply(17, 9) == {wid_in_wg: 1, m: 4 + 1, laneid: 4}
+    assert flat.reshape((64, 64)).apply(17, 9) == {wid_in_wg: 1, m: 4 + 1, laneid: 4}
     with pytest.raises(LayoutError, match="does not divide 6"):
-        TileLayout(S[6]).group((2, 4))
+        TileLayout(S[6]).reshape((2, 4))
     with pytest.raises(LayoutError, match="too few"):
-        TileLayout(S[8]).group((2, 8))
+        TileLayout(S[8]).reshape((2, 8))
     with pytest.raises(LayoutError, match="has 8 elements, not the 4"):
-        TileLayout(S[8]).group((4,))
+        TileLayout(S[8]).reshape((4,))

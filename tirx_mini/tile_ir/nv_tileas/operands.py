@@ -25,6 +25,17 @@ def definitions(region: Region) -> dict[Value, Op]:
     return {value: op for op in region.walk() for value in op.results}
 
 
+def enclosing(op: Op, region: Region) -> list[Op]:
+    """The operations whose regions an operation stands in, the outermost first."""
+    for outer in region.ops:
+        for inner in outer.regions:
+            if op in inner.ops:
+                return [outer]
+            if found := enclosing(op, inner):
+                return [outer, *found]
+    return []
+
+
 def number_of_constant(op: Op | None) -> int | None:
     """The integer that an operation gives; None where it is not a constant."""
     if op is None or op.kind is not std.constant or isinstance(op.result.type, Tensor):
@@ -153,6 +164,11 @@ def reasons(load: Op, func: Op, defs: Mapping[Value, Op]) -> Iterator[str]:
             yield f"the array's rows are {step} bytes apart, which is not a multiple of {TMA_GLOBAL_ALIGN}"
     if any(extent > MAX_TMA_BOX for extent in blocks.tile[:-2]):
         yield f"a box has at most {MAX_TMA_BOX} elements along a dimension"
+    for outer in enclosing(load, func.body):
+        if outer.kind is std.while_:
+            yield "a while loop repeats it, and the warp that loads does not know when that ends"
+        elif outer.kind is std.if_ and not _is_number(outer.condition, func, defs):
+            yield "it stands in a branch whose condition the warp that loads does not know"
     if any(_is_tile(value) for index in load.index for value in _computed_from(index, defs)):
         yield "its index is computed from a tile, which the warp that loads does not have"
     base = base_of(load.view, defs)
@@ -175,6 +191,16 @@ def _computed_from(value: Value, defs: Mapping[Value, Op]) -> Iterator[Value]:
             if operand not in seen:
                 seen.add(operand)
                 todo.append(operand)
+
+
+def _is_number(value: Value, func: Op, defs: Mapping[Value, Op]) -> bool:
+    """Whether a value is computed from numbers alone: parameters, indices of `for` loops, the place in the grid."""
+    indices = {op.body.params[0] for op in func.body.walk() if op.kind is std.for_}
+    known = {*func.body.params, *indices}
+    return all(
+        value in known or (value in defs and not defs[value].regions and not _is_tile(value))
+        for value in _computed_from(value, defs)
+    )
 
 
 def base_of(value: Value, defs: Mapping[Value, Op], store: Op | None = None) -> Value | None:

@@ -300,7 +300,8 @@ class _Pipelined(Rewriter):
         elif op in self.sums:
             made = self._summed(self.sums[op], inside)
         else:
-            made = self._loop(op, inside) if inside else self.copy(op).results
+            repeat = self._branch if op.kind is std.if_ else self._loop
+            made = repeat(op, inside) if inside else self.copy(op).results
         for group in self.groups:
             if group.readers[-1] is op:
                 self._release(group)
@@ -364,6 +365,24 @@ class _Pipelined(Rewriter):
         self.add(Op(op.kind, args, (*results.values(), *after), op.attrs, (region,), op.span))
         self.at.set(inside, after)
         return [results.get(i, old) for i, old in enumerate(op.results)]
+
+    def _branch(self, op: Op, inside: list[Ring]) -> list[Value]:
+        """A branch whose ends hand on the iterators of the pipelines inside it."""
+        before, regions = self.at.values(inside), list[Region]()
+        for region in op.regions:
+            self.at.set(inside, before)
+            outer, self.ops = self.ops, []
+            for inner in region.ops[:-1]:
+                self.op(inner)
+            yielded = [self[value] for value in (region.ops[-1].values if region.ops else ())]
+            self.emit(std.yield_, [*yielded, *self.at.values(inside)])
+            made, self.ops = tuple(self.ops), outer
+            regions.append(Region((), made))
+        results = [Value(v.type, v.hint) for v in op.results]
+        after = [Value(v.type, v.hint) for v in before]
+        self.add(Op(op.kind, (self[op.condition],), (*results, *after), op.attrs, tuple(regions), op.span))
+        self.at.set(inside, after)
+        return results
 
     # -- sums in tensor memory -------------------------------------------------------------------------------------
 

@@ -52,13 +52,12 @@ def _function(func: Op) -> Op:
 
 
 def in_loops(region: Region, inside: bool = False) -> Iterator[Op]:
-    """The conversions that `for` loops repeat. What a `while` loop loads depends on whether it goes on."""
+    """The conversions that loops repeat."""
     for op in region.ops:
         if inside and op.kind is ops.convert_layout:
             yield op
-        if op.kind is not std.while_:
-            for inner in op.regions:
-                yield from in_loops(inner, inside or op.kind is std.for_)
+        for inner in op.regions:
+            yield from in_loops(inner, inside or op.kind is std.for_)
 
 
 def _is_staged(op: Op, func: Op, defs: Mapping[Value, Op]) -> bool:

@@ -1,0 +1,151 @@
+"""Clusters in several processes: the same report and the same results as in one, whatever the kernel does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tirx_mini as tvm
+from tirx_mini.course import STEPS, default_kernels, load_kernels, make_arguments
+from tirx_mini.ir import PrimFunc
+from tirx_mini.script import tirx as T
+from tirx_mini.sim import apart
+from tirx_mini.sim import run as run_of_launches
+
+
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Divide small launches, too; holds whether each was put together."""
+    together: list[bool] = []
+
+    def observed(*args: Any) -> Any:
+        outcome = apart.run_apart(*args)
+        together.append(outcome is not None)
+        return outcome
+
+    monkeypatch.setattr(run_of_launches, "WORTH_PROCESSES", 0)
+    monkeypatch.setattr(run_of_launches, "run_apart", observed)
+    return together
+
+
+def both(kernel: PrimFunc, *args: np.ndarray) -> tuple[tvm.Report, tvm.Report, bool]:
+    """The reports of one process and of two, and whether the arguments agree."""
+    copies = [arg.copy() for arg in args]
+    one, two = tvm.simulate(kernel, *args, jobs=1), tvm.simulate(kernel, *copies, jobs=2)
+    same = all(a.tobytes() == b.tobytes() for a, b in zip(args, copies, strict=True))
+    return one, two, same
+
+
+@pytest.mark.parametrize(("step", "folder"), [(3, "sm100"), (9, "sm100"), (10, "sm90")])
+def test_a_reference_computes_the_same(step: int, folder: str, many: list[bool]) -> None:
+    kernel = load_kernels(default_kernels(), folder)[step](*STEPS[step].shape(512))
+    gpu = "b200" if folder == "sm100" else "h100"
+    a, b, d = make_arguments(kernel)
+    other = d.copy()
+    one = tvm.simulate(kernel, a, b, d, gpu=gpu, jobs=1)
+    two = tvm.simulate(kernel, a, b, other, gpu=gpu, jobs=2)
+    assert many == [True]
+    assert one == two and one.verdict == "ok"
+    assert d.tobytes() == other.tobytes()
+
+
+
+
+@T.prim_func
+def in_place(A: T.Buffer((64, 32), "float32")):
+    T.device_entry()
+    bx = T.cta_id([64])
+    tx = T.thread_id([32])
+    A[bx, tx] = A[bx, tx] + T.float32(1)
+
+
+@T.prim_func
+def that_leaves_a_row_out(A: T.Buffer((64, 32), "float32"), B: T.Buffer((64, 32), "float32")):
+    T.device_entry()
+    bx = T.cta_id([64])
+    tx = T.thread_id([32])
+    if bx != 60:
+        B[bx, tx] = A[bx, tx]
+
+
+@T.prim_func
+def of_the_neighbours_result(A: T.Buffer((64, 32), "float32"), B: T.Buffer((64, 32), "float32")):
+    T.device_entry()
+    bx = T.cta_id([64])
+    tx = T.thread_id([32])
+    B[bx, tx] = A[bx, tx]
+    A[bx, tx] = B[(bx + 32) % 64, tx]
+
+
+@T.prim_func
+def of_one_place(A: T.Buffer((64, 32), "float32"), B: T.Buffer((32,), "float32")):
+    T.device_entry()
+    bx = T.cta_id([64])
+    tx = T.thread_id([32])
+    B[tx] = A[bx, tx]
+
+
+@T.prim_func
+def with_a_late_fault(A: T.Buffer((64, 32), "float32"), B: T.Buffer((64, 32), "float32")):
+    T.device_entry()
+    bx = T.cta_id([64])
+    tx = T.thread_id([32])
+    B[bx + (bx // 63) * 64, tx] = A[bx, tx]
+
+
+def numbers(*shape: int) -> np.ndarray:
+    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+
+
+@pytest.mark.parametrize("kernel", [in_place, that_leaves_a_row_out])
+def test_what_a_cluster_reads_and_writes_alone_may_be_the_same(kernel: PrimFunc, many: list[bool]) -> None:
+    args = [numbers(64, 32) for _ in kernel.params]
+    one, two, same = both(kernel, *args)
+    assert many == [True]
+    assert one == two and same
+    assert bool(one.unwritten) == (kernel is that_leaves_a_row_out)
+
+
+@pytest.mark.parametrize("kernel", [of_the_neighbours_result, of_one_place, with_a_late_fault])
+def test_a_launch_whose_clusters_depend_on_one_another_or_fail_is_run_as_a_whole(
+    kernel: PrimFunc, many: list[bool]
+) -> None:
+    args = [numbers(*param.shape) for param in kernel.params]
+    one, two, same = both(kernel, *args)
+    assert many == [False]
+    assert one == two and same
+    assert not one.ok or one.findings
+
+
+@T.prim_func
+def by_the_clock(A: T.Buffer((64, 32), "uint64")):
+    T.device_entry()
+    bx = T.cta_id([64])
+    tx = T.thread_id([32])
+    A[bx, tx] = T.cuda.clock64()
+
+
+@T.prim_func
+def counting(A: T.Buffer((64, 32), "int32"), B: T.Buffer((1,), "int32")):
+    T.device_entry()
+    bx = T.cta_id([64])
+    tx = T.thread_id([32])
+    A[bx, tx] = T.cuda.atomic_add(T.address_of(B[0]), T.int32(1))
+
+
+def test_a_kernel_that_looks_at_the_time_is_not_divided(many: list[bool]) -> None:
+    one, two, same = both(by_the_clock, np.zeros((64, 32), np.uint64))
+    assert many == [] and one == two and same
+
+
+def test_clusters_that_count_together_are_run_as_a_whole(many: list[bool]) -> None:
+    one, two, same = both(counting, np.zeros((64, 32), np.int32), np.zeros(1, np.int32))
+    assert many == [] and one == two and same
+
+
+def test_arguments_that_overlap_keep_clusters_together(many: list[bool]) -> None:
+    storage = numbers(64, 32)
+    report = tvm.simulate(that_leaves_a_row_out, storage, storage, jobs=2)
+    assert many == [] and report.comparable

@@ -1,0 +1,189 @@
+"""A run with data in several processes.
+
+Clusters that neither synchronise nor exchange data can be executed apart. The time depends on all of them at once, so
+it is that of a run without data, which predicts the same. The clusters are divided into portions: each is executed
+with data and checks, in this process or in another one. The results are put together where no granule of an argument
+that one portion writes is read or written in another. In any other case, and where a portion finds anything to
+report, nothing is put together, and the launch has to be run as a whole.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+
+from tirx_mini.ir import Call, PrimFunc, walk
+from tirx_mini.isa import instruction_of, prints
+from tirx_mini.worker import Task, Team
+
+from .gpu import Gpu, Outcome
+from .machine import KernelImage
+from .outputs import unwritten_of
+
+PORTIONS = 6
+"""Portions for each process: the last ones end at about the same time, and each costs a new machine."""
+PROBE = 64
+"""One of so many clusters is executed here while the processes start: a wrong kernel shows there, as a rule."""
+ONE_THREAD: Mapping[str, str] = MappingProxyType(
+    {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+)
+"""For NumPy in each process: its products are small, and threads of several processes would wait for one another."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What the clusters of a portion did to an argument that the kernel writes; an entry for each granule.
+
+    values: of the granules that they wrote, in order; None where they are in the argument itself.
+    """
+
+    written: np.ndarray
+    read: np.ndarray
+    granule: int
+    values: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Portion:
+    """A portion that ended without anything to report. marks: by the slot of the argument."""
+
+    marks: dict[int, Marks]
+
+
+class Launch(Protocol):
+    """A kernel with its arguments."""
+
+    image: KernelImage
+    arrays: list[np.ndarray]
+
+    def portion(self, clusters: range, budget: int, pedantic: bool) -> Portion | None:
+        """What some clusters do, with data and checks; None where there is anything to report."""
+        ...
+
+    def timed(self, budget: int) -> Outcome | None:
+        """The outcome of the whole launch without data; None where there is none."""
+        ...
+
+
+def separable(func: PrimFunc, image: KernelImage, arrays: Sequence[np.ndarray]) -> bool:
+    """Whether the clusters of a kernel may be executed apart, as far as the program shows.
+
+    They may not where they synchronise, take one another's place, print, or look at the time; nor where two arguments
+    overlap in memory.
+    """
+    if image.grid_wide or prints(func):
+        return False
+    for node in walk(func.body):
+        entry = instruction_of(node) if isinstance(node, Call) else None
+        if entry is not None and (entry.reads_clock or entry.name.startswith("clusterlaunchcontrol") or entry.opaque):
+            return False
+    return not any(np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2))
+
+
+def run_portion(machine: Gpu, *, keep: bool) -> Portion | None:
+    """Execute the part of a launch that `machine` was made for; None where there is anything to report.
+
+    keep: whether the values that it writes are to be kept besides.
+    """
+    outcome = machine.run()
+    if outcome.facts or outcome.blocked or outcome.open_orders or outcome.mixed or outcome.tested or machine.unread:
+        return None
+    marks: dict[int, Marks] = {}
+    for slot, segment in machine.memory.segments.items():
+        data, written, granule = machine.memory.bytes[slot], ~segment.untouched(), segment.granule
+        if data.size % granule:
+            return None
+        read = np.zeros_like(written)
+        for numbers in segment.readers.values():
+            read |= numbers != 0
+        values = data.reshape(-1, granule)[written]
+        marks[slot] = Marks(written, read, granule, values if keep else None)
+    return Portion(marks)
+
+
+def run_apart(
+    launch: Launch,
+    save: Callable[[Path], None],
+    task: Task,
+    payload: Callable[[Path, range | None], Any],
+    jobs: int,
+    budget: int,
+    pedantic: bool,
+    done: Callable[[float], None],
+) -> Outcome | None:
+    """The outcome of a launch whose clusters are executed in `jobs` processes; None where it has to be run as a whole.
+
+    save: saves the launch in a folder. task, payload: what another process then executes for a portion, or for the run
+    without data. done: is told the share of the launch that has been executed. The arguments hold the results only
+    where there is an outcome.
+    """
+    image = launch.image
+    clusters = image.launch.num_ctas // image.launch.cluster_size
+    probe = range(max(1, clusters // PROBE))
+    portions = _divided(range(probe.stop, clusters), PORTIONS * jobs)
+    begun = itertools.count()
+    found: list[Portion] = []
+
+    def told(folder: Path, item: range | None) -> Any:
+        done(max(0, next(begun) - jobs) / len(portions))
+        return payload(folder, item)
+
+    def here(item: range | None) -> Any:
+        return launch.timed(budget) if item is None else launch.portion(item, budget, pedantic)
+
+    def first() -> None:
+        portion = launch.portion(probe, budget, pedantic)
+        if portion is None:
+            raise _NotPlain
+        found.append(portion)
+
+    with tempfile.TemporaryDirectory(prefix="tirx_mini-") as folder:
+        save(Path(folder))
+        with (
+            suppress(_NotPlain),
+            Team(task, lambda item: told(Path(folder), item), here, jobs + 1, environment=ONE_THREAD) as team,
+        ):
+            results = team.results([None, *portions], meanwhile=first)
+            outcome: Outcome | None = results.pop(None)
+            if outcome is None or any(result is None for result in results.values()):
+                return None
+            return _together(outcome, [*found, *results.values()], image, launch.arrays)
+    return None
+
+
+class _NotPlain(Exception):
+    """The probe found something to report."""
+
+
+def _divided(clusters: range, count: int) -> list[range]:
+    edges = np.linspace(clusters.start, clusters.stop, min(count, max(1, len(clusters))) + 1).astype(int).tolist()
+    return [range(start, stop) for start, stop in itertools.pairwise(edges) if start < stop]
+
+
+def _together(
+    outcome: Outcome, portions: Sequence[Portion], image: KernelImage, arrays: Sequence[np.ndarray]
+) -> Outcome | None:
+    """The outcome of the whole; None where what one portion writes is read or written in another."""
+    buffers = {buffer.slot: buffer for buffer in image.globals}
+    found = []
+    for slot in portions[0].marks:
+        marks = [portion.marks[slot] for portion in portions]
+        writers = np.sum([each.written for each in marks], axis=0, dtype=np.int32)
+        if (writers > 1).any() or any((each.read & (writers > each.written)).any() for each in marks):
+            return None
+        if not writers.any():
+            return None  # the sentence about that needs the machine
+        found.extend(unwritten_of(buffers[slot], writers == 0, marks[0].granule))
+        target = arrays[slot].reshape(-1).view(np.uint8).reshape(-1, marks[0].granule)
+        for each in marks:
+            if each.values is not None:
+                target[each.written] = each.values
+    return replace(outcome, open_orders=(), unwritten=tuple(found))

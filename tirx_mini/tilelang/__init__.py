@@ -1,0 +1,1 @@
+"""TileLang: its language, read into the IR of kernels, and the passes that make threads of its tiles."""

@@ -1,0 +1,38 @@
+"""The language: ``import tilelang.language as T``, or ``from tirx_mini.tilelang import language as T``.
+
+The names below are those of TileLang 0.1.15. Names of TIR that are not listed here (arithmetic, loops, instructions)
+are those of `tirx_mini.script.tirx`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tirx_mini.script import tirx
+
+from . import arithmetic, atomics, dtypes, functions, hints, launch, loops, memory, tiles
+
+_MODULES = (functions, launch, memory, loops, tiles, arithmetic, atomics, hints, dtypes)
+
+
+NAMES: Mapping[str, Any] = {
+    **{name: getattr(module, name) for module in _MODULES for name in module.__all__},
+    "Buffer": memory.Tensor,
+    **tiles.REDUCTIONS,
+    **arithmetic.FUNCTIONS,
+    **dtypes.DTYPES,
+}
+"""What `T` has by itself."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in NAMES:
+        return NAMES[name]
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return getattr(tirx, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*NAMES, *dir(tirx)})

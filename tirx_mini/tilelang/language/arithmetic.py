@@ -1,0 +1,230 @@
+"""Functions of values: arithmetic, conversions, choices."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tirx_mini.ir import Buffer, Expr, as_expr, binary, const, int_value, select, unary
+from tirx_mini.ir import cast as convert
+from tirx_mini.ir import reinterpret as bits_as
+from tirx_mini.script import DType, tirx
+
+from .dtypes import dtype_of
+
+__all__ = [
+    "Cast", "Select", "assume", "cast", "ceildiv", "clamp", "device_assert", "if_then_else", "infinity", "isinf",
+    "isnan", "max_value", "min_value", "reinterpret",
+]  # fmt: skip
+
+
+def value_of(operand: Any) -> Any:
+    """A value; a buffer of one element is its element."""
+    if isinstance(operand, Buffer) and int_value(as_expr(operand.size)) == 1:
+        return operand[(0,) * operand.ndim]
+    return operand
+
+
+def _like(x: Any, result: Expr) -> Expr:
+    """A float32 result in the dtype of its operand, as TIR's functions give it."""
+    given = as_expr(value_of(x)).dtype
+    return convert(given, result) if given.is_float and given.bits == 16 else result
+
+
+def _unary(function: Callable[[Expr], Expr], doc: str) -> Callable[[Any], Expr]:
+    def compute(x: Any) -> Expr:
+        value = as_expr(value_of(x))
+        wide = value if value.dtype == "float32" else convert("float32", value)
+        return _like(value, function(wide))
+
+    compute.__doc__ = doc
+    return compute
+
+
+def _reciprocal(x: Expr) -> Expr:
+    return binary("/", 1.0, x)
+
+
+def _tanh(x: Expr) -> Expr:
+    return 1.0 - 2.0 / (tirx.exp(2.0 * x) + 1.0)
+
+
+def _sigmoid(x: Expr) -> Expr:
+    return 1.0 / (1.0 + tirx.exp(-x))
+
+
+def _floor(x: Expr) -> Expr:
+    whole = convert("float32", convert("int32", x))
+    return whole - select(whole > x, const(1.0), const(0.0))
+
+
+def _ceil(x: Expr) -> Expr:
+    return -_floor(-x)
+
+
+def _trunc(x: Expr) -> Expr:
+    return convert("float32", convert("int32", x))
+
+
+def _round(x: Expr) -> Expr:
+    """To the nearest, and halves to the even number: 1.5 · 2^23 has no bits for a fraction."""
+    shift = const(12582912.0)
+    return select(absolute(x) < 4194304.0, (x + shift) - shift, x)
+
+
+def _erf(x: Expr) -> Expr:
+    """Abramowitz and Stegun, 7.1.26: within 1.5e-7."""
+    size = absolute(x)
+    t = 1.0 / (1.0 + 0.3275911 * size)
+    series: Expr = const(1.061405429)
+    for factor in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
+        series = series * t + factor
+    value = 1.0 - series * t * tirx.exp(-(size * size))
+    return select(x < 0.0, -value, value)
+
+
+def absolute(x: Any) -> Expr:
+    """The magnitude of a number."""
+    value = as_expr(value_of(x))
+    return binary("max", value, unary("-", value))
+
+
+def pow(x: Any, y: Any) -> Expr:
+    """`x` to the power of `y`: a product for small whole `y`, else by logarithms for positive `x`."""
+    base = as_expr(value_of(x))
+    times = int_value(as_expr(y))
+    if times is None and isinstance(y, float) and y.is_integer():
+        times = int(y)
+    if times is not None and 0 <= times <= 8:
+        result: Expr = const(1, base.dtype)
+        for _ in range(times):
+            result = result * base
+        return result
+    return _like(base, tirx.exp2(tirx.log2(convert("float32", base)) * as_expr(y)))
+
+
+def _extreme(op: str, doc: str) -> Callable[..., Any]:
+    def compute(*values: Any, **_: Any) -> Any:
+        found = [value_of(value) for value in (values[0] if len(values) == 1 and _many(values[0]) else values)]
+        if not any(isinstance(value, Expr) for value in found):
+            return getattr(builtins, op)(found)
+        result = found[0]
+        for value in found[1:]:
+            result = binary(op, result, value)
+        return result
+
+    compute.__doc__ = doc
+    return compute
+
+
+def _many(value: Any) -> bool:
+    return isinstance(value, Sequence)
+
+
+def cast(value: Any, dtype: Any) -> Expr:
+    """`value` converted to `dtype`; the two may come in either order."""
+    if isinstance(value, (str, DType)):
+        value, dtype = dtype, value
+    return convert(dtype_of(dtype), as_expr(value_of(value)))
+
+
+def Cast(dtype: Any, value: Any) -> Expr:
+    """`value` converted to `dtype`."""
+    return convert(dtype_of(dtype), as_expr(value_of(value)))
+
+
+def reinterpret(a: Any, b: Any) -> Expr:
+    """The bits of a value as a value of a dtype of the same width: ``T.reinterpret("uint32", x)``, or the other way."""
+    value, dtype = (a, b) if isinstance(a, Expr) else (b, a)
+    return bits_as(dtype_of(dtype), as_expr(value_of(value)))
+
+
+def clamp(dst: Any, min_val: Any, max_val: Any) -> Expr:
+    """`dst` no smaller than `min_val` and no larger than `max_val`."""
+    return binary("max", binary("min", value_of(dst), max_val), min_val)
+
+
+def if_then_else(cond: Any, a: Any, b: Any) -> Any:
+    """`a` where `cond` holds, else `b`. A thread reads only what the side that it takes reads."""
+    return select(cond, value_of(a), value_of(b)) if isinstance(cond, Expr) else (a if cond else b)
+
+
+def Select(cond: Any, a: Any, b: Any) -> Any:
+    """The same as `if_then_else`."""
+    return if_then_else(cond, a, b)
+
+
+def ceildiv(a: Any, b: Any) -> Any:
+    """a / b rounded up."""
+    return (value_of(a) + value_of(b) - 1) // value_of(b)
+
+
+def infinity(dtype: Any) -> Expr:
+    """The infinity of a dtype."""
+    return const(math.inf, dtype_of(dtype))
+
+
+def max_value(dtype: Any) -> Expr:
+    """The largest finite value of a dtype."""
+    return tirx.max_value(dtype_of(dtype))
+
+
+def min_value(dtype: Any) -> Expr:
+    """The smallest finite value of a dtype."""
+    return tirx.min_value(dtype_of(dtype))
+
+
+def isinf(x: Any) -> Expr:
+    """Whether a number is infinite."""
+    value = as_expr(value_of(x))
+    return absolute(value) == const(math.inf, value.dtype)
+
+
+def isnan(x: Any) -> Expr:
+    """Whether a value is no number."""
+    value = as_expr(value_of(x))
+    return binary("!=", value, value)
+
+
+def assume(condition: Any) -> None:
+    """A promise to TileLang's compiler; it has no effect here."""
+
+
+def device_assert(condition: Any, msg: str = "") -> None:
+    """A check at run time, which is left out, as in a build without debugging."""
+
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "exp": _unary(tirx.exp, "e to the power of `x` (``ex2.approx``)."),
+    "exp2": _unary(tirx.exp2, "2 to the power of `x` (``ex2.approx``)."),
+    "exp10": _unary(lambda x: tirx.exp2(x * math.log2(10)), "10 to the power of `x`."),
+    "log": _unary(tirx.log, "The natural logarithm of `x` (``lg2.approx``)."),
+    "log2": _unary(tirx.log2, "The logarithm of `x` to the base 2 (``lg2.approx``)."),
+    "log10": _unary(lambda x: tirx.log2(x) * math.log10(2), "The logarithm of `x` to the base 10."),
+    "log1p": _unary(lambda x: tirx.log(1.0 + x), "The natural logarithm of 1 + `x`."),
+    "sqrt": _unary(tirx.sqrt, "The square root of `x`, rounded to nearest."),
+    "rsqrt": _unary(tirx.rsqrt, "1 / the square root of `x` (``rsqrt.approx``)."),
+    "tanh": _unary(_tanh, "The hyperbolic tangent of `x`."),
+    "sigmoid": _unary(_sigmoid, "1 / (1 + e to the power of -`x`)."),
+    "erf": _unary(_erf, "The error function of `x`."),
+    "floor": _unary(_floor, "The largest whole number that is not above `x`, for magnitudes below 2^31."),
+    "ceil": _unary(_ceil, "The smallest whole number that is not below `x`, for magnitudes below 2^31."),
+    "trunc": _unary(_trunc, "`x` without its fraction, for magnitudes below 2^31."),
+    "round": _unary(_round, "The whole number nearest to `x`; of two, the even one."),
+    "nearbyint": _unary(_round, "The whole number nearest to `x`; of two, the even one."),
+    "fast_rcp": _unary(_reciprocal, "1 / `x`."),
+    "abs": absolute,
+    "fabs": absolute,
+    "pow": pow,
+    "power": pow,
+    "max": _extreme("max", "The largest of several values."),
+    "min": _extreme("min", "The smallest of several values."),
+    "__exp": _unary(tirx.exp, "e to the power of `x` (``ex2.approx``)."),
+    "__exp10": _unary(lambda x: tirx.exp2(x * math.log2(10)), "10 to the power of `x`."),
+    "__log": _unary(tirx.log, "The natural logarithm of `x` (``lg2.approx``)."),
+    "__log2": _unary(tirx.log2, "The logarithm of `x` to the base 2 (``lg2.approx``)."),
+    "__log10": _unary(lambda x: tirx.log2(x) * math.log10(2), "The logarithm of `x` to the base 10."),
+}
+"""Functions by their names in `T`."""

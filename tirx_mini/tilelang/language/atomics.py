@@ -1,0 +1,124 @@
+"""Atomic operations on elements, and on whole tiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tirx_mini.ir import AddressOf, Buffer, BufferLoad, Call, DataType, Evaluate, Expr, TirxError, as_expr, cast
+from tirx_mini.isa import TABLE
+from tirx_mini.script import current, tirx
+
+from .memory import region_of
+from .tiles import emit, is_tile
+
+__all__ = [
+    "atomic_add", "atomic_addx2", "atomic_addx4", "atomic_load", "atomic_max", "atomic_min", "atomic_or",
+    "atomic_store",
+]  # fmt: skip
+
+_ORDERS = {None: "", "relaxed": "relaxed", "acquire": "acquire", "release": "release", "acq_rel": "acq_rel",
+           "consume": "acquire", "seq_cst": "acq_rel"}  # fmt: skip
+
+
+def ptx_type(dtype: DataType) -> str:
+    """The type of a dtype in atom and red."""
+    short = {"float": "f", "int": "s", "uint": "u"}.get(dtype.code)
+    return "bf16" if dtype == "bfloat16" else f"{short}{dtype.bits}"
+
+
+def element(dst: Any, what: str) -> BufferLoad:
+    """The element that an atomic operation changes: ``C[i, j]``, or the only one of a buffer."""
+    if isinstance(dst, Buffer) and not isinstance(dst.size, Expr) and dst.size == 1:
+        dst = dst[(0,) * dst.ndim]
+    if isinstance(dst, AddressOf):
+        dst = BufferLoad(dst.buffer.dtype, dst.buffer, dst.indices)
+    if not isinstance(dst, BufferLoad) or dst.buffer.scope not in ("global", "shared"):
+        raise TirxError(f"{what} changes an element of global or shared memory, not {dst!r}")
+    return dst
+
+
+def apply(op: str, place: BufferLoad, value: Any, order: str = "", wanted: bool = False) -> Any:
+    """``place = op(place, value)`` in one step: a `Call`, whose value is the old one if `wanted`."""
+    dtype = place.dtype
+    given = cast(dtype, as_expr(value, None if isinstance(value, Expr) else dtype))
+    address = place.buffer.ptr_to(place.indices)
+    space = "shared" if place.buffer.scope == "shared" else "global"
+    options = {"op": op, "type": ptx_type(dtype), "sem": order, "space": space}
+    name = "atom" if wanted or order in ("acquire", "acq_rel") else "red"
+    entry = TABLE[name]
+    operands, attrs = entry.bind((address, given), options)
+    return Call(dtype, name, operands, attrs)
+
+
+def _atomic(op: str, what: str, dst: Any, value: Any, order: str | None, wanted: bool) -> Any:
+    if is_tile(value) or (is_tile(dst) and not isinstance(value, Expr)):
+        if wanted:
+            raise TirxError(f"{what} of a tile has no previous value")
+        here = value.shape if isinstance(value, Buffer) else None
+        extents = tuple(here) if here is not None else tuple(r.extent for r in region_of(value).ranges)
+        emit("atomic", region_of(dst, extents), region_of(value), kind=op)
+        return None
+    place = element(dst, what)
+    call = apply(op, place, value, _ORDERS[order], wanted)
+    if wanted:
+        builder = current(what)
+        return builder.bind("previous", call)
+    current(what).emit(Evaluate(call))
+    return None
+
+
+def atomic_add(
+    dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False, use_tma: bool = False,
+    annotations: Any = None,
+) -> Any:  # fmt: skip
+    """Add `value` to an element, or a tile to a tile; with `return_prev`, the result is what the element held."""
+    return _atomic("add", "T.atomic_add", dst, value, memory_order, return_prev)
+
+
+def atomic_max(
+    dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False, annotations: Any = None
+) -> Any:
+    """Replace an element by the larger of it and `value`."""
+    return _atomic("max", "T.atomic_max", dst, value, memory_order, return_prev)
+
+
+def atomic_min(
+    dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False, annotations: Any = None
+) -> Any:
+    """Replace an element by the smaller of it and `value`."""
+    return _atomic("min", "T.atomic_min", dst, value, memory_order, return_prev)
+
+
+def atomic_or(dst: Any, value: Any, memory_order: str | None = None) -> Any:
+    """Set the bits of an element that `value` has."""
+    return _atomic("or", "T.atomic_or", dst, value, memory_order, False)
+
+
+def _wide(lanes: int) -> Any:
+    def add(dst: Any, value: Any, return_prev: bool = False) -> None:
+        place, first = element(dst, f"T.atomic_addx{lanes}"), value
+        if isinstance(first, Buffer):
+            first = first[(0,) * first.ndim]
+        for lane in range(lanes):
+            there = BufferLoad(place.dtype, place.buffer, (*place.indices[:-1], place.indices[-1] + lane))
+            here = BufferLoad(first.dtype, first.buffer, (*first.indices[:-1], first.indices[-1] + lane))
+            current("T.atomic_add").emit(Evaluate(apply("add", there, here)))
+
+    add.__name__ = add.__qualname__ = f"atomic_addx{lanes}"
+    add.__doc__ = f"Add {lanes} neighbouring elements of `value` to those of `dst`."
+    return add
+
+
+atomic_addx2, atomic_addx4 = _wide(2), _wide(4)
+
+
+def atomic_load(src: Any, memory_order: str = "seq_cst") -> Expr:
+    """The value of an element, loaded in one step; other orders than "relaxed" acquire."""
+    place = element(src, "T.atomic_load")
+    return current("T.atomic_load").bind("loaded", tirx.ptx.ld_acquire(place.buffer.ptr_to(place.indices)))
+
+
+def atomic_store(dst: Any, src: Any, memory_order: str = "seq_cst") -> None:
+    """Store a value in one step; other orders than "relaxed" release."""
+    place = element(dst, "T.atomic_store")
+    tirx.ptx.st_release(place.buffer.ptr_to(place.indices), cast(place.dtype, as_expr(src)))

@@ -1,0 +1,45 @@
+"""What a program tells the compiler: layouts, the order of CTAs, hints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tirx_mini.ir import Hint, TirxError
+from tirx_mini.script import current
+
+__all__ = [
+    "annotate_l2_hit_ratio", "annotate_layout", "annotate_min_blocks_per_sm", "annotate_restrict_buffers",
+    "annotate_safe_value", "annotate_ws_pipeline_depth", "use_swizzle",
+]  # fmt: skip
+
+LAYOUT_HINT, SWIZZLE_HINT = "tl.annotate_layout", "tl.use_swizzle"
+
+
+def use_swizzle(panel_size: int, order: str = "row", enable: bool = True) -> None:
+    """Let CTAs that run at the same time work on a panel of `panel_size` rows (or columns) of tiles, for the L2."""
+    if order not in ("row", "col", "column"):
+        raise TirxError(f'T.use_swizzle has order="row" and "col", not {order!r}')
+    if enable:
+        current("T.use_swizzle").emit(Hint(SWIZZLE_HINT, (("panel", int(panel_size)), ("order", order[:3]))))
+
+
+def annotate_layout(layout_map: Mapping[Any, Any]) -> None:
+    """The layouts of buffers, by buffer: of a fragment a `Fragment`, of shared memory a `Layout`."""
+    current("T.annotate_layout").emit(Hint(LAYOUT_HINT, (("layouts", tuple(layout_map.items())),)))
+
+
+def _ignored(name: str, doc: str) -> Any:
+    def annotate(*args: Any, **options: Any) -> None:
+        current(f"T.{name}")
+
+    annotate.__name__ = annotate.__qualname__ = name
+    annotate.__doc__ = f"{doc} It has no effect here."
+    return annotate
+
+
+annotate_safe_value = _ignored("annotate_safe_value", "What reads outside an argument give; here, zeros.")
+annotate_l2_hit_ratio = _ignored("annotate_l2_hit_ratio", "How much of a buffer the L2 is to keep.")
+annotate_min_blocks_per_sm = _ignored("annotate_min_blocks_per_sm", "How many CTAs an SM is to hold.")
+annotate_restrict_buffers = _ignored("annotate_restrict_buffers", "Which arguments may overlap.")
+annotate_ws_pipeline_depth = _ignored("annotate_ws_pipeline_depth", "How deep pipelines of warpgroups are.")

@@ -1,0 +1,216 @@
+"""Arguments, buffers in each memory, and views of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tirx_mini.ir import (
+    UINT64,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    DataType,
+    Expr,
+    Range,
+    Region,
+    TileCall,
+    TirxError,
+    Var,
+    as_expr,
+    cast,
+    const,
+    int_value,
+    scalar,
+)  # fmt: skip
+from tirx_mini.layout import S, TileLayout
+from tirx_mini.script import BufferType, current
+
+from .dtypes import dtype_of
+
+__all__ = [
+    "StridedTensor", "Tensor", "alloc_barrier", "alloc_cluster_barrier", "alloc_descriptor",
+    "alloc_fragment", "alloc_local", "alloc_shared", "alloc_tcgen05_instr_desc", "alloc_tcgen05_instruction_desc",
+    "alloc_tcgen05_smem_desc", "alloc_tmem", "alloc_var", "alloc_wgmma_desc", "dynamic", "reshape", "symbolic",
+    "view",
+]  # fmt: skip
+
+FRAGMENT = "fragment"
+"""The scope of a buffer that the registers of all threads hold together. Layout inference decides which thread holds
+which element."""
+
+
+def _shape(shape: Any) -> tuple[Any, ...]:
+    listed = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
+    return tuple(extent if (known := int_value(as_expr(extent))) is None else known for extent in listed)
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """``T.Tensor((M, K), "float16")``: the type of an argument in global memory, row-major unless it has strides."""
+
+    strided: bool = False
+
+    def __call__(self, shape: Any, *rest: Any, dtype: Any = None, strides: Any = None, **_: Any) -> BufferType:
+        given = list(rest)
+        if self.strided:
+            strides = given.pop(0) if given else strides
+        kind = given.pop(0) if given else "float32" if dtype is None else dtype
+        extents = _shape(shape)
+        options = ()
+        if strides is not None and self.strided:
+            options = (("layout", _strided(extents, _shape(strides))),)
+        return BufferType(extents, dtype_of(kind), options)
+
+    def __getitem__(self, keys: Any) -> BufferType:
+        whole = not isinstance(keys, tuple) or not any(isinstance(key, (tuple, list, str)) for key in keys)
+        return self(keys) if whole and not _ends_with_dtype(keys) else self(*keys)
+
+
+def _ends_with_dtype(keys: Any) -> bool:
+    return isinstance(keys, tuple) and len(keys) == 2 and not isinstance(keys[1], (int, Expr))
+
+
+def _strided(extents: tuple[Any, ...], strides: tuple[Any, ...]) -> TileLayout:
+    if any(isinstance(value, Expr) for value in (*extents, *strides)):
+        raise TirxError("the extents and strides of T.StridedTensor must be numbers here")
+    return TileLayout(S[extents:strides])
+
+
+Tensor, StridedTensor = TensorType(), TensorType(strided=True)
+
+
+def dynamic(name: str, dtype: Any = "int32") -> Any:
+    """A symbolic extent of arguments; several where the name has commas. The kernel is compiled for each size."""
+    names = [part.strip() for part in name.replace(",", " ").split()]
+    made = tuple(Var(dtype_of(dtype), part) for part in names)
+    return made[0] if len(made) == 1 else made
+
+
+symbolic = dynamic
+
+
+def _alloc(shape: Any, dtype: Any, scope: str, default: str) -> Buffer:
+    builder = current(f"T.{default}")
+    extents = _shape(shape)
+    for extent in extents:
+        if not isinstance(extent, int) and not (isinstance(extent, Expr) and builder.is_symbolic(extent)):
+            raise TirxError(
+                f"the shape of T.{default} must be known when the kernel is compiled, but has the extent {extent!r}"
+            )
+    name = builder.take_name(default.removeprefix("alloc_"))
+    return builder.alloc(Buffer(name, extents, dtype_of(dtype), scope, span=builder.span))
+
+
+def alloc_shared(shape: Any, dtype: Any, scope: str = "shared.dyn") -> Buffer:
+    """Shared memory of the CTA."""
+    return _alloc(shape, dtype, "shared", "alloc_shared")
+
+
+def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Buffer:
+    """A tile in the registers of the threads of the CTA, which hold its elements together."""
+    return _alloc(shape, dtype, FRAGMENT, "alloc_fragment")
+
+
+def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Buffer:
+    """An array of each thread."""
+    return _alloc(shape, dtype, "local", "alloc_local")
+
+
+def alloc_var(dtype: Any, *args: Any, scope: str = "local.var", init: Any = None) -> Buffer:
+    """A variable of each thread; an assignment to its name stores to it."""
+    builder = current("T.alloc_var")
+    first = init if init is not None else next((arg for arg in args if not isinstance(arg, str)), None)
+    variable = builder.alloc(scalar(builder.take_name("var"), dtype_of(dtype), builder.span))
+    if first is not None:
+        value = cast(variable.dtype, as_expr(first, None if isinstance(first, Expr) else variable.dtype))
+        builder.emit(BufferStore(variable, (const(0),), value))
+    return variable
+
+
+def alloc_barrier(arrive_count: int | Sequence[int]) -> Buffer:
+    """Mbarriers in shared memory, initialised for `arrive_count` arrivals in each phase; a list gives one each."""
+    counts = tuple(arrive_count) if isinstance(arrive_count, (list, tuple)) else (arrive_count,)
+    builder = current("T.alloc_barrier")
+    name = builder.take_name("barrier")
+    barriers = builder.alloc(Buffer(name, (len(counts),), UINT64, "shared", span=builder.span))
+    builder.emit(TileCall("tl.init_barriers", (barriers.region(),), (("counts", counts), ("cluster", False))))
+    return barriers
+
+
+def alloc_cluster_barrier(arrive_count: int | Sequence[int]) -> Buffer:
+    """Mbarriers at which CTAs of a cluster arrive."""
+    counts = tuple(arrive_count) if isinstance(arrive_count, (list, tuple)) else (arrive_count,)
+    builder = current("T.alloc_cluster_barrier")
+    name = builder.take_name("cluster_barrier")
+    barriers = builder.alloc(Buffer(name, (len(counts),), UINT64, "shared", span=builder.span))
+    builder.emit(TileCall("tl.init_barriers", (barriers.region(),), (("counts", counts), ("cluster", True))))
+    return barriers
+
+
+def alloc_tmem(shape: Any, dtype: Any) -> Buffer:
+    """Tensor memory of the CTA (PTX ISA, "Tensor Memory"): 128 lanes, and columns of 32 bits."""
+    return _alloc(shape, dtype, "tmem", "alloc_tmem")
+
+
+def alloc_descriptor(kind: str = "wgmma", dtype: Any = "uint64") -> Buffer:
+    """A variable for a descriptor of wgmma or tcgen05."""
+    builder = current("T.alloc_descriptor")
+    return builder.alloc(scalar(builder.take_name("desc"), dtype_of(dtype), builder.span))
+
+
+def alloc_wgmma_desc(dtype: Any = "uint64") -> Buffer:
+    """A variable for a matrix descriptor of wgmma."""
+    return alloc_descriptor("wgmma", dtype)
+
+
+def alloc_tcgen05_smem_desc(dtype: Any = "uint64") -> Buffer:
+    """A variable for a shared-memory descriptor of tcgen05."""
+    return alloc_descriptor("tcgen05_smem", dtype)
+
+
+def alloc_tcgen05_instruction_desc(dtype: Any = "uint32") -> Buffer:
+    """A variable for an instruction descriptor of tcgen05."""
+    return alloc_descriptor("tcgen05_instr", dtype)
+
+
+alloc_tcgen05_instr_desc = alloc_tcgen05_instruction_desc
+
+
+def view(src: Buffer, shape: Any = None, dtype: Any = None, strides: Any = None) -> Buffer:
+    """The same storage with another shape or dtype."""
+    kind: DataType = src.dtype if dtype is None else dtype_of(dtype)
+    if strides is not None:
+        raise TirxError("T.view(strides=…) is not provided", hint="view it with a shape, and index it")
+    if shape is None:
+        *outer, last = src.shape
+        shape = (*outer, last * src.dtype.bits // kind.bits)
+    extents = _shape(shape)
+    if math.prod(extents) * kind.bits != src.size * src.dtype.bits:
+        raise TirxError(f"a view of {src.name} {list(src.shape)} {src.dtype} cannot be {list(extents)} {kind}")
+    return Buffer(f"{src.name}_view", extents, kind, src.scope, None, src)
+
+
+def reshape(src: Buffer, shape: Any) -> Buffer:
+    """The same elements with another shape."""
+    return view(src, shape)
+
+
+def region_of(operand: Any, extents: Sequence[Any] | None = None) -> Region:
+    """An operand of a tile operation as a region.
+
+    extents: those of the other operand, for a single element ``A[i, j]``, which names the first element of the region.
+    """
+    if isinstance(operand, Buffer):
+        return operand.region()
+    if isinstance(operand, Region):
+        return operand
+    if isinstance(operand, BufferLoad) and extents is not None:
+        ndim = operand.buffer.ndim
+        sizes = [extent for extent in extents if int_value(as_expr(extent)) != 1] if len(extents) > ndim else extents
+        full = (*(1 for _ in range(ndim - len(sizes))), *sizes)
+        ranges = tuple(Range(start, as_expr(size)) for start, size in zip(operand.indices, full, strict=True))
+        return Region(operand.buffer.dtype, operand.buffer, ranges, span=operand.span)
+    raise TirxError(f"{operand!r} is no tile: a buffer, a slice of one, or the element where a tile begins is expected")

@@ -1,0 +1,265 @@
+"""Layouts of fragments: which thread holds an element of a tile, and in which of its registers.
+
+A fragment of a CTA has a shape; each of its dimensions is written in a mixed radix, and each digit counts threads or
+registers. Digits that belong to no dimension count replicas: threads that hold the same elements. Layouts of loops are
+the same: which thread executes an iteration, and in which step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.ir import Expr, TirxError, binary, const
+from tirx_mini.layout import Axis, TileLayout, m, tx
+
+THREAD, REGISTER = "thread", "register"
+
+
+@dataclass(frozen=True)
+class Digit:
+    """A digit of a coordinate.
+
+    dim: the dimension, or None for replicas.
+    extent: how many values it has.
+    weight: what one step adds to the coordinate.
+    place: `THREAD` or `REGISTER`.
+    stride: what one step adds to the number of the thread, or of the register.
+    """
+
+    dim: int | None
+    extent: int
+    weight: int
+    place: str
+    stride: int
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """A layout of a tile over the threads of a team.
+
+    shape: the extents of the tile. The digits of a dimension may cover more than its extent.
+    threads: how many threads the team has. Replicas among them have digits, so that the digits of threads, all
+        together, count to `threads`.
+    """
+
+    shape: tuple[int, ...]
+    digits: tuple[Digit, ...]
+    threads: int
+
+    @property
+    def registers(self) -> int:
+        """How many registers a thread needs."""
+        return 1 + sum((digit.extent - 1) * digit.stride for digit in self.of(REGISTER))
+
+    def of(self, place: str) -> tuple[Digit, ...]:
+        """The digits that count threads or registers, the slowest first."""
+        return tuple(sorted((d for d in self.digits if d.place == place), key=lambda d: -d.stride))
+
+    def along(self, dim: int) -> tuple[Digit, ...]:
+        """The digits of a dimension, the slowest first."""
+        return tuple(sorted((d for d in self.digits if d.dim == dim), key=lambda d: -d.weight))
+
+    @property
+    def replicas(self) -> tuple[Digit, ...]:
+        """The digits that count threads with the same elements."""
+        return tuple(digit for digit in self.digits if digit.dim is None)
+
+    def covered(self, dim: int) -> int:
+        """How far the digits of a dimension count."""
+        return math.prod(digit.extent for digit in self.digits if digit.dim == dim)
+
+    def padded(self, dim: int) -> bool:
+        """Whether the digits of a dimension count further than its extent."""
+        return self.covered(dim) > self.shape[dim]
+
+    def coordinates(self, thread: Any, register: Any) -> tuple[Any, ...]:
+        """The element in a register of a thread: expressions, or arrays of NumPy."""
+        found: list[Any] = [0] * len(self.shape)
+        for digit in self.digits:
+            if digit.dim is not None:
+                source, whole = (thread, self.threads) if digit.place == THREAD else (register, self.registers)
+                found[digit.dim] = found[digit.dim] + _digit(source, digit, whole) * digit.weight
+        return tuple(const(part) if isinstance(part, int) and isinstance(thread, Expr) else part for part in found)
+
+    def register(self, coordinates: Sequence[Any]) -> Any:
+        """The register that holds an element, in each thread that has it."""
+        total: Any = 0
+        for digit in self.of(REGISTER):
+            assert digit.dim is not None
+            total = total + self._value(coordinates, digit) * digit.stride
+        return total
+
+    def holds(self, coordinates: Sequence[Any], thread: Any) -> Any:
+        """Whether a thread holds an element: arrays of NumPy."""
+        held: Any = True
+        for digit in self.of(THREAD):
+            if digit.dim is not None:
+                held = held & (self._value(coordinates, digit) == _digit(thread, digit, self.threads))
+        return held
+
+    def _value(self, coordinates: Sequence[Any], digit: Digit) -> Any:
+        assert digit.dim is not None
+        value = coordinates[digit.dim]
+        value = value // digit.weight if digit.weight > 1 else value
+        slowest = self.along(digit.dim)[0] is digit
+        return value if slowest else value % digit.extent
+
+    def first_replica(self, thread: Expr) -> Expr | None:
+        """The condition that a thread is the first that holds its elements; None if no other thread holds them."""
+        condition: Expr | None = None
+        for digit in self.replicas:
+            one = _digit(thread, digit, self.threads).__eq__(0)
+            condition = one if condition is None else binary("and", condition, one)
+        return condition
+
+    def table(self) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
+        """Threads, registers, and the coordinates that each pair of them holds, as arrays (threads, registers)."""
+        threads, registers = np.meshgrid(np.arange(self.threads), np.arange(self.registers), indexing="ij")
+        places = self.coordinates(threads, registers)
+        return threads, registers, tuple(np.broadcast_to(place, threads.shape) for place in places)
+
+    def without(self, dim: int) -> Fragment:
+        """The layout of what is left when a dimension is reduced: its threads hold the same results."""
+        kept = [d for d in self.digits if d.dim != dim]
+        dropped = [replace(d, dim=None, weight=0) for d in self.digits if d.dim == dim and d.place == THREAD]
+        moved = [replace(d, dim=d.dim - (d.dim > dim)) if d.dim is not None else d for d in kept]
+        shape = self.shape[:dim] + self.shape[dim + 1 :]
+        return Fragment(shape, compact((*moved, *dropped)), self.threads)
+
+    def __str__(self) -> str:
+        parts = []
+        for digit in self.digits:
+            what = "replica" if digit.dim is None else f"{digit.weight}@d{digit.dim}"
+            parts.append(f"{digit.extent}:{what}→{digit.stride}@{digit.place}")
+        return f"Fragment({list(self.shape)}, {', '.join(parts)})"
+
+
+def _digit(source: Any, digit: Digit, whole: int) -> Any:
+    value = source // digit.stride if digit.stride > 1 else source
+    return value if digit.stride * digit.extent >= whole else value % digit.extent
+
+
+def compact(digits: Sequence[Digit]) -> tuple[Digit, ...]:
+    """The digits, with registers numbered without gaps in the order that they have."""
+    stride, renamed = 1, {}
+    for digit in sorted((d for d in digits if d.place == REGISTER), key=lambda d: d.stride):
+        renamed[digit] = replace(digit, stride=stride)
+        stride *= digit.extent
+    return tuple(renamed.get(digit, digit) for digit in digits)
+
+
+def from_axe(layout: TileLayout, threads: int, axes: Mapping[Axis, int] | None = None) -> Fragment:
+    """A layout over `tx` and `m` as a fragment of a team of `threads` threads.
+
+    axes: what one step along other axes adds to the number of the thread. Threads that the layout does not name hold
+        replicas.
+    """
+    factors = {tx: 1, **(axes or {})}
+    digits: list[Digit] = []
+    for number, dim in enumerate(layout.dims):
+        weight = 1
+        for part in reversed(dim):
+            if part.extent > 1:
+                place = REGISTER if part.axis == m else THREAD
+                stride = part.stride if part.axis == m else part.stride * factors[part.axis]
+                digits.append(Digit(number, part.extent, weight, place, stride))
+            weight *= part.extent
+    return Fragment(layout.shape, with_replicas(digits, threads), threads)
+
+
+def with_replicas(digits: Sequence[Digit], threads: int) -> tuple[Digit, ...]:
+    """The digits, and those of replicas for what the digits of threads leave out of `threads`."""
+    found, at = list(digits), 1
+    for digit in sorted((d for d in digits if d.place == THREAD), key=lambda d: d.stride):
+        if digit.stride % at:
+            raise TirxError(
+                f"the threads of a layout overlap: a digit has stride {digit.stride}, and {at} are below it"
+            )
+        if digit.stride > at:
+            found.append(Digit(None, digit.stride // at, 0, THREAD, at))
+        at = digit.stride * digit.extent
+    if at < threads:
+        found.append(Digit(None, -(-threads // at), 0, THREAD, at))
+    return tuple(found)
+
+
+def replicated(shape: Sequence[int], threads: int) -> Fragment:
+    """The layout of a tile that each thread holds as a whole."""
+    digits, stride = [], 1
+    for dim in reversed(range(len(shape))):
+        if shape[dim] > 1:
+            digits.append(Digit(dim, shape[dim], 1, REGISTER, stride))
+            stride *= shape[dim]
+    return Fragment(tuple(shape), with_replicas(digits, threads), threads)
+
+
+def spread(shape: Sequence[int], threads: int, lanes: int = 1) -> Fragment:
+    """The layout of a loop over `shape`, in which neighbouring threads execute neighbouring vectors of `lanes`."""
+    digits: list[Digit] = []
+    if lanes > 1:
+        digits.append(Digit(len(shape) - 1, lanes, 1, REGISTER, 1))
+    left, stride, rest = threads, 1, []
+    for dim in reversed(range(len(shape))):
+        weight = lanes if dim == len(shape) - 1 else 1
+        extent = -(-shape[dim] // weight)
+        taken = _shared_by(extent, left)
+        if taken > 1:
+            digits.append(Digit(dim, taken, weight, THREAD, stride))
+            stride, left = stride * taken, left // taken
+        steps = -(-extent // taken)
+        if steps > 1:
+            rest.append(Digit(dim, steps, weight * taken, REGISTER, 0))
+    at = lanes
+    for digit in rest:
+        digits.append(replace(digit, stride=at))
+        at *= digit.extent
+    return Fragment(tuple(shape), with_replicas(digits, threads), threads)
+
+
+def _shared_by(extent: int, threads: int) -> int:
+    """How many of `threads` threads divide `extent` steps: a divisor of their number, with little left idle."""
+    common = math.gcd(extent, threads)
+    if common in (extent, threads):
+        return common
+    for count in sorted(_divisors(threads), reverse=True):
+        steps = -(-extent // count)
+        if count > common and steps * count <= extent * 4 // 3:
+            return count
+    if extent < threads:
+        return next(count for count in sorted(_divisors(threads)) if count >= extent)
+    return common if common > 1 else threads
+
+
+def _divisors(number: int) -> list[int]:
+    return [count for count in range(1, number + 1) if number % count == 0]
+
+
+def fit(table: np.ndarray, digits: Sequence[Digit]) -> Callable[[Expr], Expr] | None:
+    """The function of a step that a table of its values is, as a sum over the digits of the step; None if it is none.
+
+    table: the value at each step. digits: those of the steps.
+    """
+    if all(table[step] == step for step in range(len(table))):
+        return lambda step: step
+    factors, steps = [], np.arange(len(table))
+    expected = np.full(len(table), table[0])
+    for digit in digits:
+        factor = int(table[digit.stride] - table[0]) if digit.extent > 1 else 0
+        factors.append((digit, factor))
+        expected = expected + steps // digit.stride % digit.extent * factor
+    if not np.array_equal(expected, table):
+        return None
+
+    def value(step: Expr) -> Expr:
+        total: Expr = const(int(table[0]))
+        for digit, factor in factors:
+            if factor:
+                total = total + _digit(step, digit, len(table)) * factor
+        return total
+
+    return value

@@ -1,0 +1,124 @@
+"""Teams: the threads of a CTA that execute a statement together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tirx_mini.ir import (
+    Expr,
+    Hint,
+    Mutator,
+    PrimFunc,
+    ScopeIds,
+    Stmt,
+    TirxError,
+    Var,
+    walk,
+)
+from tirx_mini.ir import special as special_register
+from tirx_mini.tile import active_threads
+
+from .language.loops import WS_HINT
+
+THREADS_HINT = "tl.threads"
+"""The message of a hint around the statements of a role: threads `first` … `first` + `count` - 1."""
+WARPGROUP = 128
+
+
+@dataclass(frozen=True)
+class Team:
+    """Neighbouring threads of a CTA.
+
+    first, count: which ones.
+    barrier: the named barrier at which they meet; 0 is for the whole CTA.
+    """
+
+    first: int
+    count: int
+    barrier: int = 0
+
+    @property
+    def thread(self) -> Expr:
+        """The index of the executing thread among them."""
+        number = special_register("threadIdx.x")
+        return number if self.first == 0 else number - self.first
+
+    def part(self, guard: Expr) -> Team | None:
+        """The threads of the team for which a condition holds; None if it does not divide them by their number alone.
+
+        Raises `TirxError` where these threads are no neighbours.
+        """
+        last = self.first + self.count
+        active = active_threads([guard], last)
+        if active is None:
+            return None
+        chosen = np.flatnonzero(active[self.first :])
+        if len(chosen) == self.count:
+            return self
+        if not len(chosen):
+            return Team(self.first, 0, self.barrier)
+        if chosen[-1] - chosen[0] + 1 != len(chosen):
+            return None
+        return Team(self.first + int(chosen[0]), len(chosen), -1)
+
+
+def team_of_hint(hint: Hint, around: Team) -> Team:
+    """The threads that execute the body of a hint."""
+    attrs = dict(hint.attrs)
+    if hint.message == THREADS_HINT:
+        return Team(attrs["first"], attrs["count"], attrs.get("barrier", 0))
+    if hint.message == WS_HINT:
+        return warpgroups(attrs["groups"], around, hint)
+    return around
+
+
+def warpgroups(groups: Sequence[int], around: Team, hint: Hint) -> Team:
+    """The threads of neighbouring warpgroups."""
+    first, count = min(groups) * WARPGROUP, len(groups) * WARPGROUP
+    if sorted(groups) != list(range(min(groups), min(groups) + len(groups))):
+        raise TirxError(f"the warpgroups of T.ws{tuple(groups)} are no neighbours", hint.span)
+    if first + count > around.first + around.count:
+        raise TirxError(
+            f"T.ws{tuple(groups)} needs {first + count} threads, but there are {around.first + around.count}",
+            hint.span,
+            "give T.Kernel(…, threads=…) 128 threads for each warpgroup",
+        )
+    return Team(first, count, -1) if count < around.count else around
+
+
+def whole(func: PrimFunc) -> Team:
+    """All threads of a CTA of a kernel."""
+    for node in walk(func.body):
+        if isinstance(node, ScopeIds) and node.kind == "thread" and node.parent == "cta":
+            return Team(0, int(np.prod(node.extents)))
+    raise TirxError(f"{func.name} has no T.Kernel, so it is no kernel", func.span, "write `with T.Kernel(…):`")
+
+
+def number_threads(func: PrimFunc) -> PrimFunc:
+    """`func` with the indices of threads along x, y and z computed from the number of the thread in its CTA."""
+    return func.with_body(_Number().stmt(func.body))
+
+
+class _Number(Mutator):
+    def __init__(self) -> None:
+        self.values: dict[Var, Expr] = {}
+
+    def visit_ScopeIds(self, node: ScopeIds) -> Stmt:
+        if node.kind != "thread" or node.parent != "cta":
+            return node
+        number: Expr = special_register("threadIdx.x")
+        for position, (var, extent) in enumerate(zip(node.vars, node.extents, strict=True)):
+            slowest = position == len(node.vars) - 1
+            self.values[var] = number if slowest else number % extent
+            number = number // extent
+        total = int(np.prod(node.extents))
+        return ScopeIds((Var(node.vars[0].dtype, "tx"),), (total,), "thread", "cta", span=node.span)
+
+    def visit_Var(self, node: Var) -> Expr:
+        return self.values.get(node, node)
+
+
+__all__ = ["THREADS_HINT", "Team", "number_threads", "team_of_hint", "whole"]
