@@ -92,6 +92,8 @@ class Emitter:
         self._busy = False
         self.alone = False
         """Whether one thread executes what is emitted: the agent that loads, or issues MMAs."""
+        self.agents: Mapping[str, int] = {}
+        """The warps of each agent."""
         self.in_agent = False
         """Whether only the computing warps execute what is emitted."""
         self.stores_by_tma = False
@@ -174,6 +176,17 @@ class Emitter:
         with self.block() as stmts:
             yield
         self.add(If(cond, seq(*stmts), span=self.span))
+
+    @contextmanager
+    def team(self, first: int, warps: int) -> Iterator[None]:
+        """Statements added inside are for `warps` warps from `first` on, over which layouts distribute tiles."""
+        outer = self.warp, self.warps, self.analyzer
+        self.warps = warps
+        var = Var(INT32, "member")
+        self.add(Bind(var, self.warp - first, span=self.span))
+        self.analyzer, self.warp = self.analyzer.bind(var, 0, warps - 1), var
+        yield
+        self.warp, self.warps, self.analyzer = outer
 
     # -- storage -----------------------------------------------------------------------------------------------------
 

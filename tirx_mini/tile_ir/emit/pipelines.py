@@ -11,19 +11,33 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tirx_mini.ir import BOOL, Buffer, Expr, If, Stmt, TileCall, binary, const, seq, special
+from tirx_mini.ir import (
+    BOOL,
+    HANDLE,
+    AddressOf,
+    Buffer,
+    Expr,
+    If,
+    Stmt,
+    TileCall,
+    binary,
+    const,
+    select,
+    seq,
+    special,
+)
 from tirx_mini.tile import OPS
 
 from ..layouts import SharedLayout, TmemLayout
 from ..nv_tileaa import Tensor
 from ..nv_tileaa.ops import mem_fence
-from ..nv_tileas import COMPUTE, MMA, TMA, WGMMA, Pipeline
+from ..nv_tileas import COMPUTE, COPY_BYTES, CP_ASYNC, MMA, PRODUCER, THREADS, TMA, WGMMA, Pipeline
 from ..nv_tileas import pipeline_ops as ops
 from ..ssa import Op, OpKind, Region
 from .arithmetic import dtype_of
-from .emitter import Emitter
+from .emitter import WARP, Emitter
 from .places import SharedTile, TmemTile, allocate, shared_tile, tile_region, tmem_tile
-from .values import Blocks
+from .values import Blocks, Pointers, Tile
 
 WARPS_OF_GROUP = 4
 NOTHING = -1
@@ -38,10 +52,6 @@ class Ring:
     tiles: tuple[SharedTile | TmemTile, ...]
     full: Buffer
     empty: Buffer
-
-    @property
-    def stage_bytes(self) -> int:
-        return sum(tensor.size * dtype_of(tensor.element).itemsize for tensor in self.type.tensors)
 
     @property
     def of_tensor_core(self) -> bool:
@@ -86,7 +96,7 @@ def _create_pipeline(emitter: Emitter, op: Op) -> None:
         for i, tensor in enumerate(kind.tensors)
     )
     full, empty = (emitter.shared(f"{name}_{state}", (kind.stages,), "uint64", align=8) for state in ("full", "empty"))
-    counts = {full: 1, empty: _consumers(emitter, kind)}
+    counts = {full: _producers(emitter, op), empty: _consumers(emitter, kind)}
     inits = [
         emitter.instruction("mbarrier.init", barrier.ptr_to([stage]), count)
         for barrier, count in counts.items()
@@ -102,6 +112,15 @@ def _room(emitter: Emitter, name: str, tensor: Tensor, stages: int) -> SharedTil
         return tmem_tile(emitter, tensor.shape, stages)
     assert isinstance(tensor.layout, SharedLayout), f"a pipeline of {tensor}"
     return shared_tile(emitter, name, tensor.shape, str(dtype_of(tensor.element)), tensor.layout, stages)
+
+
+def _producers(emitter: Emitter, op: Op) -> int:
+    """Arrivals that say that a stage is full: of each thread whose cp.async fill it, and of the one that uses TMA."""
+    writes = [user for user in emitter.users[op.result] if user.kind is ops.producer_write]
+    if op.result.type.producer != CP_ASYNC:
+        return 1
+    threads = WARP * emitter.agents[PRODUCER]
+    return threads + any(inner.kind is ops.tiled_tma_load for write in writes for inner in write.body.ops)
 
 
 def _consumers(emitter: Emitter, kind: Pipeline) -> int:
@@ -139,21 +158,40 @@ def _wait(emitter: Emitter, barrier: str, op: Op) -> None:
     emitter.issue("mbarrier.try_wait", getattr(at.ring, barrier).ptr_to([stage]), at.phase[0])
     if at.ring.of_tensor_core:
         emitter.issue("tcgen05.fence.after_thread_sync")
+    if barrier == "full" and at.ring.type.producer == CP_ASYNC and at.ring.type.consumer != THREADS:
+        emitter.issue("fence.proxy.async", "shared::cta")
     emitter.set(op.result, Held(at, stage))
 
 
 def _producer_write(emitter: Emitter, op: Op) -> None:
+    """Copies by TMA are begun by one thread, which expects their bytes; each thread has cp.async of its own."""
     held: Held = emitter.value(op.stage)
     ring = held.ring
-    assert ring.type.producer == TMA, ring.type
+    assert ring.type.producer in (TMA, CP_ASYNC), ring.type
     barrier = ring.full.ptr_to([held.stage])
-    emitter.issue("mbarrier.arrive.expect_tx", barrier, ring.stage_bytes)
     for param, tile in zip(op.body.params, ring.tiles, strict=True):
         emitter.set(param, tile.at_stage(held.stage))
+    by_tma = [inner for inner in op.body.ops if inner.kind is ops.tiled_tma_load]
     outer, emitter.arrives_at = emitter.arrives_at, barrier
-    emitter.region(op.body)
+    if by_tma:
+        with emitter.when(None if emitter.alone else _elected(emitter)):
+            emitter.issue("mbarrier.arrive.expect_tx", barrier, sum(_bytes(inner.buffer.type) for inner in by_tma))
+            for inner in by_tma:
+                emitter.emit(inner)
+    for inner in op.body.ops:
+        if inner not in by_tma and not inner.kind.terminator:
+            emitter.emit(inner)
     emitter.arrives_at = outer
     emitter.set(op.result, held)
+
+
+def _elected(emitter: Emitter) -> Expr:
+    """Whether the executing thread is the one of its agent that uses TMA."""
+    return binary("and", binary("==", emitter.warp, 0), emitter.value_of("elect.sync", str(BOOL)))
+
+
+def _bytes(tensor: Tensor) -> int:
+    return tensor.size * dtype_of(tensor.element).itemsize
 
 
 def _commit(emitter: Emitter, barrier: Expr) -> None:
@@ -162,10 +200,13 @@ def _commit(emitter: Emitter, barrier: Expr) -> None:
 
 
 def _producer_commit(emitter: Emitter, op: Op) -> None:
-    """Bytes of TMA complete the phase by themselves."""
+    """Bytes of TMA complete the phase by themselves, and arrivals of cp.async when the thread's copies are complete."""
     held: Held = emitter.value(op.stage)
+    barrier = held.ring.full.ptr_to([held.stage])
     if held.ring.type.producer == MMA:
-        _commit(emitter, held.ring.full.ptr_to([held.stage]))
+        _commit(emitter, barrier)
+    if held.ring.type.producer == CP_ASYNC:
+        emitter.issue("cp.async.mbarrier.arrive.noinc", barrier)
 
 
 def _tensors(emitter: Emitter, op: Op) -> None:
@@ -231,6 +272,35 @@ def _tma_load(emitter: Emitter, op: Op) -> None:
     emitter.set(op.result, None)
 
 
+def _async_load(emitter: Emitter, op: Op) -> None:
+    """A cp.async for each vector of the tile that the executing thread holds the addresses of."""
+    pointers: Pointers = emitter.value(op.source)
+    mask: Tile | None = None if op.mask is None else emitter.value(op.mask)
+    tile: SharedTile = emitter.value(op.buffer)
+    offsets, layout = pointers.offsets, op.source.type.linear
+    assert isinstance(offsets, Tile) and tile.stage is not None
+    stage, size = tile.stage, pointers.buffer.dtype.itemsize
+    axes = [tile.dims.index(place) for place in range(tile.buffer.ndim - 1)]
+    count = COPY_BYTES // size
+
+    def copy(step: Expr) -> None:
+        first = step * count
+        places = [emitter.coordinate(layout, axis, first) for axis in axes]
+        target = tile.buffer.ptr_to([stage, *places])
+        place = offsets.at(first)
+        if mask is None:
+            source = AddressOf(HANDLE, pointers.buffer, (place,))
+            emitter.issue("cp.async", target, source, bytes=COPY_BYTES)
+            return
+        inside = mask.at(first)
+        source = AddressOf(HANDLE, pointers.buffer, (select(inside, place, const(0, place.dtype)),))
+        read = select(inside, const(COPY_BYTES, "uint32"), const(0, "uint32"))
+        emitter.issue("cp.async.zfill", target, source, read, bytes=COPY_BYTES)
+
+    emitter.loop(layout.registers // count, copy, parallel=False)
+    emitter.set(op.result, None)
+
+
 def copy_async(emitter: Emitter, dst: Any, src: Any, **options: Any) -> TileCall:
     """A TMA copy, by the thread that executes it."""
     return OPS["copy_async"].build(dst, src, dispatch="tma", span=emitter.span, scope="thread", **options)
@@ -241,11 +311,14 @@ def copy_async(emitter: Emitter, dst: Any, src: Any, **options: Any) -> TileCall
 
 def other_warps(func: Op) -> int:
     """Warps that do not compute: those of agents, and idle ones where registers move between whole warpgroups."""
-    count = 0
-    for switch in (op for op in func.body.ops if op.kind is ops.agent_switch):
-        count += sum(warps for name, warps in switch.agents if name != COMPUTE)
-        count += -count % WARPS_OF_GROUP if switch.registers else 0
-    return count
+    count = sum(warps for name, warps in agents_of(func).items() if name != COMPUTE)
+    moves = any(op.registers for op in func.body.ops if op.kind is ops.agent_switch)
+    return count + (-count % WARPS_OF_GROUP if moves else 0)
+
+
+def agents_of(func: Op) -> Mapping[str, int]:
+    """The warps of each agent of a function."""
+    return {name: warps for op in func.body.ops if op.kind is ops.agent_switch for name, warps in op.agents}
 
 
 def _agent_switch(emitter: Emitter, op: Op) -> None:
@@ -264,9 +337,12 @@ def _agent_switch(emitter: Emitter, op: Op) -> None:
     for (name, warps), region in zip(op.agents, op.regions, strict=True):
         if name == COMPUTE:
             compute = _compute(emitter, region)
-        else:
+        elif warps == 1:
             others.append((binary("==", emitter.warp, first), _alone(emitter, region)))
-            first += warps
+        else:
+            mine = binary("and", emitter.warp >= first, emitter.warp < first + warps)
+            others.append((mine, _team(emitter, region, first, warps)))
+        first += 0 if name == COMPUTE else warps
     rest = None if op.registers else seq(*compute)
     for cond, stmts in reversed(others):
         rest = If(cond, seq(*stmts), rest, span=op.span)
@@ -298,6 +374,13 @@ def _alone(emitter: Emitter, region: Region) -> list[Stmt]:
     return stmts
 
 
+def _team(emitter: Emitter, region: Region, first: int, warps: int) -> list[Stmt]:
+    """The program of an agent of several warps, from the warp `first` on."""
+    with emitter.block() as stmts, emitter.team(first, warps):
+        emitter.region(region)
+    return stmts
+
+
 def _cta_slot(emitter: Emitter, op: Op) -> None:
     """The CTAs of the launch are the slots."""
     number, count = emitter.program[0], min(op.most, math.prod(emitter.programs))
@@ -323,6 +406,7 @@ PIPELINE_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {
     ops.pipeline_yield: _yield,
     ops.make_tiled_tma_desc: _make_desc,
     ops.tiled_tma_load: _tma_load,
+    ops.async_load: _async_load,
     ops.agent_switch: _agent_switch,
     ops.get_cta_slot: _cta_slot,
 }

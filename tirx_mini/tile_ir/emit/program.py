@@ -22,7 +22,7 @@ from .emitter import Emitter
 from .fragments import from_shared
 from .ordering import Effects
 from .output import OUTPUT_OPS
-from .pipelines import PIPELINE_OPS, other_warps
+from .pipelines import PIPELINE_OPS, agents_of, other_warps
 from .places import SharedTile
 from .stores import STORE_OPS, write
 from .tensors import TENSOR_OPS
@@ -67,6 +67,7 @@ def emit_kernel(
     """
     func = next(op for op in module.ops if op.kind is aa.func)
     emitter = Emitter(func.num_warps or 4, other_warps(func))
+    emitter.agents = agents_of(func)
     emitter.rules = rules
     emitter.again, emitter.used = _uses(func.body)
     emitter.users = uses(func.body)

@@ -12,15 +12,18 @@ from typing import Any
 from tirx_mini.hardware import REGISTERS_PER_SM
 
 from ..context import UNSPECIALIZED, Context
+from ..layouts import LinearLayout, blocked
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
 from ..ssa import Module, Op, Region, Rewriter, Value, flat
 from . import ops
 from . import pipeline_ops as pipe
+from .gathers import COPY_BYTES
 from .passes import WARP
 from .pipeline_ops import COMPUTE, MATRIX, PRODUCER
 from .pipeline_types import MMA
+from .relayout import Chosen, relayout_region
 from .tensor_cores import WARPGROUP
 
 STEP, MOST_REGISTERS = 8, 240
@@ -29,6 +32,8 @@ FEW_REGISTERS, SOME_REGISTERS = 40, 80
 """Registers of a thread that issues copies or MMAs alone, and of one of many that compute what to copy."""
 _FILLS = (pipe.producer_acquire, pipe.producer_room, pipe.producer_write, pipe.producer_commit)
 _EMPTIES = (pipe.consumer_wait, pipe.consumer_read, pipe.consumer_release, pipe.consumer_drain)
+GATHERING = 4
+"""Warps that load where they gather by cp.async: a warpgroup."""
 _FREE = (pipe.create_iterator, pipe.inc_iter, pipe.pipeline_yield)
 """Operations that belong to whoever needs them."""
 
@@ -39,7 +44,7 @@ def agent_of(op: Op) -> str | None:
         return MATRIX if pipe.pipeline_of(op).producer == MMA else PRODUCER
     if op.kind in _EMPTIES:
         return MATRIX if pipe.pipeline_of(op).consumer == MMA else COMPUTE
-    if op.kind is pipe.tiled_tma_load:
+    if op.kind in (pipe.tiled_tma_load, pipe.async_load):
         return PRODUCER
     if op.kind is pipe.async_dot and op.mma == ops.TCGEN05:
         return MATRIX
@@ -61,8 +66,12 @@ def _function(func: Op, context: Context) -> Op:
     rest = Region((), tuple(op for op in body.ops if op not in common and op.kind is not aa.return_))
     ends = [op for op in body.ops if op.kind is aa.return_]
     inside = {agent_of(op) for op in rest.walk()}
-    agents = [(PRODUCER, 1), *([(MATRIX, 1)] if MATRIX in inside else []), (COMPUTE, func.num_warps or 4)]
-    regions = tuple(slice_of(rest, lambda op, name=name: agent_of(op) == name) for name, _ in agents)
+    loaders = GATHERING if any(op.kind is pipe.async_load for op in rest.walk()) else 1
+    agents = [(PRODUCER, loaders), *([(MATRIX, 1)] if MATRIX in inside else []), (COMPUTE, func.num_warps or 4)]
+    regions = tuple(
+        _resolved(slice_of(rest, lambda op, name=name: agent_of(op) == name), warps if name == PRODUCER else 0)
+        for name, warps in agents
+    )
     registers = () if (context.options.occupancy or 1) > 1 else registers_of(agents)
     switch = Op(pipe.agent_switch, (), (), {"agents": tuple(agents), "registers": registers}, regions)
     made = Region(body.params, (*_after_pipelines(common), switch, *ends))
@@ -86,6 +95,23 @@ def registers_of(agents: Sequence[tuple[str, int]]) -> tuple[int, ...]:
     few = FEW_REGISTERS if max(others) == 1 else SOME_REGISTERS
     most = (each * (groups + of_others) - few * of_others) // groups // STEP * STEP
     return tuple(min(most, MOST_REGISTERS) if name == COMPUTE else few for name, _ in agents) if few < each else ()
+
+
+def _resolved(region: Region, warps: int) -> Region:
+    """The slice of a producer with its tensors spread over its own warps, each as the gathers need it.
+
+    The part of tileas-resolve-agent-boundary that concerns layouts. warps: 0 for an agent that keeps its layouts.
+    """
+    if warps <= 1:
+        return region
+    region = Rewriter({ops.convert_layout: lambda op, rw: rw[op.source]}).region(region, region.params)
+    gathers = [op for op in region.walk() if op.kind is pipe.async_load]
+
+    def layout(op: Op) -> LinearLayout:
+        element = op.buffer.type.element
+        return blocked(op.source.type.shape, warps=warps, vector=COPY_BYTES * 8 // element.bits)
+
+    return relayout_region(region, Chosen({op.source: layout(op) for op in gathers}), warps)
 
 
 def _after_pipelines(common: Sequence[Op]) -> Iterator[Op]:

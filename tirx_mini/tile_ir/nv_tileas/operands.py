@@ -12,11 +12,16 @@ from ..layouts import SharedLayout
 from ..nv_tileaa import BlockTile, Tensor
 from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
-from ..ssa import Op, Region, Scalar, Value
+from ..ssa import KEEP, Module, Op, OpKind, Region, Rewriter, Scalar, Value, remove_dead, uses
 from . import ops
 
 MOST_SPAN, LEAST_SPAN = 128, 32
 """Swizzle spans, in bytes."""
+_POINTED = (
+    aa.block_tile, aa.make_memref, aa.assume, aa.addptr, aa.splat, ops.broadcast, ops.view, ops.expand_dims,
+    ops.permute, ops.convert_layout,
+)  # fmt: skip
+"""Operations whose result belongs to the array that their first operand belongs to."""
 STORES = (ops.tiled_store, ops.store, ops.scatter_store, ops.tiled_atomic_rmw, aa.atomic_rmw, aa.atomic_cas)
 
 
@@ -54,7 +59,7 @@ def is_zero(op: Op | None) -> bool:
     return op is not None and op.kind is std.constant and not np.any(op.value.values)
 
 
-def chain_of(value: Value, defs: Mapping[Value, Op]) -> list[Op]:
+def chain_of(value: Value, defs: Mapping[Value, Op], load: OpKind = ops.tiled_load) -> list[Op]:
     """The operations between a load and `value` that only rename its elements, the load first; [] if there are others.
 
     They are reshapes by dimensions of extent 1, permutations and conversions of layouts.
@@ -62,9 +67,9 @@ def chain_of(value: Value, defs: Mapping[Value, Op]) -> list[Op]:
     chain: list[Op] = []
     while (op := defs.get(value)) is not None:
         chain.append(op)
-        if op.kind is ops.tiled_load:
+        if op.kind is load:
             return chain[::-1]
-        renames = op.kind in (ops.view, ops.expand_dims) and _same_but_ones(op.source.type, op.result.type)
+        renames = op.kind in (ops.view, ops.expand_dims) and same_but_ones(op.source.type, op.result.type)
         if renames or op.kind in (ops.permute, ops.convert_layout):
             value = op.source
         else:
@@ -78,7 +83,8 @@ def load_of(value: Value, defs: Mapping[Value, Op]) -> Op | None:
     return chain[0] if chain else None
 
 
-def _same_but_ones(a: Tensor, b: Tensor) -> bool:
+def same_but_ones(a: Tensor, b: Tensor) -> bool:
+    """Whether two shapes differ in dimensions of extent 1 alone."""
     return [n for n in a.shape if n > 1] == [n for n in b.shape if n > 1]
 
 
@@ -134,6 +140,21 @@ def by_stride(blocks: BlockTile) -> tuple[int, ...]:
         return stride is None, stride or 0, shape[along] == 1, -axis
 
     return tuple(sorted(range(len(blocks.tile)), key=key))
+
+
+def without_unused_loads(region: Region) -> Region:
+    """Without loads whose elements nothing uses; what waits for them waits for what they waited for."""
+    live = Region(region.params, remove_dead(Module("", region.ops)).ops)
+    used = uses(live)
+
+    def unused(op: Op, rw: Rewriter) -> object:
+        if op.tensor in used or op.order != "weak":
+            return KEEP
+        token = rw[op.token] if op.token is not None else rw.emit(aa.create_mem_token)
+        return op.tensor, token
+
+    without = Rewriter({ops.tiled_load: unused, ops.load: unused}).region(live, live.params)
+    return Region(without.params, remove_dead(Module("", without.ops)).ops)
 
 
 # -- TMA -----------------------------------------------------------------------------------------------------------
@@ -208,7 +229,7 @@ def base_of(value: Value, defs: Mapping[Value, Op], store: Op | None = None) -> 
     if store is not None and "view" in store.kind.members:
         value = store.view
     while (op := defs.get(value)) is not None:
-        if op.kind not in (aa.block_tile, aa.make_memref, aa.assume, aa.addptr, aa.splat, ops.broadcast, ops.view):
+        if op.kind not in _POINTED:
             return None
         value = op.operands[0]
     return value

@@ -99,12 +99,22 @@ wait_tma_store = _op(
     doc="Wait until at most `pending` of the most recent TMA stores are unfinished; read: until all others have read "
     "shared memory.",
 )  # fmt: skip
+async_load = _op(
+    "async.load", "source mask? buffer", "token",
+    "$source [[, if $mask]] to $buffer : type($source) [[, type($mask)]], type($buffer)", infer=lambda op: ASYNC,
+    doc="Begin to copy the elements that a tensor of pointers names into shared memory, by cp.async of each thread; "
+    "those for which `mask` does not hold become 0.",
+)  # fmt: skip
 alloc_tensor = _op(
     "alloc_tensor", "", "tensor", ": type($tensor)", doc="Room for a tensor in shared or tensor memory, or registers.",
 )  # fmt: skip
 wait_tma = _op(
     "async.wait_tma", "token buffer", "tensor", "$token, $buffer : type($buffer)", infer="buffer",
     doc="The tensor in `buffer`, once the load of the token is complete.",
+)  # fmt: skip
+wait_load = _op(
+    "async.wait_load", "token buffer", "tensor", "$token, $buffer : type($buffer)", infer="buffer",
+    doc="The tensor in `buffer`, once the copies of the token are complete.",
 )  # fmt: skip
 async_dot = _op(
     "async.dot", "lhs rhs acc adds?", "result",

@@ -1,7 +1,8 @@
 """tileas-materialize-async: loads become the producers of pipelines, and the dots that read them their consumers.
 
-A group is the loads of a block that the same operations read: they share the stages of one pipeline. Before its first
-reader the block acquires a stage, begins the loads and waits for them; after its last reader it releases the stage.
+Loads are by TMA, or gathers by cp.async (`gathers`). A group is the loads of a block that the same operations read:
+they share the stages of one pipeline. Before its first reader the block acquires a stage, begins the loads and waits
+for them; after its last reader it releases the stage.
 
 On Blackwell, a loop that only adds up products is the producer of another pipeline: its tensor is the sums, in tensor
 memory, and what follows the loop copies them to registers.
@@ -15,20 +16,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tirx_mini.hardware import TMEM_COLUMNS, TMEM_LANES
+from tirx_mini.hardware import TMEM_COLUMNS
 from tirx_mini.ir import TirxError
 
 from ..context import Context
-from ..layouts import LinearLayout, Move, SharedLayout, TmemLayout, conversion
-from ..nv_tileaa import Tensor
+from ..layouts import LinearLayout, Move, SharedLayout, conversion
 from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
 from ..ssa import Module, Op, Region, Rewriter, Value, make, uses
 from . import ops
 from . import pipeline_ops as pipe
+from .gathers import with_async_gathers
 from .operands import definitions, is_zero, runs
 from .passes import element_bits
-from .pipeline_types import MMA, THREADS, TMA, WGMMA, Pipeline
+from .pipeline_types import MMA, THREADS, WGMMA, Pipeline
+from .rings import LOADS, WAITS, Group, Ring, Sum
 from .sums import simple_sum
 
 MOST_STAGES = 8
@@ -44,75 +46,13 @@ RENAMING = (ops.view, ops.expand_dims, ops.permute)
 """Operations that give a tensor in shared memory another name."""
 
 
-@dataclass(eq=False)
-class Group:
-    """Loads that share a pipeline. waits: the operations that stand for their tensors. block: the region's owner.
-
-    readers: the operations of the block that read them. looped: whether a loop repeats them.
-    """
-
-    waits: list[Op]
-    block: Region
-    readers: list[Op]
-    looped: bool
-    consumer: str
-    pipeline: Value | None = None
-    producer = TMA
-
-    @property
-    def tensors(self) -> tuple[Tensor, ...]:
-        return tuple(op.result.type for op in self.waits)
-
-    @property
-    def label(self) -> str:
-        return "_".join(op.result.hint for op in self.waits if op.result.hint)
-
-    @property
-    def bytes(self) -> int:
-        """Of a stage."""
-        return sum(t.size * element_bits(t) // 8 for t in self.tensors)
-
-
-@dataclass(eq=False)
-class Sum:
-    """A loop that adds up products in tensor memory. dot: the only one. index: of the sums among what the loop carries.
-
-    block: the region that the loop is in. looped: whether another loop repeats it.
-    """
-
-    loop: Op
-    dot: Op
-    index: int
-    block: Region
-    looped: bool
-    pipeline: Value | None = None
-    producer, consumer = MMA, THREADS
-
-    @property
-    def tensors(self) -> tuple[Tensor, ...]:
-        return (self.dot.acc.type.with_layout(TmemLayout()),)
-
-    @property
-    def label(self) -> str:
-        return self.dot.acc.hint or "sums"
-
-    @property
-    def columns(self) -> int:
-        """Columns of tensor memory that a stage takes."""
-        rows, cols = self.dot.acc.type.shape
-        return cols * max(1, rows // TMEM_LANES)
-
-
-Ring = Group | Sum
-"""What a pipeline is made of."""
-
-
 def materialize_async(module: Module, context: Context) -> Module:
     """Asynchronous loads become pipelines with as many stages as there is shared memory for."""
     return Module(module.name, tuple(_function(op, context) if op.kind is aa.func else op for op in module.ops))
 
 
 def _function(func: Op, context: Context) -> Op:
+    func = with_async_gathers(func, context)
     groups, sums = list(_groups(func.body, False)), list(_sums(func.body, False, uses(func.body)))
     if not groups:
         return func
@@ -126,7 +66,7 @@ def _groups(region: Region, looped: bool) -> Iterator[Group]:
     """The groups of a region and those inside it, in program order."""
     found: dict[tuple[Op, ...], Group] = {}
     for op in region.ops:
-        if op.kind is pipe.wait_tma:
+        if op.kind in WAITS:
             names, readers = _readers(op.result, region)
             consumer = _consumer(names, readers)
             group = found.setdefault(tuple(readers), Group([], region, readers, looped, consumer))
@@ -288,7 +228,7 @@ class _Pipelined(Rewriter):
         return Region(made.params, created + made.ops)
 
     def placed(self, op: Op, _: Rewriter) -> Any:
-        if op.kind in (pipe.wait_tma, pipe.tiled_tma_load) or op in self.renames or set(op.results) & self.rooms:
+        if op.kind in (*WAITS, *LOADS) or op in self.renames or set(op.results) & self.rooms:
             return op.results  # stands where its first reader does
         inside = [ring for ring in self.rings if any(ring.block is r for r in _regions(op))]
         if op in self.first:
@@ -315,6 +255,9 @@ class _Pipelined(Rewriter):
         room = tuple(Value(op.result.type, op.result.hint) for op in group.waits)
         outer, self.ops = self.ops, []
         for load, buffer in zip(loads, room, strict=True):
+            if load.kind is pipe.async_load:
+                self.emit(pipe.async_load, self[load.source], self[load.mask], buffer, span=load.span)
+                continue
             self.emit(
                 pipe.tiled_tma_load, self[load.view], buffer, self[load.desc], [self[i] for i in load.indices],
                 span=load.span,

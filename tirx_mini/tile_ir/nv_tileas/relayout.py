@@ -91,6 +91,13 @@ def relayout(module: Module, choose: Callable[[Op], Chosen], warps_of: Callable[
     return Module(module.name, functions)
 
 
+def relayout_region(region: Region, chosen: Chosen, warps: int) -> Region:
+    """The same for a region whose tensors are all its own, and of which `chosen` names values."""
+    rewriter = _Relayout(chosen, warps)
+    rewriter.layouts = flow(region, chosen, warps)
+    return rewriter.region(region, region.params)
+
+
 def without_conversions(module: Module) -> Module:
     """The module with the source of each convert_layout in its place."""
     rewriter = Rewriter({ops.convert_layout: lambda op, rw: rw[op.source]})

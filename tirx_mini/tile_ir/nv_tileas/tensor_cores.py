@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..context import UNSPECIALIZED, Context
 from ..layouts import LinearLayout, SharedLayout, tmem_rows, wgmma_accumulator, wgmma_operand
@@ -10,6 +10,7 @@ from ..nv_tileaa import Tensor
 from ..nv_tileaa import standard as std
 from ..ssa import Op, Value, uses
 from . import ops
+from .gathers import is_gather
 from .operands import definitions, load_of, reasons, shared_layout
 from .sums import simple_sum
 
@@ -26,7 +27,7 @@ def instructions(func: Op, context: Context, warps: int) -> Mapping[Op, str]:
     """The dots of a function that wgmma or tcgen05 computes, and which of the two.
 
     Operands of 16 bits, accumulated in float32: those can be read along either dimension. tcgen05 is for loops that
-    only add up products of tiles that TMA loads.
+    only add up products of tiles that TMA loads, or one of which is gathered.
     """
     defs, used = definitions(func.body), uses(func.body)
     kind = ops.TCGEN05 if context.has_tensor_memory else ops.WGMMA
@@ -38,13 +39,17 @@ def instructions(func: Op, context: Context, warps: int) -> Mapping[Op, str]:
     return {
         op: kind
         for op in dots
-        if op is not None and _fits(op, kind, warps) and all(_by_tma(v, func, defs) for v in (op.lhs, op.rhs))
+        if op is not None and _fits(op, kind, warps) and _are_copied((op.lhs, op.rhs), func, defs)
     }
 
 
-def _by_tma(value: Value, func: Op, defs: Mapping[Value, Op]) -> bool:
-    load = load_of(value, defs)
-    return load is not None and next(reasons(load, func, defs), None) is None
+def _are_copied(operands: Sequence[Value], func: Op, defs: Mapping[Value, Op]) -> bool:
+    """Whether asynchronous copies bring both operands to shared memory: TMA, or cp.async one of them."""
+    loads = [load_of(value, defs) for value in operands]
+    if any(load is not None and next(reasons(load, func, defs), None) is not None for load in loads):
+        return False
+    others = [value for value, load in zip(operands, loads, strict=True) if load is None]
+    return not others or (len(others) == 1 and is_gather(others[0], func, defs))
 
 
 def _fits(op: Op, kind: str, warps: int) -> bool:

@@ -13,10 +13,10 @@ from ..layouts import SharedLayout
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
-from ..ssa import KEEP, Module, Op, Region, Rewriter, Value, make, remove_dead, uses
+from ..ssa import KEEP, Module, Op, Region, Rewriter, Value, make
 from . import ops
 from . import pipeline_ops as pipe
-from .operands import carried, chain_of, definitions, laid_out, loaded_layout, reasons
+from .operands import carried, chain_of, definitions, laid_out, loaded_layout, reasons, without_unused_loads
 from .pipeline_types import I32, TMA_DESC
 from .stores import by_tma
 
@@ -56,20 +56,6 @@ def _function(func: Op, context: Context) -> Op:
     made = rewriter.region(func.body)
     body = without_unused_loads(Region(made.params, (*rewriter.made_rooms, *made.ops)))
     return Op(func.kind, func.args, func.results, func.attrs, (body,), func.span)
-
-
-def without_unused_loads(region: Region) -> Region:
-    """Without loads whose elements nothing uses; what waits for them waits for what they waited for."""
-    live = Region(region.params, remove_dead(Module("", region.ops)).ops)
-    used = uses(live)
-
-    def unused(op: Op, rw: Rewriter) -> object:
-        if op.tensor in used:
-            return KEEP
-        token = rw[op.token] if op.token is not None else rw.emit(aa.create_mem_token)
-        return op.tensor, token
-
-    return Rewriter({ops.tiled_load: unused}).region(live, live.params)
 
 
 class _Lower(Rewriter):

@@ -82,6 +82,35 @@ class Program:
         """More lines. ``@4x8xf32`` stands for ``tensor<4x8xf32>``."""
         self.lines.append(text)
 
+    def gather(self, result: str, name: str, rows: str, start: str, shape: tuple[int, int], array: np.ndarray) -> None:
+        """The tile of `shape` whose rows are those of an array that the tile %`rows` numbers, 0 where there is no row.
+
+        start: its first column. Columns are masked where the array's width is no multiple of the tile's.
+        """
+        (count, width), kind = shape, TYPES[str(array.dtype)]
+        tile, flags = f"tensor<{count}x{width}xi32>", f"tensor<{count}x{width}xi1>"
+        n = result
+        self.lines.append(f"""
+        %{n}_own = make_range {{start = 0, end = {width}}} : tensor<{width}xi32>
+        %{n}_start = splat {start} : i32 -> tensor<{width}xi32>
+        %{n}_line = arith.addi %{n}_start, %{n}_own : tensor<{width}xi32>
+        %{n}_cols = expand_dims %{n}_line {{axis = 0}} : tensor<{width}xi32> -> tensor<1x{width}xi32>
+        %{n}_col = broadcast %{n}_cols : tensor<1x{width}xi32> -> {tile}
+        %{n}_rows = expand_dims %{rows} {{axis = 1}} : tensor<{count}xi32> -> tensor<{count}x1xi32>
+        %{n}_row = broadcast %{n}_rows : tensor<{count}x1xi32> -> {tile}
+        %{n}_height = arith.constant dense<{array.shape[0]}> : {tile}
+        %{n}_width = arith.constant dense<{array.shape[1]}> : {tile}
+        %{n}_above = arith.cmpi ult, %{n}_row, %{n}_height : {tile}
+        %{n}_left = arith.cmpi slt, %{n}_col, %{n}_width : {tile}
+        %{n}_there = arith.andi %{n}_above, %{n}_left : {flags}
+        %{n}_first = arith.muli %{n}_row, %{n}_width : {tile}
+        %{n}_place = arith.addi %{n}_first, %{n}_col : {tile}
+        %{n}_base = splat %{name}_16 : ptr<{kind}> -> tensor<{count}x{width}xptr<{kind}>>
+        %{n}_at = addptr %{n}_base, %{n}_place : tensor<{count}x{width}xptr<{kind}>>, {tile}
+        %{n}_zero = arith.constant dense<0.0> : tensor<{count}x{width}x{kind}>
+        %{n}, %{n}_token = load %{n}_at, %{n}_there, %{n}_zero : tensor<{count}x{width}xptr<{kind}>>, {flags}, \
+tensor<{count}x{width}x{kind}> -> tensor<{count}x{width}x{kind}>, mem_token""")
+
     def text(self) -> str:
         body = "\n".join(self.lines)
         return f"nv_tileaa.module @m {{ func @program({', '.join(self.params)}) {{ {body} return }} }}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.tirx_mini.tile_ir.emit.test_gathers import gathered
 from tests.tirx_mini.tile_ir.emit.texts import Program, random
 from tirx_mini.tile_ir.context import context_for
 from tirx_mini.tile_ir.nv_tileaa import NV_TILEAA, STANDARD
@@ -27,9 +28,9 @@ def product() -> str:
     return program.text()
 
 
-def around(name: str, gpu: str = "h100", element: str = "f16") -> tuple[str, str]:
-    """The text of the product before and after the pass `name`."""
-    text = product() if element == "f16" else product().replace("xf16", f"x{element}").replace("<f16>", f"<{element}>")
+def around(name: str, gpu: str = "h100", element: str = "f16", text: str = "") -> tuple[str, str]:
+    """The text of the product, or of another program, before and after the pass `name`."""
+    text = (text or product()).replace("xf16", f"x{element}").replace("<f16>", f"<{element}>")
     module, context = parse_module(text, [NV_TILEAA, *STANDARD]), context_for(gpu)
     for step in IN_ORDER:
         before, module = module, step.run(module, context)
@@ -101,6 +102,23 @@ def test_materialize_async() -> None:
                  "consumer_release"):  # fmt: skip
         assert lines(after, f"async.pipeline.{step}") == 1, step
     assert lines(after, "inc_iter") == 2
+
+
+def test_materialize_async_gathers() -> None:
+    text = gathered((128, 128, 64))[0].text()
+    before, after = around("tileas-materialize-async", text=text)
+    assert lines(before, "nv_tileas.load", "128x64xf16") == lines(before, "convert_layout", "#shared") == 1
+    assert lines(after, "nv_tileas.load", "128x64xf16") == lines(after, "convert_layout", "#shared") == 0
+    assert lines(after, "create_pipeline", ", cp_async -> wgmma") == lines(after, "async.load", ", if %") == 1
+    assert lines(after, "producer_acquire") == 1
+
+
+def test_materialize_schedule_lays_gathers_out_anew() -> None:
+    """Threads of the producer hold the numbers of the rows that they load, without exchanging them."""
+    text = gathered((128, 128, 64))[0].text()
+    producer = around("tileas-materialize-schedule", text=text)[1].split("agent compute")[0]
+    assert lines(producer, "agent producer warps(4)") == 1 and lines(producer, "convert_layout") == 0
+    assert lines(producer, "async.load") == lines(producer, "tiled_tma_load") == 1
 
 
 def test_sums_in_tensor_memory() -> None:

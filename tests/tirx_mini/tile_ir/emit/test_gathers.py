@@ -1,0 +1,110 @@
+"""Products of gathered rows: cp.async into the stages of a pipeline, beside the TMA of the other operand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tirx_mini as tvm
+from tirx_mini.ir import Call, Evaluate, Mutator, Stmt, seq
+from tirx_mini.tile_ir.context import UNSPECIALIZED, Options
+from tirx_mini.tile_ir.nv_tileas import pipeline_ops as pipe
+
+from .texts import TYPES, Program, random
+
+GPUS = ("h100", "b200")
+
+
+def gathered(
+    tile: tuple[int, int, int], *, height: int = 100, depth: int = 192, dtype: str = "float16",
+    options: Options | None = None,
+) -> tuple[Program, np.ndarray, np.ndarray]:  # fmt: skip
+    """(program, what it writes, what that should be) of C = A[ids] B. Some numbers of rows are out of range."""
+    rows, cols, inner = tile
+    kind, sums = TYPES[dtype], f"tensor<{rows}x{cols}xf32>"
+    a, b = random(height, depth, dtype=dtype), random(depth, cols, dtype=dtype)
+    ids = np.random.default_rng(1).integers(-3, height + 9, 2 * rows).astype("int32")
+    c = np.zeros((2 * rows, cols), "float32")
+    program = Program((2, 1), options)
+    numbers = program.array("ids", ids, rows)
+    program.array("a", a)
+    program.add(f"%a_16 = assume div_by<16>, %a : ptr<{kind}>")
+    right = program.array("b", b, inner, cols, padding="zero")
+    out = program.array("c", c, rows, cols)
+    program.load("rows", "ids", numbers, "%x")
+    program.add(f"%n = arith.constant {-(-depth // inner)} : i32 %step = arith.constant {inner} : i32")
+    program.add(f"%zeros = arith.constant dense<0.0> : {sums}")
+    program.add(f"%sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %zeros) -> ({sums}) : i32 {{")
+    program.add("%column = arith.muli %i, %step : i32")
+    program.gather("left", "a", "rows", "%column", (rows, inner), a)
+    program.load("right", "b", right, "%i", "%y")
+    operands = f"tensor<{rows}x{inner}x{kind}>, tensor<{inner}x{cols}x{kind}>, {sums}"
+    program.add(f"%next = dot %left, %right, %s : {operands} scf.yield %next : {sums} }}")
+    program.store("sum", "c", out, "%x", "%y")
+    there = (ids >= 0) & (ids < height)
+    left = np.where(there[:, None], a[np.clip(ids, 0, height - 1)], 0)
+    return program, c, left.astype(np.float32) @ b.astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "tile"),
+    [("h100", (128, 256, 64)), ("h100", (64, 64, 32)), ("b200", (128, 128, 64)), ("b200", (128, 64, 32))],
+)
+def test_gathered_rows_are_multiplied(tile: tuple[int, int, int], gpu: str) -> None:
+    program, c, expected = gathered(tile)
+    program.run(gpu, schedules=20)
+    assert np.allclose(c, expected, atol=3e-3)
+    assert not program.context.notes
+    script = program.kernel(gpu).script()
+    assert "cp_async.zfill" in script and "cp_async.mbarrier.arrive.noinc" in script
+    assert {"h100": "wgmma", "b200": "tcgen05"}[gpu] in script
+
+
+@pytest.mark.parametrize("depth", [72, 200])
+def test_columns_beyond_the_end_are_zero(depth: int) -> None:
+    program, c, expected = gathered((128, 64, 64), depth=depth)
+    program.run()
+    assert np.allclose(c, expected, atol=3e-3) and "cp_async.zfill" in program.kernel().script()
+
+
+def test_rows_that_are_not_aligned_pass_through_registers() -> None:
+    program, c, expected = gathered((128, 64, 32), depth=100)
+    program.run()
+    assert np.allclose(c, expected, atol=3e-3) and "cp_async.zfill" not in program.kernel().script()
+    assert "16 aligned bytes of the array" in " ".join(note.message for note in program.context.notes)
+
+
+def test_a_program_without_agents_gathers_through_registers() -> None:
+    program, c, expected = gathered((128, 64, 32), options=Options(agents=UNSPECIALIZED))
+    program.run()
+    assert np.allclose(c, expected, atol=3e-3) and "cp_async.zfill" not in program.kernel().script()
+
+
+def test_the_pipeline_has_both_operands() -> None:
+    program, _, _ = gathered((128, 128, 64))
+    (func,) = program.module("h100").ops
+    (made,) = [op for op in func.body.walk() if op.kind is pipe.create_pipeline]
+    ring = made.result.type
+    assert ring.stages > 4 and (ring.producer, ring.consumer) == ("cp_async", "wgmma")
+    assert [tensor.shape for tensor in ring.tensors] == [(64, 128), (128, 64)]
+    (switch,) = [op for op in func.body.walk() if op.kind is pipe.agent_switch]
+    assert dict(switch.agents) == {"producer": 4, "compute": 4}
+
+
+class Unfenced(Mutator):
+    """A kernel without its proxy fences."""
+
+    def stmt(self, stmt: Stmt) -> Stmt:
+        fence = isinstance(stmt, Evaluate) and isinstance(stmt.call, Call) and stmt.call.op == "fence.proxy.async"
+        return seq() if fence else super().stmt(stmt)
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_without_the_fence_the_checker_finds_the_hazard(gpu: str) -> None:
+    """cp.async writes through the generic proxy, and the tensor core reads through the async proxy."""
+    program, _, _ = gathered((128, 64, 64))
+    kernel = program.kernel(gpu)
+    report = tvm.simulate(replace(kernel, body=Unfenced().stmt(kernel.body)), *program.arrays, gpu=gpu)
+    assert "proxy" in " ".join(finding.message for finding in report.findings)

@@ -1,0 +1,85 @@
+"""What pipelines are made of: groups of asynchronous loads, and sums in tensor memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tirx_mini.hardware import TMEM_LANES
+
+from ..layouts import TmemLayout
+from ..nv_tileaa import Tensor
+from ..ssa import Op, Region, Value
+from . import pipeline_ops as pipe
+from .passes import element_bits
+from .pipeline_types import CP_ASYNC, MMA, THREADS, TMA
+
+LOADS = (pipe.tiled_tma_load, pipe.async_load)
+WAITS = (pipe.wait_tma, pipe.wait_load)
+"""Asynchronous loads, and what waits for them."""
+
+
+@dataclass(eq=False)
+class Group:
+    """Loads that share a pipeline. waits: the operations that stand for their tensors. block: the region's owner.
+
+    readers: the operations of the block that read them. looped: whether a loop repeats them.
+    """
+
+    waits: list[Op]
+    block: Region
+    readers: list[Op]
+    looped: bool
+    consumer: str
+    pipeline: Value | None = None
+
+    @property
+    def producer(self) -> str:
+        """What fills its stages: cp.async where one of the loads is a gather, beside the TMA of the others."""
+        return CP_ASYNC if any(op.kind is pipe.wait_load for op in self.waits) else TMA
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        return tuple(op.result.type for op in self.waits)
+
+    @property
+    def label(self) -> str:
+        return "_".join(op.result.hint for op in self.waits if op.result.hint)
+
+    @property
+    def bytes(self) -> int:
+        """Of a stage."""
+        return sum(t.size * element_bits(t) // 8 for t in self.tensors)
+
+
+@dataclass(eq=False)
+class Sum:
+    """A loop that adds up products in tensor memory. dot: the only one. index: of the sums among what the loop carries.
+
+    block: the region that the loop is in. looped: whether another loop repeats it.
+    """
+
+    loop: Op
+    dot: Op
+    index: int
+    block: Region
+    looped: bool
+    pipeline: Value | None = None
+    producer, consumer = MMA, THREADS
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        return (self.dot.acc.type.with_layout(TmemLayout()),)
+
+    @property
+    def label(self) -> str:
+        return self.dot.acc.hint or "sums"
+
+    @property
+    def columns(self) -> int:
+        """Columns of tensor memory that a stage takes."""
+        rows, cols = self.dot.acc.type.shape
+        return cols * max(1, rows // TMEM_LANES)
+
+
+Ring = Group | Sum
+"""What a pipeline is made of."""
