@@ -31,23 +31,23 @@ def plan_pipelines(func: PrimFunc, arch: str) -> PrimFunc:
         return func
     loops = [] if _by_hand(scope.body) else pipelined_loops(scope.body)
     if loops:
-        func = _planned(func, ids, scope, loops, capability(arch))
+        func = _planned(func, ids, scope, loops, arch)
     return _Serial().func(func)
 
 
-def _planned(func: PrimFunc, ids: ScopeIds, scope: Scope, loops: list[PipelinedLoop], arch: int) -> PrimFunc:
+def _planned(func: PrimFunc, ids: ScopeIds, scope: Scope, loops: list[PipelinedLoop], arch: str) -> PrimFunc:
     attrs, threads = dict(func.attrs), math.prod(ids.extents)
     forbidden = any(attrs.get(name) for name in (NO_WARP_SPECIALISATION, NO_TMA))
-    if arch >= 90 and len(ids.extents) == 1 and threads % WARP == 0 and not forbidden:
+    if capability(arch) >= 90 and len(ids.extents) == 1 and threads % WARP == 0 and not forbidden:
         roles = Roles.of(threads, _asked(attrs), bool(attrs.get(NO_SET_MAX_NREG)))
         try:
-            planned = specialised(scope.body, loops, roles)
+            planned = specialised(scope.body, loops, roles, arch)
         except NoSlice:
             pass
         else:
             made = {id(ids): replace(ids, extents=(roles.all,)), id(scope): replace(scope, body=planned)}
             return _Replaced(made).func(func)
-    planned = overlapped(scope.body, loops, fences=arch >= 90)
+    planned = overlapped(scope.body, loops, fences=capability(arch) >= 90)
     return _Replaced({id(scope): replace(scope, body=planned)}).func(func)
 
 

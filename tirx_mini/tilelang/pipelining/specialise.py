@@ -28,6 +28,7 @@ from tirx_mini.ir import (
     Region,
     Span,
     Stmt,
+    TileCall,
     Var,
     as_expr,
     binary,
@@ -39,6 +40,7 @@ from tirx_mini.ir import (
 from tirx_mini.isa import TABLE
 from tirx_mini.tile import OPS
 
+from ..gemm import GEMM, WGMMA, Place, capability, gemm_plan, product_of
 from ..tma import issue
 from .loops import PIPELINED, Copy, Group, PipelinedLoop
 from .slices import Renamed, slice_of
@@ -51,6 +53,25 @@ REGISTERS = {2: (24, 240), 3: (32, 160)}
 THREADS = "tl.threads"
 """Message of a hint: which threads execute its body, and which barrier they have."""
 CONSUMER_BARRIER = 1
+WG_WAIT = "wg_wait"
+"""The option of T.gemm that says how many groups of wgmma may be in flight afterwards."""
+
+
+@dataclass(frozen=True)
+class _Team:
+    first: int
+    count: int
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where products are computed, before fragments have registers."""
+
+    arch: str
+    team: _Team
+
+    def registers(self, buffer: Buffer) -> Buffer:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -158,7 +179,7 @@ class Roles:
         return issue("setmaxnreg.dec" if producer else "setmaxnreg.inc", count=self.registers[0 if producer else 1])
 
 
-def specialised(body: Stmt, loops: Sequence[PipelinedLoop], roles: Roles) -> Stmt:
+def specialised(body: Stmt, loops: Sequence[PipelinedLoop], roles: Roles, arch: str) -> Stmt:
     """`body`, which the threads of the program execute, as the code of these and of a producer, which makes the copies.
 
     Raises NoSlice where the copies depend on what the threads compute.
@@ -172,7 +193,8 @@ def specialised(body: Stmt, loops: Sequence[PipelinedLoop], roles: Roles) -> Stm
     begin = [pipe.producer.begin(parity=1) for pipe in pipes]
     alone = binary("and", binary("==", special("warp_id_in_cta"), threads // WARP), _elected())
     elected = If(alone if roles.producer > WARP else _elected(), seq(*begin, producer))
-    kept = _Consumer(by_hint, sliced.scalars)
+    team = _Place(arch, _Team(0, threads))
+    kept = _Consumer(by_hint, sliced.scalars, {id(loop.hint) for loop in loops if in_flight(loop, team)})
     begin = [pipe.consumer.begin(parity=0) for pipe in pipes]
     attrs = (("first", 0), ("count", threads), ("barrier", CONSUMER_BARRIER))
     consumer = Hint(THREADS, attrs, seq(*begin, kept.stmt(body)))
@@ -250,11 +272,11 @@ def _load(copy: Copy, ring: Ring, stage: Expr) -> Stmt:
 class _Consumer(Mutator):
     """The program without its copies: it waits for their tiles, uses them where the stage is, and releases them.
 
-    hoisted: variables that are declared outside.
+    hoisted: variables that are declared outside. in_flight: the loops, by their hints, whose products stay in flight.
     """
 
-    def __init__(self, pipes: dict[int, Pipeline], hoisted: frozenset[Buffer]) -> None:
-        self.pipes, self.hoisted = pipes, hoisted
+    def __init__(self, pipes: dict[int, Pipeline], hoisted: frozenset[Buffer], in_flight: set[int]) -> None:
+        self.pipes, self.hoisted, self.in_flight = pipes, hoisted, in_flight
         self.rings = {b: tile for p in pipes.values() for ring in p.rings for b, tile in ring.tiles.items()}
 
     def visit_AllocBuffer(self, node: AllocBuffer) -> Stmt:
@@ -265,21 +287,77 @@ class _Consumer(Mutator):
         if pipe is None:
             return self.rebuild(node)
         stage = Var(INT32, "stage")
-        staged = Staged(self.rings, stage)
-        body: list[Stmt] = [Bind(stage, pipe.consumer.index)]
+        kept = _InFlight(self.rings, pipe, stage) if id(node) in self.in_flight else _Complete(self.rings, pipe, stage)
         made = {copy.position for copy in pipe.loop.copies}
+        body: list[Stmt] = [Bind(stage, pipe.consumer.index)]
         for position, stmt in enumerate(pipe.loop.body):
-            begins = [ring for ring in pipe.rings if ring.group.first == position]
-            ends = [ring for ring in pipe.rings if ring.group.last == position]
             body += [
                 issue("mbarrier.try_wait", ring.full.ptr_to([stage]), pipe.consumer.phase[0], span=stmt.span)
-                for ring in begins
+                for ring in pipe.rings
+                if ring.group.first == position
             ]
             if position not in made:
-                body.append(staged.stmt(stmt))
-            body += [_release(ring, stage, stmt.span) for ring in ends]
-        loop = pipe.loop.loop
-        return replace(loop, body=seq(*body, pipe.consumer.advance()))
+                body.append(kept.stmt(stmt))
+            ends = [ring for ring in pipe.rings if ring.group.last == position]
+            body += kept.after(ends, stmt.span)
+        return seq(replace(pipe.loop.loop, body=seq(*body, pipe.consumer.advance())), *kept.afterwards())
+
+
+@dataclass(frozen=True)
+class _Complete:
+    """An iteration whose statements are complete when the next begins."""
+
+    tiles: dict[Buffer, Buffer]
+    pipe: Pipeline
+    stage: Expr
+
+    def stmt(self, stmt: Stmt) -> Stmt:
+        return Staged(self.tiles, self.stage).stmt(stmt)
+
+    def after(self, rings: Sequence[Ring], span: Span | None) -> list[Stmt]:
+        """What follows the last use of `rings`."""
+        return [_release(ring, self.stage, span) for ring in rings]
+
+    def afterwards(self) -> list[Stmt]:
+        """What follows the loop."""
+        return []
+
+
+class _InFlight(_Complete):
+    """An iteration whose only statement is a product by wgmma, which is complete when that of the next has begun."""
+
+    def stmt(self, stmt: Stmt) -> Stmt:
+        call = super().stmt(stmt)
+        if not isinstance(call, TileCall):
+            return call
+        options = tuple(option for option in call.options if option[0] != WG_WAIT)
+        return replace(call, options=(*options, (WG_WAIT, 1)))
+
+    def _before(self, stage: Expr) -> Expr:
+        count = self.pipe.loop.stages
+        return (stage + (count - 1)) % count
+
+    def after(self, rings: Sequence[Ring], span: Span | None) -> list[Stmt]:
+        loop, before = self.pipe.loop.loop, Var(INT32, "before")
+        released = (_release(ring, before, span) for ring in rings)
+        return [If(loop.var > loop.start, seq(Bind(before, self._before(self.stage)), *released))] if rings else []
+
+    def afterwards(self) -> list[Stmt]:
+        loop, last = self.pipe.loop.loop, Var(INT32, "last")
+        released = (_release(ring, last, loop.span) for ring in self.pipe.rings)
+        free = If(loop.start < loop.stop, seq(Bind(last, self._before(self.pipe.consumer.index)), *released))
+        return [issue("wgmma.wait_group", n=0, span=loop.span), free]
+
+
+def in_flight(loop: PipelinedLoop, place: Place) -> bool:
+    """Whether the only statement of a loop, besides its copies, is a product by wgmma that may stay in flight."""
+    made = {copy.position for copy in loop.copies}
+    rest = [s for at, s in enumerate(loop.body) if at not in made and not isinstance(s, Bind)]
+    call = rest[0] if len(rest) == 1 else None
+    if loop.stages < 2 or not isinstance(call, TileCall) or call.op != GEMM or call.option(WG_WAIT, 0) != 0:
+        return False
+    shared = all(isinstance(x, Region) and x.buffer.scope == "shared" for x in call.operands[:2])
+    return shared and gemm_plan(product_of(call, place), capability(place.arch)).instruction == WGMMA
 
 
 def _release(ring: Ring, stage: Expr, span: Span | None) -> Stmt:
