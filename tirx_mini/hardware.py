@@ -134,6 +134,7 @@ ISSUE_CYCLES: Mapping[str, float] = MappingProxyType({
     "shuffle": 5,           # C: shfl
     "barrier": 8,           # issue of bar.sync; its latency is `bar_latency`
     "alloc": 100,           # tcgen05.alloc and dealloc
+    "none": 0,              # directives to the compiler
 })  # fmt: skip
 """Issue cost of an instruction by its cost class (`isa.Instruction.cost`)."""
 

@@ -97,6 +97,38 @@ def saturated(*, satfinite: bool) -> Built:
     return kernel, (A, B.astype(np.uint32), C.astype(np.int32), blank((4, 32)))
 
 
+def quads(d_type: str, a_layout: str, b_layout: str) -> Built:
+    """mma.m8n8k4: four products of quad pairs; its accumulators pass the compiler's fence of registers."""
+    words = 8 if d_type == "f32" else 4
+
+    @T.prim_func
+    def kernel(
+        A: T.Buffer((2, 32), "uint32"), B: T.Buffer((2, 32), "uint32"), C: T.Buffer((words, 32), "uint32"),
+        D: T.Buffer((words, 32), "uint32"),
+    ):  # fmt: skip
+        T.device_entry()
+        cta = T.cta_id([1])
+        lane = T.thread_id([32])
+        a = T.alloc_local((2,), "uint32")
+        b = T.alloc_local((2,), "uint32")
+        d = T.alloc_local((words,), "uint32")
+        for i in T.unroll(2):
+            a[i] = A[i, lane]
+            b[i] = B[i, lane]
+        for i in T.unroll(words):
+            d[i] = C[i, lane]
+        T.call("wgmma.fence_operand", d.ptr_to([0]), count=words)
+        T.call(
+            "mma.sync.m8n8k4", d.ptr_to([0]), a.ptr_to([0]), b.ptr_to([0]), d.ptr_to([0]), a_layout=a_layout,
+            b_layout=b_layout, d_type=d_type,
+        )  # fmt: skip
+        for i in T.unroll(words):
+            D[i, lane] = d[i]
+
+    A, B = elements(128, "float16", 1), elements(128, "float16", 2)
+    return kernel, (A, B, elements(256, NAMES[d_type], 3), blank((words, 32), "uint32"))
+
+
 FORMS = (
     *((f"m16n8k{k}", d, "f16", "f16") for k in (8, 16) for d in ("f32", "f16")),
     *((f"m16n8k{k}", "f32", "bf16", "bf16") for k in (8, 16)),
@@ -110,6 +142,10 @@ WARP_MATRIX = (
     *(
         Case("mma", f"{form[0]} of {form[2]} and {form[3]} to {form[1]}", lambda form=form: product(*form, zero=False))
         for form in FORMS
+    ),
+    *(
+        Case("mma", f"m8n8k4 {a} {b} to {d}", lambda a=a, b=b, d=d: quads(d, a, b))
+        for d in ("f32", "f16") for a in ("row", "col") for b in ("row", "col")
     ),
     Case("mma", "without C", lambda: product("m16n8k16", "f32", "f16", "f16", zero=True)),
     Case("mma", "without C, to f16", lambda: product("m16n8k8", "f16", "f16", "f16", zero=True)),

@@ -41,6 +41,22 @@ def shuffle(kind: str, dtype: str) -> Built:
     return kernel, (random_bytes((32,), dtype), blank((32, 32), dtype))
 
 
+def segments(kind: str, width: int, mask: int) -> Built:
+    """Every distance within segments, by the lanes of a mask."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((32,), "uint32"), out: T.Buffer((32, 32), "uint32")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([32])
+        for i in T.serial(32):
+            out[i, tx] = T.uint32(0)
+            if (mask >> T.Cast("uint32", tx)) % 2 == 1:
+                out[i, tx] = T.call(f"shfl.{kind}.segment", A[tx], i % width, mask, width=width)
+
+    return kernel, (random_bytes((32,), "uint32"), blank((32, 32), "uint32"))
+
+
 def reduction(op: str, dtype: str) -> Built:
     @T.prim_func
     def kernel(A: T.Buffer((128,), dtype), by_warp: T.Buffer((128,), dtype), by_cta: T.Buffer((128,), dtype)):
@@ -78,6 +94,10 @@ WARPS = (
         Case("warp", f"shfl.{kind} of {dtype}", lambda kind=kind, dtype=dtype: shuffle(kind, dtype))
         for kind, dtype in (("xor", "int32"), ("xor", "float32"), ("idx", "uint32"), ("idx", "float32"),
                             ("down", "int32"), ("up", "float32"))
+    ),
+    *(
+        Case("warp", f"shfl.{kind}, segments of {w}", lambda kind=kind, w=w, mask=mask: segments(kind, w, mask))
+        for kind in ("xor", "idx", "down", "up") for w, mask in ((8, 0xFFFFFFFF), (16, 0xFFFF0000))
     ),
     *(
         Case("warp", f"reduce by {op} of {dtype}", lambda op=op, dtype=dtype: reduction(op, dtype))

@@ -185,10 +185,11 @@ class ExprRenderer:
         return self.operand(expr, bare)
 
     def argument(self, expr: Expr) -> str:
-        """An argument of a function whose parameter has the type of `expr`."""
+        """An argument of a function whose parameter has the type of `expr`; another overload takes as many bits."""
         if isinstance(expr, Const) and expr.dtype.is_integer and -(2**31) < expr.value < 2**32:
             return plain_literal(int(expr.value))
-        if isinstance(expr, Cast) and expr.dtype.is_integer and expr.value.dtype.is_integer:
+        integers = isinstance(expr, Cast) and expr.dtype.is_integer and expr.value.dtype.is_integer
+        if isinstance(expr, Cast) and integers and expr.value.dtype.bits <= expr.dtype.bits:
             return self(expr.value)
         return self(expr)
 

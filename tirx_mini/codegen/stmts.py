@@ -85,7 +85,7 @@ class StmtRenderer:
     def _bind(self, stmt: Bind) -> None:
         value = self.expr(stmt.value)  # rendered first: the name is not in scope in its own value
         name = self.names.define(stmt.var, stmt.var.name)
-        self.out.line(f"const {c_type(stmt.var.dtype)} {name} = {value};", stmt.span)
+        self.out.line(f"const {bits_type(stmt.var.dtype)} {name} = {value};", stmt.span)
         self.notes.value(stmt.var, stmt.value)
 
     def _allocbuffer(self, stmt: AllocBuffer) -> None:

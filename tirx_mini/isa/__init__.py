@@ -3,7 +3,7 @@
 `TABLE` has the instructions by name, `NAMES` by the paths below `Tx` under which kernels call them.
 """
 
-from .availability import check_target
+from .availability import for_target
 from .core import Instruction
 from .debug import CONVERSION
 from .descriptors import (
@@ -43,23 +43,21 @@ from .machine import (
 from .manual import architectures, call_text, facts_of, literal, manual, parameters, ptx_text
 from .opaque import not_in_table
 from .operands import REGISTER_TYPES, Access, Attribute, Operand, OperandKind
-from .requests import MemoryAccess, WarpProduct, WgmmaProduct
+from .requests import MemoryAccess, QuadProduct, WarpProduct, WgmmaProduct
 from .spelling import Reading, continuations, opcode_of, readings
 from .table import NAMES, TABLE, Overloads, instruction_of, instructions
 from .tma import POLICIES, multicasts
 from .wgmma import FRAGMENT_REGISTERS
 
 __all__ = [
-    "FRAGMENT_REGISTERS",
     "A_IN_TMEM", "Access", "Alias", "Attribute", "BarrierEffect", "BlockScales", "CONVERSION", "CP_SHAPES",
-    "Completion", "DivergentThread", "Format", "Instruction", "InstructionDescriptor", "Kept", "LaneResult",
-    "MachineVerbs",
-    "MbarrierVerbs", "Memory", "MemoryAccess", "NAMES", "NONE_CANCELLED", "Operand", "OperandKind", "Overloads",
-    "PLAIN", "POLICIES", "PTX_TYPES", "REGISTER_TYPES", "Reading", "RegisterOperand", "SCALED_KINDS", "START_BITS",
-    "Scope", "TCGEN05", "WGMMA", "SmemDescriptor", "TABLE", "ThreadVerbs", "TmemOperand",
-    "WarpProduct", "WgmmaProduct", "WgmmaVerbs",
-    "addressed_widths", "architectures", "call_text", "check_target", "continuations", "cooperative", "cp_lanes",
-    "describe", "facts_of", "grid_wide", "instruction_of", "instructions", "literal", "manual", "mma_depth",
-    "mma_format", "multicasts", "named_params", "not_in_table", "opcode_of", "operand_chunks", "orders_memory",
-    "parameters", "prints", "ptx_text", "readings", "scaled_format", "swizzle_bytes", "written_params",
+    "Completion", "DivergentThread", "FRAGMENT_REGISTERS", "Format", "Instruction", "InstructionDescriptor", "Kept",
+    "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory", "MemoryAccess", "NAMES", "NONE_CANCELLED", "Operand",
+    "OperandKind", "Overloads", "PLAIN", "POLICIES", "PTX_TYPES", "QuadProduct", "REGISTER_TYPES", "Reading",
+    "RegisterOperand", "SCALED_KINDS", "START_BITS", "Scope", "SmemDescriptor", "TABLE", "TCGEN05", "ThreadVerbs",
+    "TmemOperand", "WGMMA", "WarpProduct", "WgmmaProduct", "WgmmaVerbs", "addressed_widths", "architectures",
+    "call_text", "continuations", "cooperative", "cp_lanes", "describe", "facts_of", "for_target", "grid_wide",
+    "instruction_of", "instructions", "literal", "manual", "mma_depth", "mma_format", "multicasts", "named_params",
+    "not_in_table", "opcode_of", "operand_chunks", "orders_memory", "parameters", "prints", "ptx_text", "readings",
+    "scaled_format", "swizzle_bytes", "written_params",
 ]  # fmt: skip

@@ -2,26 +2,84 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TypeVar
+
 from tirx_mini.hardware import arch_name, compute_capability
-from tirx_mini.ir import Call, PrimFunc, TirxError, walk
+from tirx_mini.ir import (
+    AddressOf,
+    Call,
+    Evaluate,
+    Expr,
+    Mutator,
+    PrimFunc,
+    Stmt,
+    TirxError,
+    binary,
+    const,
+    seq,
+    simplify,
+    walk,
+)
 
 from .table import instruction_of
 
+_WIDE_SM = 100
+"""The first architecture with accesses of 32 bytes (PTX ISA: "ld", "st", target notes)."""
+_Pointer = TypeVar("_Pointer", bound=Expr)
 
-def check_target(func: PrimFunc, arch: str) -> None:
-    """Raises `TirxError` at the first instruction of a lowered function that `arch`, as "sm_90a", does not have.
 
-    Nor may a modifier of it have a value that `arch` lacks, as kind::i8 on sm_103a (PTX ISA: "tcgen05.mma").
+def for_target(func: PrimFunc, arch: str) -> PrimFunc:
+    """A lowered function as `arch`, as "sm_90a", executes it: with accesses as wide as it has them.
+
+    Raises `TirxError` at the first instruction that it does not have. Nor may a modifier of an instruction have a value
+    that `arch` lacks, as kind::i8 on sm_103a (PTX ISA: "tcgen05.mma").
     """
     number = compute_capability(arch)
+    wide = False
     for node in walk(func.body):
         entry = instruction_of(node)
         if entry is None:
             continue
         if not entry.exists_on(number):
             raise TirxError(f"{entry.name} needs {arch_name(entry.min_sm)}, but the target is {arch}", node.span)
+        if number < _WIDE_SM and _is_wide(node):
+            wide = True
+            continue
         missing = entry.missing_on(number, dict(node.attrs)) if isinstance(node, Call) else None
         if missing is not None:
             name, value = missing
             some = " or ".join(map(arch_name, entry.only_on[missing]))
             raise TirxError(f"{entry.name} with {name} = {value!r} needs {some}, but the target is {arch}", node.span)
+    return _Halved().func(func) if wide else func
+
+
+def _is_wide(node: object) -> bool:
+    """Whether it is a load or a store of 32 bytes between a buffer and registers, which can be done in two halves."""
+    return (
+        isinstance(node, Call)
+        and node.attr("vec") == "v8"
+        and len(node.args) == 2
+        and all(isinstance(arg, AddressOf) for arg in node.args)
+    )
+
+
+class _Halved(Mutator):
+    """Accesses of 32 bytes in two halves."""
+
+    def visit_Evaluate(self, node: Evaluate) -> Stmt:
+        call = node.call
+        if not _is_wide(call):
+            return self.rebuild(node)
+        attrs = tuple((name, "v4" if name == "vec" else value) for name, value in call.attrs)
+        halves = (tuple(_shifted(arg, start) for arg in call.args) for start in (0, 16))
+        return seq(*(replace(node, call=replace(call, args=args, attrs=attrs)) for args in halves), span=node.span)
+
+
+def _shifted(pointer: _Pointer, nbytes: int) -> _Pointer:
+    """A pointer into a flat buffer, `nbytes` further on."""
+    if not isinstance(pointer, AddressOf) or not nbytes:
+        return pointer
+    *outer, last = pointer.indices
+    step = const(nbytes * 8 // pointer.buffer.dtype.bits, last.dtype)
+    return replace(pointer, indices=(*outer, simplify(binary("+", last, step))))

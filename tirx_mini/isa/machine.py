@@ -22,7 +22,7 @@ from tirx_mini.ir import TensorMap
 
 from .descriptors import PLAIN, BlockScales, InstructionDescriptor, Kept, SmemDescriptor, TmemOperand
 from .facts import BarrierEffect
-from .requests import MemoryAccess, WarpProduct, WgmmaProduct
+from .requests import MemoryAccess, QuadProduct, WarpProduct, WgmmaProduct
 
 Value = TypeVar("Value")
 LanesT = TypeVar("LanesT", bound="Lanes")
@@ -191,6 +191,12 @@ class ThreadVerbs(Protocol[RegistersT]):
 
     def store_matrices(self, addresses: Addresses, registers: RegistersT, count: int, transpose: bool, /) -> None:
         """stmatrix: the reverse of `load_matrices`."""
+        ...
+
+    def multiply_quads(
+        self, d: RegistersT, a: RegistersT, b: RegistersT, c: RegistersT, product: QuadProduct, /
+    ) -> None:
+        """mma.m8n8k4: each quad pair multiplies fragments of its own A and B, adds that of its C, and sets its D."""
         ...
 
     def multiply_matrices(
@@ -465,8 +471,11 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
 
     # -- the rest
 
-    def shuffle(self, thread: ThreadT, value: Any, source: np.ndarray, /) -> Any:
-        """In each lane, the value of the lane that `source`, int[32], names."""
+    def shuffle(self, thread: ThreadT, value: Any, source: np.ndarray, mask: Any = None, /) -> Any:
+        """In each lane, the value of the lane that `source`, int[32], names.
+
+        mask: the lanes that execute it together, None for the whole warp. The value of another lane is unknown.
+        """
         ...
 
     def nanoseconds(self, thread: ThreadT, /) -> int:

@@ -8,7 +8,7 @@ wrote, also through atomic operations in between, sees all that happened before 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from tirx_mini.ir import DataType, Expr
@@ -35,7 +35,9 @@ Op = Literal["add", "inc", "dec", "min", "max", "and", "or", "xor", "exch"]
 
 _STORE_SPELLINGS = {"ptx_type": "type", "l1_evict": "evict"}
 _SPELLINGS = {**_STORE_SPELLINGS, "return_type": "returned", "prefetch_size": "prefetch"}
-_WORDS = {"": 1, "v2": 2, "v4": 4}
+_WORDS = {"": 1, "v2": 2, "v4": 4, "v8": 8}
+WIDE: Mapping[tuple[str, object], tuple[int, ...]] = {("vec", "v8"): (100, 101, 103, 110, 120, 121)}
+"""The architectures whose accesses of global memory have up to 32 bytes (PTX ISA: "ld", "st", target notes)."""
 
 
 def _access(sem: str, scope: str, space: str, type: str, words: int = 1, returned: str = "") -> MemoryAccess:
@@ -69,6 +71,8 @@ def _combination(
         return "cop is for weak accesses without an eviction priority"
     if evict and (sem == "volatile" or space not in ("", "global")):
         return "an eviction priority is for accesses of global memory that are not volatile"
+    if others.get("vec") == "v8" and (space != "global" or sem not in ("", "weak")):
+        return "a vector of 32 bytes is for weak accesses of global memory"
     if others.get("prefetch") and space not in ("", "global"):
         return "prefetch is for global memory"
     if others.get("nc") and (space != "global" or sem or cop not in ("", "ca", "cg", "cs")):
@@ -159,6 +163,7 @@ def _vector(head: str) -> Callable[..., str]:
     lanewise=True,
     check=_combination,
     spellings=_SPELLINGS,
+    only_on=WIDE,
 )
 def ld_registers(
     gpu: Machine,
@@ -168,7 +173,7 @@ def ld_registers(
     *,
     returned: str = "",
     type: WordType = "b32",
-    vec: Literal["", "v2", "v4"] = "",
+    vec: Literal["", "v2", "v4", "v8"] = "",
     sem: Literal["", "weak", "volatile", "relaxed", "acquire"] = "",
     scope: InScope = "",
     space: Space = "global",
@@ -177,7 +182,10 @@ def ld_registers(
     evict: Evict = "",
     prefetch: Prefetch = "",
 ) -> None:
-    """Load 1, 2 or 4 words of 32 bits from `address` on into registers. A vector is as many scalar accesses."""
+    """Load 1, 2, 4 or 8 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+
+    Before Blackwell a load of 8 words is two of 4.
+    """
     gpu.load_registers(thread, _access(sem, scope, space, type, _WORDS[vec]), address, dst)
 
 
@@ -247,6 +255,7 @@ def _store_registers(vec: str, **_: Any) -> str:
     lanewise=True,
     check=_combination,
     spellings=_STORE_SPELLINGS,
+    only_on=WIDE,
 )
 def st_registers(
     gpu: Machine,
@@ -255,14 +264,17 @@ def st_registers(
     src: SourceRegisters,
     *,
     type: WordType = "b32",
-    vec: Literal["", "v2", "v4"] = "",
+    vec: Literal["", "v2", "v4", "v8"] = "",
     sem: Literal["", "weak", "volatile", "relaxed", "release"] = "",
     scope: InScope = "",
     space: Space = "shared",
     cop: Literal["", "wb", "cg", "cs", "wt"] = "",
     evict: Evict = "",
 ) -> None:
-    """Store 1, 2 or 4 words of 32 bits from registers to `address` on."""
+    """Store 1, 2, 4 or 8 words of 32 bits from registers to `address` on.
+
+    Before Blackwell a store of 8 words is two of 4.
+    """
     gpu.store_registers(thread, _access(sem, scope, space, type, _WORDS[vec]), address, src)
 
 

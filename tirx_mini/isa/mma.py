@@ -20,7 +20,7 @@ from .descriptors import PTX_TYPES
 from .facts import Alias, Scope
 from .machine import Machine, Thread
 from .operands import Registers, SourceRegisters
-from .requests import WarpProduct
+from .requests import QuadProduct, WarpProduct
 
 Shape = Literal["m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"]
 Factor = Literal["f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"]
@@ -186,3 +186,49 @@ def mma_sync_zero(
     """As `mma.sync` with zeros for C: D = A B."""
     thread.require_converged("mma.sync")
     thread.multiply_matrices(d, a, b, None, _product(shape, a_type, b_type, d_type, satfinite))
+
+
+def _quad_registers(d_type: str, **_: Any) -> Mapping[str, int]:
+    sums = 8 if d_type == "f32" else 4
+    return {"d": sums, "a": 2, "b": 2, "c": sums}
+
+
+def _wrong_quads(operands: Sequence[Expr], **attrs: Any) -> str | None:
+    for name, pointer in zip("dabc", operands, strict=False):
+        kind = "f16" if name in "ab" else attrs["d_type"]
+        if isinstance(pointer, AddressOf) and not _holds(pointer.buffer.dtype, kind):
+            return f"{name} is a fragment of {kind}, but {pointer.buffer.name} has elements of {pointer.buffer.dtype}"
+    return None
+
+
+@instruction(
+    "mma.sync.aligned.m8n8k4.{a_layout}.{b_layout}.{d_type}.f16.f16.{d_type} {{d}}, {{a}}, {{b}}, {{c}};",
+    name="mma.sync.m8n8k4",
+    issued_by=Scope.WARP,
+    min_sm=70,
+    isa="mma",
+    cost="matrix",
+    registers=_quad_registers,
+    check=_wrong_quads,
+    values=_VALUES,
+)
+def mma_sync_m8n8k4(
+    gpu: Machine,
+    thread: Thread,
+    d: Registers,
+    a: SourceRegisters,
+    b: SourceRegisters,
+    c: SourceRegisters,
+    *,
+    a_layout: Literal["row", "col"] = "row",
+    b_layout: Literal["row", "col"] = "col",
+    d_type: Literal["f16", "f32"] = "f32",
+) -> None:
+    """The MMA of Volta: each of the four quad pairs of a warp computes D = A B + C with float16 A [8, 4] and B [4, 8].
+
+    Quad pair q is lanes 4q to 4q + 3 and 4q + 16 to 4q + 19 (PTX ISA: "Matrix Fragments for mma.m8n8k4 with .f16
+    floating point type"). A register holds two elements of A or B. D and C may be the same registers. Synchronous.
+    Later architectures have it, too, perhaps at a lower rate.
+    """
+    thread.require_converged("mma.sync")
+    thread.multiply_quads(d, a, b, c, QuadProduct(a_layout == "col", b_layout == "col", DTYPES[d_type]))

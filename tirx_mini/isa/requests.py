@@ -44,3 +44,15 @@ class WarpProduct:
     b: str
     d: str
     satfinite: bool = False
+
+
+@dataclass(frozen=True)
+class QuadProduct:
+    """What an mma.m8n8k4 of float16 computes: four products D [8, 8] = A [8, 4] B [4, 8] + C, one a quad pair.
+
+    a_columns, b_columns: whether the lanes hold columns of A and of B, in place of rows. d: the dtype of C and D.
+    """
+
+    a_columns: bool
+    b_columns: bool
+    d: str

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Literal
+
 import numpy as np
 
 from .core import instruction
@@ -10,6 +13,7 @@ from .machine import Blocking, Machine, Thread
 from .operands import CtaRank, SharedAddress, any_value, pred, s32, u32
 
 _LANES = np.arange(32)
+Width = Literal[1, 2, 4, 8, 16, 32]
 
 
 @instruction(
@@ -119,6 +123,66 @@ def shfl_up(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any_v
     """The value that lane ``lane - delta`` holds, or the lane's own value if the warp has no such lane."""
     source = _LANES - np.asarray(delta)
     return gpu.shuffle(thread, value, np.where(source < 0, _LANES, source))
+
+
+def _segments(mode: str) -> Callable[..., str]:
+    """The PTX of a shuffle whose lanes form segments of `width`: its operand c has the mask and the bound of these."""
+
+    def template(width: int, **_: Any) -> str:
+        bounds = (32 - width) << 8 | (0 if mode == "up" else 31)
+        source = {"idx": "lane", "bfly": "lane_mask"}.get(mode, "delta")
+        return f"shfl.sync.{mode}.b32 {{result}}, {{value}}, {{{source}}}, {bounds}, {{mask}};"
+
+    return template
+
+
+_SEGMENTED: dict[str, Any] = {
+    "issued_by": Scope.WARP, "min_sm": 70, "isa": "shfl.sync", "cost": "shuffle", "pure": True,
+}  # fmt: skip
+
+
+@instruction(_segments("bfly"), name="shfl.xor.segment", **_SEGMENTED)
+def shfl_xor_segment(
+    gpu: Machine, thread: Thread, value: any_value, lane_mask: s32, mask: u32, *, width: Width = 32
+) -> any_value:
+    """The value that lane ``lane ^ lane_mask`` holds; the lane's own where that is beyond the lane's segment.
+
+    mask: the lanes that execute it together. width: the lanes of a segment.
+    """
+    source = _LANES ^ np.asarray(lane_mask)
+    return gpu.shuffle(thread, value, np.where(source > (_LANES | (width - 1)), _LANES, source), mask)
+
+
+@instruction(_segments("idx"), name="shfl.idx.segment", **_SEGMENTED)
+def shfl_idx_segment(
+    gpu: Machine, thread: Thread, value: any_value, lane: s32, mask: u32, *, width: Width = 32
+) -> any_value:
+    """The value that lane `lane` of the lane's segment holds, modulo `width`. mask: the lanes that execute it."""
+    return gpu.shuffle(thread, value, (_LANES & -width) | (np.asarray(lane) & (width - 1)), mask)
+
+
+@instruction(_segments("down"), name="shfl.down.segment", **_SEGMENTED)
+def shfl_down_segment(
+    gpu: Machine, thread: Thread, value: any_value, delta: s32, mask: u32, *, width: Width = 32
+) -> any_value:
+    """The value that lane ``lane + delta`` holds; the lane's own if its segment has no such lane.
+
+    mask: the lanes that execute it together. width: the lanes of a segment.
+    """
+    source = _LANES + np.asarray(delta)
+    return gpu.shuffle(thread, value, np.where(source > (_LANES | (width - 1)), _LANES, source), mask)
+
+
+@instruction(_segments("up"), name="shfl.up.segment", **_SEGMENTED)
+def shfl_up_segment(
+    gpu: Machine, thread: Thread, value: any_value, delta: s32, mask: u32, *, width: Width = 32
+) -> any_value:
+    """The value that lane ``lane - delta`` holds; the lane's own if its segment has no such lane.
+
+    mask: the lanes that execute it together. width: the lanes of a segment.
+    """
+    source = _LANES - np.asarray(delta)
+    return gpu.shuffle(thread, value, np.where(source < (_LANES & -width), _LANES, source), mask)
 
 
 @instruction(

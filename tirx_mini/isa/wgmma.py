@@ -217,3 +217,23 @@ def wgmma_wait_group(gpu: Machine, thread: Thread, *, n: int = 0) -> Blocking:
     """Wait until at most `n` of the warpgroup's most recent groups are unfinished; the others' registers are usable."""
     thread.require_converged("wgmma.wait_group")
     yield from thread.wgmma.wait(n)
+
+
+def _counted(count: int, **_: Any) -> int:
+    return count
+
+
+@instruction(
+    "{ // {registers}\n}",
+    name="wgmma.fence_operand",
+    issued_by=Scope.THREAD,
+    min_sm=70,
+    isa="wgmma.fence",
+    cost="none",
+    registers=_counted,
+)
+def wgmma_fence_operand(gpu: Machine, thread: Thread, registers: UpdatedRegisters, *, count: int = 1) -> None:
+    """Keep the compiler from moving uses of `count` accumulator registers across this place. It is no instruction.
+
+    The hardware's fence is `wgmma.fence`.
+    """

@@ -12,7 +12,7 @@ import numpy as np
 from tirx_mini.codegen import CudaSource, cuda_source
 from tirx_mini.hardware import DEFAULT_ARCH, architecture_of
 from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.isa import check_target, written_params
+from tirx_mini.isa import for_target, written_params
 
 from .arguments import check_call
 from .arrays import from_device, to_device
@@ -186,9 +186,9 @@ def emit(func: PrimFunc, arch: str, *, line_info: bool = False, comments: bool =
 
     Raises `TirxError` for what has no CUDA form, or does not fit into the architecture's shared memory.
     """
-    check_target(func, arch)
-    _check_shared_memory(func, arch)
-    return cuda_source(func, arch, line_directives=line_info, comments=comments)
+    executed = for_target(func, arch)
+    _check_shared_memory(executed, arch)
+    return cuda_source(executed, arch, line_directives=line_info, comments=comments)
 
 
 def _check_shared_memory(func: PrimFunc, arch: str) -> None:

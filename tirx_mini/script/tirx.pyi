@@ -958,8 +958,10 @@ class _PtxLd:
         PTX ISA:       ld
         """
     @overload
-    def __call__(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
-        """Load 1, 2 or 4 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+    def __call__(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
+        """Load 1, 2, 4 or 8 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+
+        Before Blackwell a load of 8 words is two of 4.
 
         PTX:
             ld.global.b32 dst, [address];
@@ -968,7 +970,7 @@ class _PtxLd:
         dst:           a pointer to a register buffer
         returned:      known at compile time
         type:          one of "", "b32", "u32", "s32", "f32"
-        vec:           one of "", "v2", "v4"
+        vec:           one of "", "v2", "v4", "v8"
         sem:           one of "", "weak", "volatile", "relaxed", "acquire"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
@@ -979,11 +981,14 @@ class _PtxLd:
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          alu, 2 cycles to issue in the simulator's clock
+        vec="v8":      only on sm_100a and sm_101a and sm_103a and sm_110a and sm_120a and sm_121a
         PTX ISA:       ld
         """
 
-    def registers(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
-        """Load 1, 2 or 4 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+    def registers(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
+        """Load 1, 2, 4 or 8 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+
+        Before Blackwell a load of 8 words is two of 4.
 
         PTX:
             ld.global.b32 dst, [address];
@@ -992,7 +997,7 @@ class _PtxLd:
         dst:           a pointer to a register buffer
         returned:      known at compile time
         type:          one of "", "b32", "u32", "s32", "f32"
-        vec:           one of "", "v2", "v4"
+        vec:           one of "", "v2", "v4", "v8"
         sem:           one of "", "weak", "volatile", "relaxed", "acquire"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
@@ -1003,6 +1008,7 @@ class _PtxLd:
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          alu, 2 cycles to issue in the simulator's clock
+        vec="v8":      only on sm_100a and sm_101a and sm_103a and sm_110a and sm_120a and sm_121a
         PTX ISA:       ld
         """
 
@@ -1034,8 +1040,10 @@ class _PtxSt:
         PTX ISA:       st
         """
     @overload
-    def __call__(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
-        """Store 1, 2 or 4 words of 32 bits from registers to `address` on.
+    def __call__(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+        """Store 1, 2, 4 or 8 words of 32 bits from registers to `address` on.
+
+        Before Blackwell a store of 8 words is two of 4.
 
         PTX:
             st.shared.b32 [address], src;
@@ -1043,7 +1051,7 @@ class _PtxSt:
         address:       a pointer to global or shared memory (also addr, ptr)
         src:           a pointer to a register buffer
         type:          one of "", "b32", "u32", "s32", "f32"
-        vec:           one of "", "v2", "v4"
+        vec:           one of "", "v2", "v4", "v8"
         sem:           one of "", "weak", "volatile", "relaxed", "release"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
@@ -1052,11 +1060,14 @@ class _PtxSt:
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          alu, 2 cycles to issue in the simulator's clock
+        vec="v8":      only on sm_100a and sm_101a and sm_103a and sm_110a and sm_120a and sm_121a
         PTX ISA:       st
         """
 
-    def registers(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
-        """Store 1, 2 or 4 words of 32 bits from registers to `address` on.
+    def registers(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+        """Store 1, 2, 4 or 8 words of 32 bits from registers to `address` on.
+
+        Before Blackwell a store of 8 words is two of 4.
 
         PTX:
             st.shared.b32 [address], src;
@@ -1064,7 +1075,7 @@ class _PtxSt:
         address:       a pointer to global or shared memory (also addr, ptr)
         src:           a pointer to a register buffer
         type:          one of "", "b32", "u32", "s32", "f32"
-        vec:           one of "", "v2", "v4"
+        vec:           one of "", "v2", "v4", "v8"
         sem:           one of "", "weak", "volatile", "relaxed", "release"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
@@ -1073,6 +1084,7 @@ class _PtxSt:
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          alu, 2 cycles to issue in the simulator's clock
+        vec="v8":      only on sm_100a and sm_101a and sm_103a and sm_110a and sm_120a and sm_121a
         PTX ISA:       st
         """
 
@@ -2013,10 +2025,10 @@ class _PtxCvta:
         """
 
 
-class _PtxShfl:
-    """Tx.ptx.shfl: instructions."""
+class _PtxShflXor:
+    """Tx.ptx.shfl.xor: instructions."""
 
-    def xor(self, value: Number, lane_mask: Integer) -> Expr:
+    def __call__(self, value: Number, lane_mask: Integer) -> Expr:
         """The value that lane ``lane ^ lane_mask`` holds.
 
         PTX:
@@ -2031,7 +2043,30 @@ class _PtxShfl:
         PTX ISA:       shfl.sync
         """
 
-    def idx(self, value: Number, lane: Integer) -> Expr:
+    def segment(self, value: Number, lane_mask: Integer, mask: Integer, width: int = 32) -> Expr:
+        """The value that lane ``lane ^ lane_mask`` holds; the lane's own where that is beyond the lane's segment.
+
+        mask: the lanes that execute it together. width: the lanes of a segment.
+
+        PTX:
+            shfl.sync.bfly.b32 result, value, lane_mask, 31, mask;
+
+        value:         a value
+        lane_mask:     an integer
+        mask:          an integer
+        width:         one of 1, 2, 4, 8, 16, 32
+        returns:       a value
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          shuffle, 5 cycles to issue in the simulator's clock
+        PTX ISA:       shfl.sync
+        """
+
+
+class _PtxShflIdx:
+    """Tx.ptx.shfl.idx: instructions."""
+
+    def __call__(self, value: Number, lane: Integer) -> Expr:
         """The value that lane `lane` holds.
 
         PTX:
@@ -2046,7 +2081,28 @@ class _PtxShfl:
         PTX ISA:       shfl.sync
         """
 
-    def down(self, value: Number, delta: Integer) -> Expr:
+    def segment(self, value: Number, lane: Integer, mask: Integer, width: int = 32) -> Expr:
+        """The value that lane `lane` of the lane's segment holds, modulo `width`. mask: the lanes that execute it.
+
+        PTX:
+            shfl.sync.idx.b32 result, value, lane, 31, mask;
+
+        value:         a value
+        lane:          an integer
+        mask:          an integer
+        width:         one of 1, 2, 4, 8, 16, 32
+        returns:       a value
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          shuffle, 5 cycles to issue in the simulator's clock
+        PTX ISA:       shfl.sync
+        """
+
+
+class _PtxShflDown:
+    """Tx.ptx.shfl.down: instructions."""
+
+    def __call__(self, value: Number, delta: Integer) -> Expr:
         """The value that lane ``lane + delta`` holds, or the lane's own value if the warp has no such lane.
 
         PTX:
@@ -2061,7 +2117,30 @@ class _PtxShfl:
         PTX ISA:       shfl.sync
         """
 
-    def up(self, value: Number, delta: Integer) -> Expr:
+    def segment(self, value: Number, delta: Integer, mask: Integer, width: int = 32) -> Expr:
+        """The value that lane ``lane + delta`` holds; the lane's own if its segment has no such lane.
+
+        mask: the lanes that execute it together. width: the lanes of a segment.
+
+        PTX:
+            shfl.sync.down.b32 result, value, delta, 31, mask;
+
+        value:         a value
+        delta:         an integer
+        mask:          an integer
+        width:         one of 1, 2, 4, 8, 16, 32
+        returns:       a value
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          shuffle, 5 cycles to issue in the simulator's clock
+        PTX ISA:       shfl.sync
+        """
+
+
+class _PtxShflUp:
+    """Tx.ptx.shfl.up: instructions."""
+
+    def __call__(self, value: Number, delta: Integer) -> Expr:
         """The value that lane ``lane - delta`` holds, or the lane's own value if the warp has no such lane.
 
         PTX:
@@ -2076,6 +2155,33 @@ class _PtxShfl:
         PTX ISA:       shfl.sync
         """
 
+    def segment(self, value: Number, delta: Integer, mask: Integer, width: int = 32) -> Expr:
+        """The value that lane ``lane - delta`` holds; the lane's own if its segment has no such lane.
+
+        mask: the lanes that execute it together. width: the lanes of a segment.
+
+        PTX:
+            shfl.sync.up.b32 result, value, delta, 0, mask;
+
+        value:         a value
+        delta:         an integer
+        mask:          an integer
+        width:         one of 1, 2, 4, 8, 16, 32
+        returns:       a value
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          shuffle, 5 cycles to issue in the simulator's clock
+        PTX ISA:       shfl.sync
+        """
+
+
+class _PtxShfl:
+    """Tx.ptx.shfl: instructions."""
+
+    xor: _PtxShflXor
+    idx: _PtxShflIdx
+    down: _PtxShflDown
+    up: _PtxShflUp
 
 class _PtxSetmaxnreg:
     """Tx.ptx.setmaxnreg: instructions."""
@@ -3811,6 +3917,29 @@ class _PtxMmaSync:
         PTX ISA:       mma
         """
 
+    def m8n8k4(self, d: RegisterPointer, a: RegisterPointer, b: RegisterPointer, c: RegisterPointer, a_layout: Literal['row', 'col'] | str = 'row', b_layout: Literal['row', 'col'] | str = 'col', d_type: Literal['f16', 'f32'] | str = 'f32') -> None:
+        """The MMA of Volta: each of the four quad pairs of a warp computes D = A B + C with float16 A [8, 4] and B [4, 8].
+
+        Quad pair q is lanes 4q to 4q + 3 and 4q + 16 to 4q + 19 (PTX ISA: "Matrix Fragments for mma.m8n8k4 with .f16
+        floating point type"). A register holds two elements of A or B. D and C may be the same registers. Synchronous.
+        Later architectures have it, too, perhaps at a lower rate.
+
+        PTX:
+            mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};
+
+        d:             a pointer to a register buffer
+        a:             a pointer to a register buffer
+        b:             a pointer to a register buffer
+        c:             a pointer to a register buffer
+        a_layout:      one of "row", "col"
+        b_layout:      one of "row", "col"
+        d_type:        one of "f16", "f32"
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          matrix, 4 cycles to issue in the simulator's clock
+        PTX ISA:       mma
+        """
+
 
 class _PtxMma:
     """Tx.ptx.mma: instructions."""
@@ -3987,6 +4116,23 @@ class _PtxWgmma:
         architectures: sm_90a only
         cost:          wait, 20 cycles to issue in the simulator's clock
         PTX ISA:       wgmma.wait_group
+        """
+
+    def fence_operand(self, registers: RegisterPointer, count: int = 1) -> None:
+        """Keep the compiler from moving uses of `count` accumulator registers across this place. It is no instruction.
+
+        The hardware's fence is `wgmma.fence`.
+
+        PTX:
+            { // registers
+            }
+
+        registers:     a pointer to a register buffer
+        count:         a whole number, known at compile time
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          none, 0 cycles to issue in the simulator's clock
+        PTX ISA:       wgmma.fence
         """
 
 
@@ -4587,8 +4733,10 @@ class _Ptx:
         PTX ISA:       ld
         """
     @overload
-    def ld_acquire(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
-        """Load 1, 2 or 4 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+    def ld_acquire(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
+        """Load 1, 2, 4 or 8 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+
+        Before Blackwell a load of 8 words is two of 4.
 
         With sem = "acquire".
 
@@ -4599,7 +4747,7 @@ class _Ptx:
         dst:           a pointer to a register buffer
         returned:      known at compile time
         type:          one of "", "b32", "u32", "s32", "f32"
-        vec:           one of "", "v2", "v4"
+        vec:           one of "", "v2", "v4", "v8"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
         cop:           one of "", "ca", "cg", "cs", "lu", "cv"
@@ -4609,6 +4757,7 @@ class _Ptx:
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          alu, 2 cycles to issue in the simulator's clock
+        vec="v8":      only on sm_100a and sm_101a and sm_103a and sm_110a and sm_120a and sm_121a
         PTX ISA:       ld
         """
 
@@ -4639,8 +4788,10 @@ class _Ptx:
         PTX ISA:       ld
         """
     @overload
-    def ld_relaxed(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
-        """Load 1, 2 or 4 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+    def ld_relaxed(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
+        """Load 1, 2, 4 or 8 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+
+        Before Blackwell a load of 8 words is two of 4.
 
         With sem = "relaxed".
 
@@ -4651,7 +4802,7 @@ class _Ptx:
         dst:           a pointer to a register buffer
         returned:      known at compile time
         type:          one of "", "b32", "u32", "s32", "f32"
-        vec:           one of "", "v2", "v4"
+        vec:           one of "", "v2", "v4", "v8"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
         cop:           one of "", "ca", "cg", "cs", "lu", "cv"
@@ -4661,6 +4812,7 @@ class _Ptx:
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          alu, 2 cycles to issue in the simulator's clock
+        vec="v8":      only on sm_100a and sm_101a and sm_103a and sm_110a and sm_120a and sm_121a
         PTX ISA:       ld
         """
 
@@ -4691,8 +4843,10 @@ class _Ptx:
         PTX ISA:       ld
         """
     @overload
-    def ld_volatile(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
-        """Load 1, 2 or 4 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+    def ld_volatile(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
+        """Load 1, 2, 4 or 8 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+
+        Before Blackwell a load of 8 words is two of 4.
 
         With sem = "volatile".
 
@@ -4703,7 +4857,7 @@ class _Ptx:
         dst:           a pointer to a register buffer
         returned:      known at compile time
         type:          one of "", "b32", "u32", "s32", "f32"
-        vec:           one of "", "v2", "v4"
+        vec:           one of "", "v2", "v4", "v8"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
         cop:           one of "", "ca", "cg", "cs", "lu", "cv"
@@ -4713,6 +4867,7 @@ class _Ptx:
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          alu, 2 cycles to issue in the simulator's clock
+        vec="v8":      only on sm_100a and sm_101a and sm_103a and sm_110a and sm_120a and sm_121a
         PTX ISA:       ld
         """
 
@@ -4744,8 +4899,10 @@ class _Ptx:
         PTX ISA:       ld
         """
     @overload
-    def ld_global_nc(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
-        """Load 1, 2 or 4 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+    def ld_global_nc(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
+        """Load 1, 2, 4 or 8 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+
+        Before Blackwell a load of 8 words is two of 4.
 
         With nc = True.
 
@@ -4758,7 +4915,7 @@ class _Ptx:
         dst:           a pointer to a register buffer
         returned:      known at compile time
         type:          one of "", "b32", "u32", "s32", "f32"
-        vec:           one of "", "v2", "v4"
+        vec:           one of "", "v2", "v4", "v8"
         sem:           one of "", "weak", "volatile", "relaxed", "acquire"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         cop:           one of "", "ca", "cg", "cs", "lu", "cv"
@@ -4767,6 +4924,7 @@ class _Ptx:
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          alu, 2 cycles to issue in the simulator's clock
+        vec="v8":      only on sm_100a and sm_101a and sm_103a and sm_110a and sm_120a and sm_121a
         PTX ISA:       ld
         """
 
@@ -4796,8 +4954,10 @@ class _Ptx:
         PTX ISA:       st
         """
     @overload
-    def st_release(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
-        """Store 1, 2 or 4 words of 32 bits from registers to `address` on.
+    def st_release(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+        """Store 1, 2, 4 or 8 words of 32 bits from registers to `address` on.
+
+        Before Blackwell a store of 8 words is two of 4.
 
         With sem = "release".
 
@@ -4807,7 +4967,7 @@ class _Ptx:
         address:       a pointer to global or shared memory (also addr, ptr)
         src:           a pointer to a register buffer
         type:          one of "", "b32", "u32", "s32", "f32"
-        vec:           one of "", "v2", "v4"
+        vec:           one of "", "v2", "v4", "v8"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
         cop:           one of "", "wb", "cg", "cs", "wt"
@@ -4815,6 +4975,7 @@ class _Ptx:
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          alu, 2 cycles to issue in the simulator's clock
+        vec="v8":      only on sm_100a and sm_101a and sm_103a and sm_110a and sm_120a and sm_121a
         PTX ISA:       st
         """
 
@@ -4843,8 +5004,10 @@ class _Ptx:
         PTX ISA:       st
         """
     @overload
-    def st_relaxed(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
-        """Store 1, 2 or 4 words of 32 bits from registers to `address` on.
+    def st_relaxed(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+        """Store 1, 2, 4 or 8 words of 32 bits from registers to `address` on.
+
+        Before Blackwell a store of 8 words is two of 4.
 
         With sem = "relaxed".
 
@@ -4854,7 +5017,7 @@ class _Ptx:
         address:       a pointer to global or shared memory (also addr, ptr)
         src:           a pointer to a register buffer
         type:          one of "", "b32", "u32", "s32", "f32"
-        vec:           one of "", "v2", "v4"
+        vec:           one of "", "v2", "v4", "v8"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
         cop:           one of "", "wb", "cg", "cs", "wt"
@@ -4862,6 +5025,7 @@ class _Ptx:
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          alu, 2 cycles to issue in the simulator's clock
+        vec="v8":      only on sm_100a and sm_101a and sm_103a and sm_110a and sm_120a and sm_121a
         PTX ISA:       st
         """
 
@@ -4890,8 +5054,10 @@ class _Ptx:
         PTX ISA:       st
         """
     @overload
-    def st_volatile(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
-        """Store 1, 2 or 4 words of 32 bits from registers to `address` on.
+    def st_volatile(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
+        """Store 1, 2, 4 or 8 words of 32 bits from registers to `address` on.
+
+        Before Blackwell a store of 8 words is two of 4.
 
         With sem = "volatile".
 
@@ -4901,7 +5067,7 @@ class _Ptx:
         address:       a pointer to global or shared memory (also addr, ptr)
         src:           a pointer to a register buffer
         type:          one of "", "b32", "u32", "s32", "f32"
-        vec:           one of "", "v2", "v4"
+        vec:           one of "", "v2", "v4", "v8"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
         cop:           one of "", "wb", "cg", "cs", "wt"
@@ -4909,6 +5075,7 @@ class _Ptx:
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          alu, 2 cycles to issue in the simulator's clock
+        vec="v8":      only on sm_100a and sm_101a and sm_103a and sm_110a and sm_120a and sm_121a
         PTX ISA:       st
         """
 

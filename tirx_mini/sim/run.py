@@ -16,7 +16,7 @@ import numpy as np
 from tirx_mini.arguments import check_room
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, PrimFunc, Span, TirxError, walk
-from tirx_mini.isa import check_target, named_params, prints, written_params
+from tirx_mini.isa import for_target, named_params, prints, written_params
 from tirx_mini.worker import Team
 
 from .apart import Portion, run_apart, run_portion, separable
@@ -67,8 +67,8 @@ class Simulation:
         self.spec = spec
         self.data = data
         self.arrays, self._scalars = bind_arguments(func, args, data=data)
-        check_target(func, spec.arch)
-        self.image = translate(func, self._scalars, data=data).image
+        self.func = for_target(func, spec.arch)
+        self.image = translate(self.func, self._scalars, data=data).image
         written = [buffer for buffer in self.image.globals if buffer.written and data]
         self._written = [buffer.slot for buffer in written]
         check_room(sum(b.nbytes * (1 + SHADOW_BYTES / b.access_bytes) for b in written), f"simulating {func.name}")

@@ -473,10 +473,22 @@ class Services:
 
     # -- lanes ---------------------------------------------------------------------------------------------------
 
-    def shuffle(self, w: RunningWarp, value: Any, source: np.ndarray) -> Any:
-        """Each lane's value from the lane that `source` names; the last axis is the lanes."""
-        w.converged("shfl.sync")
-        return value[..., source] if isinstance(value, np.ndarray) and value.ndim else value
+    def shuffle(self, w: RunningWarp, value: Any, source: np.ndarray, mask: Any = None) -> Any:
+        """Each lane's value from the lane that `source` names; the last axis is the lanes.
+
+        mask: the lanes that execute it together, None for the whole warp. The value of another lane is unknown.
+        """
+        if mask is None:
+            w.converged("shfl.sync")
+        else:
+            w.named_lanes(mask, "shfl.sync")
+        if not isinstance(value, np.ndarray) or not value.ndim:
+            return value
+        moved = value[..., source]
+        if mask is not None and w.mask is not w.all_lanes:
+            strangers = ~np.isin(source, w.mask.lanes)
+            moved[..., strangers] = np.nan if moved.dtype.kind == "f" else 0
+        return moved
 
     def nanoseconds(self, w: RunningWarp) -> int:
         """%globaltimer, from the launch on."""

@@ -29,7 +29,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tirx_mini.ir import DataType, Span, TensorMap
-from tirx_mini.isa import WarpProduct, WgmmaVerbs
+from tirx_mini.isa import QuadProduct, WarpProduct, WgmmaVerbs
 
 from ..facts import Fact, Fault, NotModelled, OperandRule, Origin
 from ..ordering import PROXIES, PROXY, PROXY_GLOBAL, Actor, Agent, GridDependence, Lanes, Operation, Proxy, SyncClock
@@ -370,6 +370,10 @@ class RunningWarp:
     def multiply_matrices(self, d: Any, a: Any, b: Any, c: Any, product: WarpProduct) -> None:
         """mma."""
         warp_mma.multiply_matrices(self, d, a, b, c, product)
+
+    def multiply_quads(self, d: Any, a: Any, b: Any, c: Any, product: QuadProduct) -> None:
+        """mma.m8n8k4."""
+        warp_mma.multiply_quads(self, d, a, b, c, product)
 
     def shared_address(self, buffer: SharedBuffer, index: Any) -> Any:
         """The shared::cluster address of an element: cluster_ctarank << 24 | byte offset. Faults: out-of-bounds."""

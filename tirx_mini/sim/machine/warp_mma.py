@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tirx_mini.isa import WarpProduct
+from tirx_mini.isa import QuadProduct, WarpProduct
 
 from .dtypes import numpy_dtype
 from .interfaces import QUARTERS, Warp
@@ -31,12 +31,7 @@ def multiply_matrices(w: Warp, d: Fragment, a: Fragment, b: Fragment, c: Fragmen
     """
     m, n, k = product.m, product.n, product.k
     width = numpy_dtype(product.a).itemsize
-    w.gpu.count("flops", 2.0 * m * n * k)
-    cycles = 2 * m * n * k * width / 2 / w.gpu.spec.tensor_flops_per_cycle
-    w.gpu.count("tensor_cycles", cycles)
-    sharing = w.cta.sm.multipliers[w.warp_id % QUARTERS]
-    sharing.add(w)
-    w.time += cycles * QUARTERS * len(sharing)
+    _spend(w, 2 * m * n * k, width)
     if not w.gpu.data:
         return
     wide = np.dtype(np.float64 if product.d == "int32" else np.float32)
@@ -51,6 +46,65 @@ def multiply_matrices(w: Warp, d: Fragment, a: Fragment, b: Fragment, c: Fragmen
     result = np.empty(m * n, held)
     result[places] = _rounded(total, product)
     d.write(result.view(np.uint32).reshape(held.itemsize, 32))
+
+
+def _spend(w: Warp, flops: int, width: int) -> None:
+    """The time of so many operations on elements of `width` bytes."""
+    w.gpu.count("flops", float(flops))
+    cycles = flops * width / 2 / w.gpu.spec.tensor_flops_per_cycle
+    w.gpu.count("tensor_cycles", cycles)
+    sharing = w.cta.sm.multipliers[w.warp_id % QUARTERS]
+    sharing.add(w)
+    w.time += cycles * QUARTERS * len(sharing)
+
+
+QUADS = 4
+"""The quad pairs of a warp: lanes 4q … 4q + 3 and 16 + 4q … 16 + 4q + 3."""
+
+
+def multiply_quads(w: Warp, d: Fragment, a: Fragment, b: Fragment, c: Fragment, product: QuadProduct) -> None:
+    """Four products D = A B + C of [8, 4] and [4, 8] float16, each by a quad pair of the warp.
+
+    Its rate is that of the other shapes; chips after Volta may be slower (PTX ISA: "mma").
+    """
+    _spend(w, QUADS * 2 * 8 * 8 * 4, 2)
+    if not w.gpu.data:
+        return
+    left = _halves(a).take(_places_of_factor(product.a_columns))
+    right = _halves(b).take(_places_of_factor(not product.b_columns)).transpose(0, 2, 1)
+    held = numpy_dtype(product.d)
+    words = 2 * held.itemsize
+    places = _places_of_sum(held.itemsize)
+    total = left @ right + c.read(words).T.copy().view(held).reshape(-1).take(places).astype(np.float32)
+    result = np.empty(QUADS * 64, held)
+    with np.errstate(over="ignore"):
+        result[places] = total.astype(held)
+    d.write(np.ascontiguousarray(result.view(np.uint32).reshape(32, words).T))
+
+
+def _halves(registers: Fragment) -> np.ndarray:
+    """The four halves of each lane, [32 · 4]."""
+    return registers.read(2).T.copy().view(np.float16).reshape(-1).astype(np.float32)
+
+
+@cache
+def _places_of_factor(across: bool) -> np.ndarray:
+    """int[4, 8, 4]: the place of A[row, k] of each quad pair among the elements of the lanes, 4 each; of B[k, column]
+    with column for row. across: whether a lane holds four rows of one k, instead of four k of one row.
+    """
+    quad, row, k = np.ogrid[:QUADS, :8, :4]
+    lane = 4 * quad + 16 * (row // 4) + (k if across else row % 4)
+    return lane * 4 + (row % 4 if across else k)
+
+
+@cache
+def _places_of_sum(itemsize: int) -> np.ndarray:
+    """int[4, 8, 8]: the place of C[row, column] of each quad pair among the elements of the lanes, 8 each."""
+    quad, row, column = np.ogrid[:QUADS, :8, :8]
+    if itemsize == 2:
+        return (4 * quad + 16 * (row // 4) + row % 4) * 8 + column
+    lane = 4 * quad + 16 * (row // 4) + (row & 1) + (column & 2)
+    return lane * 8 + (row & 2) + (column & 5)
 
 
 def _rounded(total: np.ndarray, product: WarpProduct) -> np.ndarray:

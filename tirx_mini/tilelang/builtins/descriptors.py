@@ -1,0 +1,83 @@
+"""Descriptors of matrices in shared memory, by their fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tirx_mini.ir import UINT32, UINT64, Buffer, BufferLoad, Expr, TirxError, as_expr, cast, const, shared_address
+from tirx_mini.script import add_16B_offset
+from tirx_mini.script import tirx as T
+
+from .operands import constant, pointer_to
+from .table import builtin
+
+_START = 0x3FFF
+
+
+@builtin(becomes="arithmetic on 64 bits")
+def initialize_wgmma_descriptor(
+    descriptor: Any,
+    start_address: Any,
+    layout_type_: Any = 0,
+    leading_byte_offset: Any = 0,
+    stride_byte_offset: Any = 0,
+) -> None:
+    """Set a descriptor of wgmma (PTX ISA: "Matrix descriptor format").
+
+    descriptor: an element of uint64 in registers, as of `T.alloc_descriptor("wgmma")`. start_address: the place in
+    shared memory. layout_type_: the swizzle, 0 none, 1 128, 2 64, 3 32 bytes. The offsets are in units of 16 bytes.
+    """
+    name = "T.initialize_wgmma_descriptor"
+    fields = ((leading_byte_offset, 16, 14), (stride_byte_offset, 32, 14), (layout_type_, 62, 2))
+    _set(name, descriptor, start_address, sum(_field(name, *each) for each in fields))
+
+
+@builtin(becomes="arithmetic on 64 bits")
+def initialize_tcgen05_descriptor(
+    descriptor: Any,
+    start_address: Any,
+    leading_byte_offset: Any,
+    stride_byte_offset: Any,
+    base_offset: Any = 0,
+    leading_is_absolute: Any = False,
+    swizzle_mode: Any = 0,
+) -> None:
+    """Set a descriptor of tcgen05 (PTX ISA: "Shared memory descriptor").
+
+    descriptor: an element of uint64 in registers. start_address: the place in shared memory. The offsets are in units
+    of 16 bytes. leading_is_absolute: whether the leading one is an address. swizzle_mode: 0 none, 1 128 bytes with
+    atoms of 32, 2 128, 4 64, 6 32 bytes.
+    """
+    name = "T.initialize_tcgen05_descriptor"
+    fields = (
+        (leading_byte_offset, 16, 14), (stride_byte_offset, 32, 14), (1, 46, 3), (base_offset, 49, 3),
+        (bool(leading_is_absolute), 52, 1), (swizzle_mode, 61, 3),
+    )  # fmt: skip
+    _set(name, descriptor, start_address, sum(_field(name, *each) for each in fields))
+
+
+@builtin(becomes="arithmetic on 64 bits")
+def increase_descriptor_offset(descriptor: Any, offset: Any) -> None:
+    """Move the start of a descriptor by `offset` bytes, a multiple of 16."""
+    target = _element(descriptor, "T.increase_descriptor_offset")
+    units = cast(UINT32, as_expr(offset)) >> const(4, UINT32)
+    T.buffer_store(target.buffer, add_16B_offset(target, units), target.indices)
+
+
+def _field(name: str, value: Any, shift: int, bits: int) -> int:
+    return (constant(value, name, "a field") & ((1 << bits) - 1)) << shift
+
+
+def _element(descriptor: Any, name: str) -> BufferLoad:
+    target = descriptor[0] if isinstance(descriptor, Buffer) and descriptor.shape == (1,) else descriptor
+    if not isinstance(target, BufferLoad) or target.buffer.scope != "local" or target.buffer.dtype != UINT64:
+        hint = 'allocate it with T.alloc_descriptor("wgmma")'
+        raise TirxError(f"{name} needs a descriptor in registers, but {descriptor!r} is given", hint=hint)
+    return target
+
+
+def _set(name: str, descriptor: Any, start_address: Any, fields: int) -> None:
+    target = _element(descriptor, name)
+    start: Expr = shared_address(pointer_to(start_address, name))
+    address = (cast(UINT64, start) >> const(4, UINT64)) & const(_START, UINT64)
+    T.buffer_store(target.buffer, address | const(fields, UINT64), target.indices)
