@@ -45,10 +45,19 @@ from .registers import (
 )
 from .shuffles import shfl_down, shfl_sync, shfl_up, shfl_xor
 from .table import Builtin, facts_of, named
-from .threads import get_lane_idx, get_warp_group_idx, get_warp_idx, get_warp_idx_sync, loop_break, shuffle_elect
+from .threads import (
+    LAUNCH,
+    get_lane_idx,
+    get_warp_group_idx,
+    get_warp_idx,
+    get_warp_idx_sync,
+    linear_thread,
+    loop_break,
+    shuffle_elect,
+)
 from .volta import ptx_mma_sm70
 
-__all__ = ["CONSUMER", "NAMES", "PRODUCER", "UNCHANGED", "Builtin", "facts_of"]
+__all__ = ["CONSUMER", "LAUNCH", "NAMES", "PRODUCER", "UNCHANGED", "Builtin", "facts_of", "linear_thread"]
 
 NAMES: Mapping[str, Callable[..., Any]] = named((
     access_ptr, create_tma_descriptor, tma_load, fence_proxy_async, tma_store_arrive, tma_store_wait, set_max_nreg,

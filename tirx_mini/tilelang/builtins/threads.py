@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
-from tirx_mini.ir import Expr, ScopeIds, as_expr, binary, special
+from tirx_mini.ir import Expr, ScopeIds, Var, as_expr, binary, special
 from tirx_mini.script import current
 from tirx_mini.script import tirx as T
 
@@ -12,34 +13,54 @@ from .operands import constant
 from .table import builtin
 
 WARP, WARPS_PER_GROUP = 32, 4
+LAUNCH = "tilelang.launch"
+"""Where the builder keeps the open `T.Kernel`."""
 
 
-def thread_index(name: str) -> tuple[Expr, bool]:
-    """The index of the thread in its CTA, x fastest, and whether the CTA has one dimension. name: who asks."""
-    for block in current(name).blocks:
-        for stmt in block.stmts:
-            if isinstance(stmt, ScopeIds) and (stmt.kind, stmt.parent) == ("thread", "cta"):
-                return _linear(stmt), all(extent == 1 for extent in stmt.extents[1:])
-    return special("threadIdx.x"), True
+class Threads(Protocol):
+    """A launch: the indices of a thread along x, y and z, and the extents of these."""
+
+    @property
+    def thread_vars(self) -> Sequence[Var]: ...
+
+    @property
+    def threads(self) -> Sequence[int]: ...
 
 
-def _linear(ids: ScopeIds) -> Expr:
+def linear_thread(name: str) -> Expr:
+    """The number of the executing thread in its CTA, x fastest. name: who asks."""
+    axes = _axes(name)
+    if len(axes) == 1:
+        return axes[0][0]
     index: Expr = as_expr(0)
-    for var, extent in zip(reversed(ids.vars), reversed(ids.extents), strict=True):
+    for var, extent in reversed(axes):
         index = index * extent + var
     return index
 
 
+def _axes(name: str) -> list[tuple[Expr, Any]]:
+    """The indices of the thread and their extents, x first."""
+    builder = current(name)
+    launch: Threads | None = builder.attrs.get(LAUNCH)
+    if launch is not None:
+        return list(zip(launch.thread_vars, launch.threads, strict=True))
+    for block in builder.blocks:
+        for stmt in block.stmts:
+            if isinstance(stmt, ScopeIds) and (stmt.kind, stmt.parent) == ("thread", "cta"):
+                return list(zip(stmt.vars, stmt.extents, strict=True))
+    return [(special("threadIdx.x"), 1)]
+
+
 def _warp(name: str, warp_size: Any) -> Expr:
     size = WARP if warp_size is None else warp_size
-    index, flat = thread_index(name)
-    return special("warp_id_in_cta") if flat and isinstance(size, int) and size == WARP else index // size
+    flat = all(extent == 1 for _, extent in _axes(name)[1:])
+    return special("warp_id_in_cta") if flat and isinstance(size, int) and size == WARP else linear_thread(name) // size
 
 
 @builtin(becomes="arithmetic on `threadIdx`")
 def get_lane_idx(warp_size: Any = None) -> Expr:
     """The index of the thread in its warp, or in its group of `warp_size` neighbouring threads."""
-    return thread_index("T.get_lane_idx")[0] % (WARP if warp_size is None else warp_size)
+    return linear_thread("T.get_lane_idx") % (WARP if warp_size is None else warp_size)
 
 
 @builtin(becomes="`threadIdx.x / 32`, made uniform once at the start of the kernel")

@@ -11,6 +11,7 @@ from typing import Any
 
 from tirx_mini.script import tirx
 
+from ..builtins import NAMES as BUILTINS
 from . import arithmetic, atomics, dtypes, functions, hints, launch, loops, memory, tiles
 
 _MODULES = (functions, launch, memory, loops, tiles, arithmetic, atomics, hints, dtypes)
@@ -22,6 +23,7 @@ NAMES: Mapping[str, Any] = {
     **tiles.REDUCTIONS,
     **arithmetic.FUNCTIONS,
     **dtypes.DTYPES,
+    **BUILTINS,
 }
 """What `T` has by itself."""
 

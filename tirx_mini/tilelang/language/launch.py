@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from tirx_mini.ir import INT32, Expr, ExprLike, Scope, ScopeIds, TirxError, Var, as_expr, const, int_value, seq, special
+from tirx_mini.ir import INT32, Expr, ExprLike, Scope, ScopeIds, TirxError, Var, as_expr, const, int_value, seq
 from tirx_mini.script import Builder, current
+
+from ..builtins import LAUNCH, linear_thread
 
 __all__ = [
     "Kernel", "get_block_binding", "get_block_bindings", "get_block_extent", "get_block_extents",
@@ -55,7 +57,7 @@ class Kernel:
         builder = current("T.Kernel")
         if launch_of(builder) is not None:
             raise TirxError("a function has one T.Kernel: this one is inside another or follows it")
-        builder.attrs[_LAUNCH] = self
+        builder.attrs[LAUNCH] = self
         self._builder = builder
         self._block = self._open.enter_context(builder.block())
         self._open.enter_context(builder.in_scope("thread"))
@@ -66,7 +68,7 @@ class Kernel:
         assert builder is not None
         body = builder.body(self._block)
         self._open.__exit__(kind, None, None)
-        builder.attrs.pop(_LAUNCH)
+        builder.attrs.pop(LAUNCH)
         if kind is not None:
             return
         ids = [
@@ -80,12 +82,9 @@ class Kernel:
         builder.emit(Scope("kernel", seq(*ids, Scope("thread", body))))
 
 
-_LAUNCH = "tilelang.launch"
-
-
 def launch_of(builder: Builder) -> Kernel | None:
     """The open `T.Kernel` of the function that is being read."""
-    return builder.attrs.get(_LAUNCH)
+    return builder.attrs.get(LAUNCH)
 
 
 def _launch(what: str) -> Kernel:
@@ -113,7 +112,7 @@ def _constant(value: Any, what: str) -> int:
 
 def thread_index() -> Expr:
     """The number of the executing thread in its CTA, x fastest."""
-    return special("threadIdx.x")
+    return linear_thread("thread_index")
 
 
 def get_thread_binding(dim: int = 0) -> Expr:
