@@ -107,13 +107,13 @@ def sync_warp(mask: Any = None) -> None:
         T.call("bar.warp.sync.mask", mask)
 
 
-@builtin("grid.sync")
+@builtin("grid.sync", becomes="`bar.sync` and a counter of the CTAs that have arrived; a cooperative launch")
 def sync_grid() -> None:
     """Wait until all threads of the grid have arrived. The kernel is launched cooperatively."""
     T.call("grid.sync")
 
 
-@builtin("grid.sync")
+@builtin("grid.sync", becomes="`bar.sync` and a counter of the CTAs that have arrived; a cooperative launch")
 def sync_global() -> None:
     """As `sync_grid`."""
     sync_grid()

@@ -132,7 +132,7 @@ def _registers(words: int, value: Any, name: str) -> AddressOf:
     return pointer_to(registers, name)
 
 
-@builtin("ld.registers")
+@builtin("ld.registers", space="global")
 def ldg32(src: Any, pred: Any = None) -> Expr:
     """Load 32 bits of global memory, a uint32. pred: where it does not hold, nothing is loaded and the value is 0.
 
@@ -141,25 +141,25 @@ def ldg32(src: Any, pred: Any = None) -> Expr:
     return _load(1, src, pred)
 
 
-@builtin("ld.registers")
+@builtin("ld.registers", vec="v2", space="global")
 def ldg64(src: Any, pred: Any = None) -> Expr:
     """Load 64 bits of global memory, a uint32x2. See `ldg32`."""
     return _load(2, src, pred)
 
 
-@builtin("ld.registers")
+@builtin("ld.registers", vec="v4", space="global")
 def ldg128(src: Any, pred: Any = None) -> Expr:
     """Load 128 bits of global memory, a uint32x4. See `ldg32`."""
     return _load(4, src, pred)
 
 
-@builtin("ld.registers")
+@builtin("ld.registers", vec="v8", space="global")
 def ldg256(src: Any, pred: Any = None) -> Buffer:
     """Load 256 bits of global memory, eight registers of uint32; before Blackwell, in two halves. See `ldg32`."""
     return _load(8, src, pred)
 
 
-@builtin("st.registers")
+@builtin("st.registers", space="global")
 def stg32(dst: Any, value: Any, pred: Any = None) -> None:
     """Store a value of 32 bits to global memory. pred: where it does not hold, nothing is stored.
 
@@ -168,19 +168,19 @@ def stg32(dst: Any, value: Any, pred: Any = None) -> None:
     _store(1, dst, value, pred)
 
 
-@builtin("st.registers")
+@builtin("st.registers", vec="v2", space="global")
 def stg64(dst: Any, value: Any, pred: Any = None) -> None:
     """Store a value of 64 bits, as of `ldg64`, to global memory. See `stg32`."""
     _store(2, dst, value, pred)
 
 
-@builtin("st.registers")
+@builtin("st.registers", vec="v4", space="global")
 def stg128(dst: Any, value: Any, pred: Any = None) -> None:
     """Store a value of 128 bits, as of `ldg128`, to global memory. See `stg32`."""
     _store(4, dst, value, pred)
 
 
-@builtin("st.registers")
+@builtin("st.registers", vec="v8", space="global")
 def stg256(dst: Any, value: Any, pred: Any = None) -> None:
     """Store a value of 256 bits, as of `ldg256`, to global memory; before Blackwell, in two halves. See `stg32`."""
     _store(8, dst, value, pred)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from tirx_mini.isa import TABLE
@@ -19,10 +19,18 @@ class Builtin:
     uses: the instructions that it becomes, by their names in the table of `isa`; what a call becomes depends on its
         arguments, so not every call has all of them.
     becomes: what it is besides or instead, in words.
+    form: the modifiers of the instructions that are the same in each call.
     """
 
     uses: tuple[str, ...] = ()
     becomes: str = ""
+    form: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def opcodes(self) -> tuple[str, ...]:
+        """The opcodes of PTX that it becomes, without repetitions."""
+        found = (opcode for name in self.uses for opcode in _opcodes(name, self.form))
+        return tuple(dict.fromkeys(found))
 
     @property
     def min_sm(self) -> int:
@@ -35,14 +43,28 @@ class Builtin:
         return min((last for name in self.uses if (last := TABLE[name].max_sm) is not None), default=None)
 
 
-def builtin(*uses: str, becomes: str = "") -> Callable[[_F], _F]:
+def builtin(*uses: str, becomes: str = "", **form: Any) -> Callable[[_F], _F]:
     """Decorator: the function is a builtin with these facts."""
 
     def mark(function: _F) -> _F:
-        setattr(function, _FACTS, Builtin(uses, becomes))
+        setattr(function, _FACTS, Builtin(uses, becomes, form))
         return function
 
     return mark
+
+
+def _opcodes(name: str, form: Mapping[str, Any]) -> Iterator[str]:
+    """The opcodes in the PTX of an instruction, without what declares and moves its registers."""
+    entry = TABLE[name]
+    required = {a.name: _REQUIRED.get(a.name) for a in entry.attributes if a.required}
+    for line in entry.template({**required, **form} if entry.ptx else {}).splitlines():
+        word = next((each for each in line.split() if not each.startswith("@")), "")
+        if "." in word and not word.startswith((".", "mov.", "{")):
+            yield word.rstrip(";").replace("{bar_space}", "cta")
+
+
+_REQUIRED: Mapping[str, Any] = {"dim": "N", "count": 24}
+"""Modifiers that each call gives, as the documentation shows them."""
 
 
 def facts_of(function: Callable[..., Any]) -> Builtin:

@@ -1,0 +1,44 @@
+"""TileLang's builtins, what each becomes, and the architectures that have it: `docs/tilelang.md`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+
+from tirx_mini.hardware import arch_name
+from tirx_mini.tilelang.builtins import NAMES, Builtin, facts_of
+from tools.pages import as_table
+
+
+_CALL = re.compile(r"``(\w+\(.*?\))``: ")
+"""A call at the beginning of a docstring, for a function that sorts its arguments itself."""
+HEAD = ("builtin", "meaning", "becomes", "architectures")
+
+
+def _row(name: str) -> tuple[str, str, str, str]:
+    facts = facts_of(NAMES[name])
+    text = " ".join((inspect.getdoc(NAMES[name]) or "").split())
+    called = _CALL.match(text)
+    meaning = re.split(r"(?<=[.])\s", text[called.end() :] if called else text)[0].replace("``", "`")
+    opcodes = ", ".join(f"`{opcode}`" for opcode in facts.opcodes)
+    becomes = "; ".join(part for part in (opcodes, facts.becomes) if part)
+    shown = called.group(1) if called else f"{name}{_signature(name)}"
+    return f"`{shown}`", meaning[0].upper() + meaning[1:], becomes, _architectures(facts)
+
+
+def _signature(name: str) -> str:
+    given = inspect.signature(NAMES[name]).parameters.values()
+    plain = [each.replace(annotation=inspect.Parameter.empty) for each in given]
+    return str(inspect.Signature(plain)).replace(str(0xFFFFFFFF), "0xffffffff").replace("'", '"')
+
+
+def _architectures(facts: Builtin) -> str:
+    first, last = arch_name(facts.min_sm), facts.max_sm
+    if last is None:
+        return f"{first} and later"
+    return first if last == facts.min_sm else f"{first} to {arch_name(last)}"
+
+
+def passages() -> Iterator[tuple[str, str]]:
+    yield "tilelang-builtins", as_table((HEAD, ("---",) * len(HEAD), *map(_row, NAMES)))
