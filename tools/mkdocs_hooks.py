@@ -56,7 +56,7 @@ SECTIONS = (
     ),
     Section(
         "Language",
-        ("language.md", "dialects.md", "tile_ir.md", *(f"reference/{name}.md" for name in REFERENCE)),
+        ("language.md", "dialects.md", "tile_ir.md", "tilelang.md", *(f"reference/{name}.md" for name in REFERENCE)),
         "reference",
     ),
     Section(

@@ -10,7 +10,6 @@ from tirx_mini.hardware import arch_name
 from tirx_mini.tilelang.builtins import NAMES, Builtin, facts_of
 from tools.pages import as_table
 
-
 _CALL = re.compile(r"``(\w+\(.*?\))``: ")
 """A call at the beginning of a docstring, for a function that sorts its arguments itself."""
 HEAD = ("builtin", "meaning", "becomes", "architectures")
