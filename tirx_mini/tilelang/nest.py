@@ -70,11 +70,14 @@ class Nest:
 
     def dimensions(self, access: Access) -> list[int | None]:
         """For each dimension of an access, the loop whose variable is its index; None for any other index."""
-        return [self.vars.index(index) if index in self.vars else None for index in map(_bare, access.indices)]
+        numbers = {var: number for number, var in enumerate(self.vars)}
+        bare = (_bare(index) for index in access.indices)
+        return [numbers.get(index) if isinstance(index, Var) else None for index in bare]
 
     def names_loops(self, index: Expr) -> bool:
         """Whether an index depends on the variables of the loops."""
-        return any(part in self.vars for part in walk(index) if isinstance(part, Var))
+        own = set(self.vars)
+        return any(part in own for part in walk(index) if isinstance(part, Var))
 
 
 def _bare(index: Expr) -> Expr:

@@ -1,0 +1,158 @@
+"""LowerTiles: parallel loops and tile operations become the code of one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tirx_mini.ir import (
+    SERIAL,
+    UNROLLED,
+    VECTORIZED,
+    AllocBuffer,
+    Analyzer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    For,
+    Hint,
+    If,
+    Mutator,
+    PrimFunc,
+    Seq,
+    Stmt,
+    TileCall,
+    TirxError,
+    as_expr,
+    binary,
+    walk,
+)
+
+from .infer import nest_layout, ranges_of, with_loop
+from .language.hints import LAYOUT_HINT, SWIZZLE_HINT
+from .language.memory import FRAGMENT
+from .layouts import REGISTER, Digit, Fragment
+from .loops import lower_nest
+from .nest import Nest, lanes_of, nest_of
+from .place import Place, Rule
+from .teams import THREADS_HINT, Team, team_of_hint, whole
+
+
+def lower_tiles(func: PrimFunc, arch: str, rules: Mapping[str, Rule]) -> PrimFunc:
+    """`func` as the code of one thread: fragments are arrays of each thread, and no tile operation is left."""
+    team = whole(func)
+    fragments = {node.buffer: node.buffer.layout for node in walk(func.body) if isinstance(node, AllocBuffer)}
+    known = {buffer: layout for buffer, layout in fragments.items() if isinstance(layout, Fragment)}
+    place = Place(arch, team, Analyzer(ranges_of(func)), known)
+    return func.with_body(_Lower(place, rules).stmt(func.body))
+
+
+class _Lower(Mutator):
+    def __init__(self, place: Place, rules: Mapping[str, Rule]) -> None:
+        self.place, self.rules = place, rules
+
+    def stmt(self, node: Stmt) -> Stmt:
+        nest = nest_of(node, self.place.analyzer)
+        if nest is None:
+            return super().stmt(node)
+        layout = nest_layout(nest, self.place.fragments, self.place.team, self.place.analyzer)
+        return lower_nest(nest, layout, self.place)
+
+    def _within(self, team: Team | None, analyzer: Analyzer | None, body: Stmt) -> Stmt:
+        """`body`, executed by a team, or in ranges of its own."""
+        before = self.place
+        self.place = before.at(team=team or before.team, analyzer=analyzer or before.analyzer)
+        made = self.stmt(body)
+        self.place = before
+        return made
+
+    def visit_TileCall(self, node: TileCall) -> Stmt:
+        rule = self.rules.get(node.op)
+        if rule is not None:
+            return rule.lower(node, self.place)
+        if node.op.startswith("tl."):
+            raise TirxError(f"T.{node.op.removeprefix('tl.')} is not provided for these operands", node.span)
+        return node
+
+    def visit_Hint(self, node: Hint) -> Stmt:
+        if node.message in (LAYOUT_HINT, SWIZZLE_HINT):
+            return Seq((), span=node.span)
+        if node.body is None:
+            return node
+        team = team_of_hint(node, self.place.team)
+        body = self._within(team, None, node.body)
+        if not node.message.startswith("tl."):
+            return replace(node, body=body)
+        if node.message == THREADS_HINT:
+            return replace(node, body=body)
+        if team is self.place.team:
+            return body
+        return If(_in_team(team, self.place.team), body, span=node.span)
+
+    def visit_If(self, node: If) -> Stmt:
+        part = self.place.team.part(node.cond)
+        team = None if part is None or part.count == 0 else part
+        cond = self.expr(node.cond)
+        then = self._within(team, None, node.then)
+        orelse = None if node.orelse is None else self.stmt(node.orelse)
+        return If(cond, then, orelse, span=node.span)
+
+    def visit_For(self, node: For) -> Stmt:
+        if node.kind == VECTORIZED:
+            return self._vectorised(node)
+        start, stop = self.expr(node.start), self.expr(node.stop)
+        body = self._within(None, with_loop(self.place.analyzer, node), node.body)
+        return replace(node, start=start, stop=stop, body=body)
+
+    def _vectorised(self, node: For) -> Stmt:
+        """A loop of one thread, whose accesses are vectors where they can be."""
+        extent = self.place.analyzer.bounds(node.stop)
+        if extent is None or extent[0] != extent[1]:
+            return self.visit_For(replace(node, kind=SERIAL))
+        nest = Nest((node.var,), (extent[1],), node.body, node.span)
+        lanes = lanes_of(nest, self.place.analyzer.bind(node.var, 0, extent[1] - 1), 1)
+        digits = [Digit(0, lanes, 1, REGISTER, 1), Digit(0, extent[1] // lanes, lanes, REGISTER, lanes)]
+        layout = Fragment((extent[1],), tuple(digit for digit in digits if digit.extent > 1), 1)
+        if any(isinstance(part, (TileCall, Hint)) for part in walk(node.body)):
+            return self.visit_For(replace(node, kind=UNROLLED))
+        return lower_nest(nest, layout, self.place)
+
+    def visit_AllocBuffer(self, node: AllocBuffer) -> Stmt:
+        if node.buffer.scope != FRAGMENT:
+            return node
+        return AllocBuffer(self.place.registers(node.buffer), span=node.span)
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        if node.buffer.scope != FRAGMENT:
+            return self.rebuild(node)
+        return replace(node, buffer=self.place.registers(node.buffer), indices=(self._register(node),))
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        if node.buffer.scope != FRAGMENT:
+            return self.rebuild(node)
+        array, index = self.place.registers(node.buffer), self._register(node)
+        return replace(node, buffer=array, indices=(index,), value=self.expr(node.value))
+
+    def _register(self, node: BufferLoad | BufferStore) -> Expr:
+        """The register of an element that each thread indexes by itself."""
+        layout = self.place.fragment(node.buffer)
+        for digit in layout.digits:
+            if digit.dim is not None and digit.place != REGISTER:
+                raise TirxError(
+                    f"{node.buffer.name} is spread over the threads, so a single thread cannot index it",
+                    node.span,
+                    "index fragments with the variables of T.Parallel",
+                )
+        indices = [self.expr(index) for index in node.indices]
+        return self.place.analyzer.simplify(as_expr(layout.register(indices)))
+
+
+def _in_team(team: Team, around: Team) -> Expr:
+    """The condition that a thread is in a team, for those of the team around."""
+    number = Team(0, 0).thread
+    last = team.first + team.count
+    if team.first == around.first:
+        return number < last
+    if last == around.first + around.count:
+        return number >= team.first
+    return binary("and", number >= team.first, number < last)

@@ -1,0 +1,143 @@
+"""ExpandTiles: operations on each element of a tile become parallel loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tirx_mini.ir import (
+    PARALLEL,
+    BufferLoad,
+    BufferStore,
+    Evaluate,
+    Expr,
+    For,
+    Hint,
+    Mutator,
+    PrimFunc,
+    Region,
+    Stmt,
+    TileCall,
+    TirxError,
+    Var,
+    cast,
+    const,
+    simplify,
+)
+
+from .language.atomics import apply
+from .language.loops import PARALLEL_HINT
+from .nest import loop_vars
+
+
+def expand_tiles(func: PrimFunc) -> PrimFunc:
+    """`func` with copies, fills and atomics of tiles as parallel loops over their elements."""
+    return func.with_body(_Expand().stmt(func.body))
+
+
+class _Expand(Mutator):
+    def visit_TileCall(self, node: TileCall) -> Stmt:
+        function = EXPANSIONS.get(node.op)
+        regions = [operand for operand in node.operands if isinstance(operand, Region)]
+        if function is None or any(region.buffer.scope == "tmem" for region in regions):
+            return node
+        return function(node)
+
+
+def _sizes(region: Region) -> list[tuple[int, int]]:
+    """The dimensions of a region with more than one element, and their extents."""
+    return [(dim, extent) for dim, extent in enumerate(region.extents) if extent != 1]
+
+
+def _element(region: Region, at: Mapping[int, Expr]) -> tuple[Expr, ...]:
+    """The indices of an element of a region: `at` gives its coordinates along dimensions."""
+    return tuple(
+        part.start if dim not in at else simplify(part.start + at[dim]) for dim, part in enumerate(region.ranges)
+    )
+
+
+def nested(call: TileCall, extents: Sequence[int], body: Callable[[Sequence[Var]], Stmt]) -> Stmt:
+    """Parallel loops over `extents` around the body that is made of their variables."""
+    names = loop_vars(len(extents) or 1)
+    made: Stmt = body(names)
+    for var, extent in reversed(list(zip(names, extents or (1,), strict=True))):
+        made = For(var, const(0), const(extent), made, kind=PARALLEL, span=call.span)
+    options = {name: call.option(name) for name in ("coalesced_width", "loop_layout")}
+    given = tuple((name, value) for name, value in options.items() if value is not None)
+    return Hint(PARALLEL_HINT, given, made, span=call.span) if given else made
+
+
+def _copy(call: TileCall) -> Stmt:
+    source, target = (operand for operand in call.operands[:2] if isinstance(operand, Region))
+    there, here = _sizes(source), _sizes(target)
+    if [extent for _, extent in there] != [extent for _, extent in here]:
+        raise TirxError(
+            f"T.copy from {source.buffer.name} {list(source.extents)} to {target.buffer.name} {list(target.extents)}: "
+            "the tiles have different extents",
+            call.span,
+            "slice both to the same extents; dimensions of extent 1 may be left out",
+        )
+
+    def body(names: Sequence[Var]) -> Stmt:
+        load = {dim: name for (dim, _), name in zip(there, names, strict=False)}
+        store = {dim: name for (dim, _), name in zip(here, names, strict=False)}
+        value = BufferLoad(source.dtype, source.buffer, _element(source, load), span=call.span)
+        converted = cast(target.dtype, value, span=call.span)
+        return BufferStore(target.buffer, _element(target, store), converted, span=call.span)
+
+    return nested(call, [extent for _, extent in here], body)
+
+
+def _fill(call: TileCall) -> Stmt:
+    target, value = call.operands
+    assert isinstance(target, Region)
+    sizes = _sizes(target)
+
+    def body(names: Sequence[Var]) -> Stmt:
+        place = _element(target, {dim: name for (dim, _), name in zip(sizes, names, strict=False)})
+        return BufferStore(target.buffer, place, value, span=call.span)
+
+    return nested(call, [extent for _, extent in sizes], body)
+
+
+def _atomic(call: TileCall) -> Stmt:
+    target, source = (operand for operand in call.operands if isinstance(operand, Region))
+    here, there = _sizes(target), _sizes(source)
+    if [extent for _, extent in there] != [extent for _, extent in here]:
+        raise TirxError(
+            f"the tiles {target.buffer.name} {list(target.extents)} and {source.buffer.name} {list(source.extents)} "
+            "have different extents",
+            call.span,
+        )
+
+    def body(names: Sequence[Var]) -> Stmt:
+        place = _element(target, {dim: name for (dim, _), name in zip(here, names, strict=False)})
+        other = _element(source, {dim: name for (dim, _), name in zip(there, names, strict=False)})
+        value = BufferLoad(source.dtype, source.buffer, other, span=call.span)
+        element = BufferLoad(target.dtype, target.buffer, place, span=call.span)
+        return Evaluate(apply(call.option("kind"), element, value), span=call.span)
+
+    return nested(call, [extent for _, extent in here], body)
+
+
+def _transpose(call: TileCall) -> Stmt:
+    source, target = (operand for operand in call.operands if isinstance(operand, Region))
+    (rows, m), (columns, n) = _sizes(source)
+    here = _sizes(target)
+    if [extent for _, extent in here] != [n, m]:
+        raise TirxError(f"T.transpose of {m} × {n} elements needs a target of {n} × {m}", call.span)
+
+    def body(names: Sequence[Var]) -> Stmt:
+        i, j = names
+        value = BufferLoad(source.dtype, source.buffer, _element(source, {rows: j, columns: i}), span=call.span)
+        place = _element(target, {here[0][0]: i, here[1][0]: j})
+        return BufferStore(target.buffer, place, cast(target.dtype, value), span=call.span)
+
+    return nested(call, [n, m], body)
+
+
+EXPANSIONS: Mapping[str, Callable[[TileCall], Stmt]] = {
+    "tl.copy": _copy, "tl.fill": _fill, "tl.atomic": _atomic, "tl.transpose": _transpose,
+}  # fmt: skip
+"""The operations that are parallel loops, unless an operand is in tensor memory."""
+
+__all__ = ["EXPANSIONS", "expand_tiles", "nested"]

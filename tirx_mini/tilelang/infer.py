@@ -1,0 +1,368 @@
+"""InferLayouts: which thread holds which element of each fragment, and how shared memory is swizzled.
+
+Layouts begin at the operations that need certain ones (matrix products), at annotations, and at fragments that single
+threads index. From there they spread: the parallel loops over a fragment are shared among threads as the fragment is,
+the other fragments in these loops follow the loops, and a reduction leaves the layout of its operand without the
+dimension that it reduces. Where nothing is known, the loop of most dimensions is spread over the threads in vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tirx_mini.ir import (
+    AddressOf,
+    Analyzer,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    DeclBuffer,
+    Expr,
+    For,
+    Hint,
+    If,
+    Mutator,
+    PrimFunc,
+    Region,
+    Scope,
+    ScopeIds,
+    Seq,
+    Stmt,
+    TileCall,
+    TirxError,
+    Var,
+    While,
+    walk,
+)
+from tirx_mini.layout import Layout, TileLayout
+
+from .language.hints import LAYOUT_HINT
+from .language.memory import FRAGMENT
+from .layouts import THREAD, Digit, Fragment, compact, from_axe, replicated, spread, with_replicas
+from .nest import Access, Nest, lanes_of, nest_of
+from .place import Place, Rule
+from .teams import Team, team_of_hint, whole
+
+
+@dataclass
+class Known:
+    """The layouts that are known so far."""
+
+    fragments: dict[Buffer, Fragment] = field(default_factory=dict)
+    shared: dict[Buffer, Layout] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place in the program that has something to say about layouts: parallel loops, or a tile operation."""
+
+    what: Nest | TileCall
+    team: Team
+    analyzer: Analyzer
+
+
+def infer_layouts(func: PrimFunc, arch: str, rules: Mapping[str, Rule]) -> PrimFunc:
+    """`func` with a layout for each fragment, and for each shared buffer whose users need one."""
+    inference = _Inference(arch, rules)
+    inference.collect(func)
+    known = inference.solve()
+    return _with_layouts(func, known)
+
+
+class _Inference:
+    def __init__(self, arch: str, rules: Mapping[str, Rule]) -> None:
+        self.arch, self.rules = arch, rules
+        self.sites: list[Site] = []
+        self.known = Known()
+        self.teams: dict[Buffer, Team] = {}
+        self.single: list[tuple[Access, Team]] = []
+
+    # -- what there is ------------------------------------------------------------------------------------------
+
+    def collect(self, func: PrimFunc) -> None:
+        self._stmt(func.body, whole(func), Analyzer(ranges_of(func)))
+
+    def _stmt(self, stmt: Stmt, team: Team, analyzer: Analyzer) -> None:
+        nest = nest_of(stmt, analyzer)
+        if nest is not None or isinstance(stmt, TileCall):
+            self._site(Site(nest or stmt, team, analyzer))  # type: ignore[arg-type]
+        elif isinstance(stmt, Seq):
+            for part in stmt.stmts:
+                self._stmt(part, team, analyzer)
+        elif isinstance(stmt, Hint):
+            self._annotated(stmt, team)
+            if stmt.body is not None:
+                self._stmt(stmt.body, team_of_hint(stmt, team), analyzer)
+        elif isinstance(stmt, Scope):
+            self._stmt(stmt.body, team, analyzer)
+        elif isinstance(stmt, For):
+            self._stmt(stmt.body, team, with_loop(analyzer, stmt))
+        elif isinstance(stmt, While):
+            self._stmt(stmt.body, team, analyzer)
+        elif isinstance(stmt, If):
+            self._stmt(stmt.then, _taken(team, stmt.cond), analyzer)
+            if stmt.orelse is not None:
+                self._stmt(stmt.orelse, team, analyzer)
+        else:
+            self._single(stmt, team)
+
+    def _site(self, site: Site) -> None:
+        self.sites.append(site)
+        for buffer in fragments_of(site.what):
+            self.teams.setdefault(buffer, site.team)
+
+    def _single(self, stmt: Stmt, team: Team) -> None:
+        """Accesses of fragments outside parallel loops: each thread needs the elements itself."""
+        for node in walk(stmt):
+            if isinstance(node, (BufferLoad, BufferStore)) and node.buffer.scope == FRAGMENT:
+                self.teams.setdefault(node.buffer, team)
+                self.single.append((node, team))
+
+    def _annotated(self, hint: Hint, team: Team) -> None:
+        if hint.message != LAYOUT_HINT:
+            return
+        for buffer, layout in dict(hint.attrs)["layouts"]:
+            if isinstance(layout, (Fragment, Layout)):
+                self._learn(buffer, layout, team)
+
+    # -- what follows -------------------------------------------------------------------------------------------
+
+    def solve(self) -> Known:
+        """The layouts of all fragments."""
+        for access, team in self.single:
+            if access.buffer not in self.known.fragments:
+                self.known.fragments[access.buffer] = replicated(access.buffer.shape, team.count)
+        while True:
+            while self._spread():
+                pass
+            if not self._choose():
+                return self.known
+
+    def _spread(self) -> bool:
+        """Whether the known layouts determine others."""
+        before = len(self.known.fragments) + len(self.known.shared)
+        for site in self.sites:
+            if isinstance(site.what, TileCall):
+                rule = self.rules.get(site.what.op)
+                if rule is None:
+                    continue
+                place = Place(self.arch, site.team, site.analyzer, self.known.fragments)
+                for buffer, layout in rule.layouts(site.what, place).items():
+                    self._learn(buffer, layout, site.team)
+            else:
+                self._nest(site)
+        return len(self.known.fragments) + len(self.known.shared) > before
+
+    def _nest(self, site: Site) -> None:
+        assert isinstance(site.what, Nest)
+        layout = known_layout(site.what, self.known.fragments, site.team)
+        if layout is not None:
+            self._follow(site.what, layout, site.team)
+
+    def _follow(self, nest: Nest, layout: Fragment, team: Team) -> None:
+        """Give the fragments of parallel loops the layout of the loops."""
+        for access in nest.fragments():
+            if access.buffer not in self.known.fragments:
+                derived = derive(nest, access, layout)
+                if derived is not None:
+                    self.known.fragments[access.buffer] = derived
+
+    def _learn(self, buffer: Buffer, layout: Fragment | Layout, team: Team) -> None:
+        if isinstance(layout, Fragment):
+            self.known.fragments.setdefault(buffer, layout)
+        elif buffer.scope == FRAGMENT:
+            assert isinstance(layout, TileLayout)
+            count = self.teams.get(buffer, team).count
+            self.known.fragments.setdefault(buffer, from_axe(layout, count))
+        else:
+            self.known.shared.setdefault(buffer, layout)
+
+    def _choose(self) -> bool:
+        """Choose a layout where nothing determines one: of the loop with the most dimensions; False if none is left."""
+        left = [site for site in self.sites if any(b not in self.known.fragments for b in fragments_of(site.what))]
+        nests = [site for site in left if isinstance(site.what, Nest)]
+        for site in sorted(nests, key=lambda site: -len(_full(site.what))):
+            nest = site.what
+            assert isinstance(nest, Nest)
+            before = len(self.known.fragments)
+            self._follow(nest, nest_layout(nest, self.known.fragments, site.team, site.analyzer), site.team)
+            if len(self.known.fragments) > before:
+                return True
+        for site in left:
+            for buffer in fragments_of(site.what):
+                if buffer not in self.known.fragments:
+                    self.known.fragments[buffer] = spread(buffer.shape, self.teams[buffer].count)
+                    return True
+        return False
+
+
+def _full(nest: Nest | TileCall) -> tuple[int, ...]:
+    return tuple(extent for extent in nest.extents if extent > 1) if isinstance(nest, Nest) else ()
+
+
+def _taken(team: Team, condition: Expr) -> Team:
+    part = team.part(condition)
+    return team if part is None or part.count == 0 else part
+
+
+def fragments_of(what: Nest | TileCall) -> Iterator[Buffer]:
+    """The fragments that parallel loops or a tile operation access."""
+    if isinstance(what, Nest):
+        yield from (access.buffer for access in what.fragments())
+    else:
+        for operand in what.operands:
+            yield from (
+                part.buffer for part in walk(operand)
+                if isinstance(part, (Region, BufferLoad, AddressOf)) and part.buffer.scope == FRAGMENT
+            )  # fmt: skip
+
+
+def ranges_of(func: PrimFunc) -> dict[Var | str, tuple[int, int]]:
+    """The ranges of the indices of CTAs and threads."""
+    found: dict[Var | str, tuple[int, int]] = {}
+    for node in walk(func.body):
+        if isinstance(node, ScopeIds):
+            for var, extent in zip(node.vars, node.extents, strict=True):
+                found[var] = (0, extent - 1)
+            if node.kind == "thread" and node.parent == "cta":
+                found["threadIdx.x"] = (0, node.extents[0] - 1)
+    return found
+
+
+def with_loop(analyzer: Analyzer, loop: For) -> Analyzer:
+    """The ranges inside a loop."""
+    start, stop = analyzer.bounds(analyzer.simplify(loop.start)), analyzer.bounds(analyzer.simplify(loop.stop))
+    if start is None or stop is None or stop[1] <= start[0]:
+        return analyzer
+    return analyzer.bind(loop.var, start[0], stop[1] - 1)
+
+
+# -- layouts of loops --------------------------------------------------------------------------------------------
+
+
+def known_layout(nest: Nest, fragments: Mapping[Buffer, Fragment], team: Team) -> Fragment | None:
+    """How the iterations of parallel loops are shared, where a fragment in them says so."""
+    if nest.layout is not None:
+        return nest.layout
+    best: tuple[int, Access] | None = None
+    for access in nest.fragments():
+        if access.buffer in fragments:
+            known = [dim for dim in nest.dimensions(access) if dim is not None]
+            score = 2 * len(set(known)) + isinstance(access, BufferStore)
+            if known and _fits(nest, access, fragments[access.buffer]) and (best is None or score > best[0]):
+                best = score, access
+    return None if best is None else _of_access(nest, best[1], fragments[best[1].buffer])
+
+
+def _fits(nest: Nest, access: Access, layout: Fragment) -> bool:
+    """Whether the dimensions with threads are indexed by loops of their own."""
+    places = nest.dimensions(access)
+    for dim, loop in enumerate(places):
+        in_threads = any(digit.place == THREAD for digit in layout.along(dim))
+        if in_threads and loop is None:
+            return False
+        if loop is not None and (places.count(loop) > 1 or layout.covered(dim) < nest.extents[loop]):
+            return False
+    return True
+
+
+def _of_access(nest: Nest, access: Access, layout: Fragment) -> Fragment:
+    """The layout of loops from that of a fragment that they index."""
+    loops = nest.dimensions(access)
+    digits: list[Digit] = []
+    for digit in layout.digits:
+        if digit.dim is None:
+            digits.append(digit)
+        elif (loop := loops[digit.dim]) is not None:
+            digits.append(replace(digit, dim=loop))
+    missing = [loop for loop in range(len(nest.vars)) if loop not in loops and nest.extents[loop] > 1]
+    top = 1 + sum((d.extent - 1) * d.stride for d in digits if d.place != THREAD)
+    for loop in reversed(missing):
+        digits.append(Digit(loop, nest.extents[loop], 1, "register", top))
+        top *= nest.extents[loop]
+    return Fragment(nest.extents, compact(_trimmed(digits, nest.extents)), layout.threads)
+
+
+def _trimmed(digits: Sequence[Digit], extents: Sequence[int]) -> list[Digit]:
+    """The digits without steps that only go beyond the extents of the loops."""
+    found = []
+    for digit in digits:
+        if digit.dim is not None and digit.place != THREAD:
+            needed = -(-extents[digit.dim] // digit.weight)
+            if needed < digit.extent:
+                digit = replace(digit, extent=needed)
+        if digit.extent > 1:
+            found.append(digit)
+    return found
+
+
+def nest_layout(nest: Nest, fragments: Mapping[Buffer, Fragment], team: Team, analyzer: Analyzer) -> Fragment:
+    """How the iterations of parallel loops are shared: as their fragments say, else in vectors of neighbours."""
+    known = known_layout(nest, fragments, team)
+    if known is not None:
+        return known
+    inner = analyzer
+    for var, extent in zip(nest.vars, nest.extents, strict=True):
+        inner = inner.bind(var, 0, extent - 1)
+    return spread(nest.extents, team.count, lanes_of(nest, inner, team.count))
+
+
+def derive(nest: Nest, access: Access, layout: Fragment) -> Fragment | None:
+    """The layout of a fragment from that of the loops that index it; None where an index is no loop variable."""
+    shape, digits = access.buffer.shape, []
+    places = nest.dimensions(access)
+    for dim, loop in enumerate(places):
+        if loop is not None:
+            if places.count(loop) > 1 or layout.covered(loop) < shape[dim]:
+                return None
+            digits += [replace(digit, dim=dim) for digit in layout.along(loop)]
+        elif nest.names_loops(access.indices[dim]):
+            return None
+    stride = 1 + sum((d.extent - 1) * d.stride for d in digits if d.place != THREAD)
+    for dim in reversed([dim for dim, loop in enumerate(places) if loop is None and shape[dim] > 1]):
+        digits.append(Digit(dim, shape[dim], 1, "register", stride))
+        stride *= shape[dim]
+    threads = [digit for digit in digits if digit.place == THREAD]
+    rest = [digit for digit in digits if digit.place != THREAD]
+    return Fragment(tuple(shape), compact((*with_replicas(threads, layout.threads), *rest)), layout.threads)
+
+
+# -- the result --------------------------------------------------------------------------------------------------
+
+
+def _with_layouts(func: PrimFunc, known: Known) -> PrimFunc:
+    return _Attach(known).func(func)
+
+
+class _Attach(Mutator):
+    """Gives buffers their layouts, and views those of what they are views of."""
+
+    def __init__(self, known: Known) -> None:
+        self.known = known
+        self.changed: dict[Buffer, Buffer] = {}
+
+    def buffer(self, buffer: Buffer) -> Buffer:
+        if buffer not in self.changed:
+            layout = self.known.fragments.get(buffer) or self.known.shared.get(buffer)
+            source = None if buffer.source is None else self.buffer(buffer.source)
+            if buffer.scope == FRAGMENT and buffer.source is not None:
+                raise TirxError(f"{buffer.name} is a view of a fragment, which is not provided", buffer.span)
+            if layout is None and source is buffer.source:
+                self.changed[buffer] = buffer
+            else:
+                self.changed[buffer] = replace(buffer, layout=layout or buffer.layout, source=source)
+        return self.changed[buffer]
+
+    def visit_DeclBuffer(self, node: DeclBuffer) -> Stmt:
+        return self.rebuild(node)
+
+    def visit_Hint(self, node: Hint) -> Stmt:
+        attrs = tuple((name, self._replaced(value)) for name, value in node.attrs)
+        body = None if node.body is None else self.stmt(node.body)
+        return Hint(node.message, attrs, body, span=node.span)
+
+    def _replaced(self, value: object) -> object:
+        if isinstance(value, Buffer):
+            return self.buffer(value)
+        return tuple(self._replaced(part) for part in value) if isinstance(value, tuple) else value

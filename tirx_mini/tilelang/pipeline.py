@@ -1,0 +1,68 @@
+"""The passes of TileLang, in order: a program over tiles becomes the code of one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tirx_mini.ir import PrimFunc, TirxError, symbols
+
+from .barriers import insert_barriers
+from .emit import lower_tiles
+from .expand import expand_tiles
+from .infer import infer_layouts
+from .language.functions import TILELANG
+from .place import Rule
+from .rules import RULES
+from .teams import number_threads
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One step.
+
+    doc: the effect of the pass, in one line.
+    run: the function; it gets the architecture, too.
+    """
+
+    name: str
+    doc: str
+    run: Callable[[PrimFunc, str], PrimFunc]
+
+
+def rules() -> Mapping[str, Rule]:
+    """The rules of all tile operations."""
+    return RULES
+
+
+PASSES: tuple[Pass, ...] = (
+    Pass("NumberThreads", "threads have one number each", lambda func, arch: number_threads(func)),
+    Pass("ExpandTiles", "copies, fills and atomics of tiles become parallel loops", lambda func, _: expand_tiles(func)),
+    Pass("InferLayouts", "each fragment has a layout", lambda func, arch: infer_layouts(func, arch, rules())),
+    Pass("LowerTiles", "the code of one thread", lambda func, arch: lower_tiles(func, arch, rules())),
+    Pass("InsertBarriers", "barriers around shared memory", lambda func, arch: insert_barriers(func)),
+)
+
+
+def is_tilelang(func: PrimFunc) -> bool:
+    """Whether a function is written in TileLang, and its passes have not run."""
+    return TILELANG in dict(func.attrs)
+
+
+def lower(func: PrimFunc, arch: str, *, after: Callable[[str, PrimFunc], None] | None = None) -> PrimFunc:
+    """`func` as a kernel of one thread, which `tirx_mini.passes.lower` takes.
+
+    after: called with the name and the result of each pass.
+
+    Raises `TirxError` for a mistake in the kernel.
+    """
+    if not is_tilelang(func):
+        return func
+    unknown = symbols(func)
+    if unknown:
+        raise TirxError(f"{func.name} has extents that are only known when it is called: {unknown[0].name}", func.span)
+    for step in PASSES:
+        func = step.run(func, arch)
+        if after is not None:
+            after(step.name, func)
+    return func.without_attr(TILELANG)

@@ -1,0 +1,69 @@
+"""What the rules of tile operations know of the place of a call: threads, layouts, ranges of indices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from tirx_mini.ir import Analyzer, Buffer, Stmt, TileCall, TirxError
+from tirx_mini.layout import Layout
+
+from .layouts import Fragment
+from .teams import Team
+
+
+@dataclass(frozen=True)
+class Place:
+    """The place of a statement.
+
+    arch: the architecture, such as "sm_90a".
+    team: the threads that execute it.
+    analyzer: the ranges of variables.
+    fragments: the layouts of fragments, as far as they are known.
+    arrays: for each fragment, the array of each thread that holds its part.
+    """
+
+    arch: str
+    team: Team
+    analyzer: Analyzer = field(default_factory=Analyzer)
+    fragments: Mapping[Buffer, Fragment] = field(default_factory=dict)
+    arrays: dict[Buffer, Buffer] = field(default_factory=dict)
+
+    @property
+    def sm(self) -> int:
+        """The compute capability, as 90 for sm_90a."""
+        return int("".join(c for c in self.arch.removeprefix("sm_") if c.isdigit()))
+
+    def fragment(self, buffer: Buffer) -> Fragment:
+        """The layout of a fragment. Raises `TirxError` where nothing determines it."""
+        found = self.fragments.get(buffer)
+        if found is None:
+            raise TirxError(f"nothing in the program determines which threads hold {buffer.name}", buffer.span)
+        return found
+
+    def registers(self, buffer: Buffer) -> Buffer:
+        """The array in which each thread holds its part of a fragment: as many elements as `Fragment.registers`."""
+        if buffer not in self.arrays:
+            shape = (self.fragment(buffer).registers,)
+            self.arrays[buffer] = Buffer(buffer.name, shape, buffer.dtype, "local", span=buffer.span)
+        return self.arrays[buffer]
+
+    def at(self, **changes: object) -> Place:
+        """The same with another team or analyzer."""
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+
+class Rule(Protocol):
+    """How a tile operation becomes the code of a thread."""
+
+    def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Fragment | Layout]:
+        """The layouts that the operation needs: of fragments, and of buffers in shared memory.
+
+        It is asked again as more layouts become known, which `place.fragments` has.
+        """
+        ...
+
+    def lower(self, call: TileCall, place: Place) -> Stmt:
+        """The code that each thread of `place.team` executes."""
+        ...

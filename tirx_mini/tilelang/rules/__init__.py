@@ -1,0 +1,13 @@
+"""Rules: how tile operations become the code of a thread."""
+
+from collections.abc import Mapping
+
+from ..place import Rule
+from .barriers import InitBarriers
+from .reduction import Reduce
+from .scan import Scan
+
+RULES: Mapping[str, Rule] = {"tl.reduce": Reduce(), "tl.scan": Scan(), "tl.init_barriers": InitBarriers()}
+"""The rules of this room, by the names of tile operations."""
+
+__all__ = ["RULES"]

@@ -1,0 +1,33 @@
+"""`T.alloc_barrier`: mbarriers are initialised by one thread, and the others wait for that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tirx_mini.ir import Buffer, Evaluate, If, Region, Stmt, TileCall, const, seq
+from tirx_mini.isa import NAMES
+
+from ..layouts import Fragment
+from ..place import Place
+
+
+class InitBarriers:
+    """PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"."""
+
+    def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Fragment]:
+        """None: mbarriers are 64 bits each, side by side."""
+        return {}
+
+    def lower(self, call: TileCall, place: Place) -> Stmt:
+        """``mbarrier.init`` by the first thread, the fence that shows it to others, a barrier of the CTA."""
+        (region,) = call.operands
+        assert isinstance(region, Region)
+        init, fence = NAMES["ptx.mbarrier.init"], NAMES["ptx.fence.mbarrier_init"]
+        made: list[Stmt] = [
+            Evaluate(init.call(region.buffer.ptr_to([number]), count), span=call.span)
+            for number, count in enumerate(call.option("counts"))
+        ]
+        made.append(Evaluate(fence.call(), span=call.span))
+        everyone = "cuda.cluster_sync" if call.option("cluster") else "cuda.cta_sync"
+        first = place.team.thread.__eq__(const(0))
+        return seq(If(first, seq(*made), span=call.span), Evaluate(NAMES[everyone].call(), span=call.span))
