@@ -9,8 +9,9 @@ from .accumulation import optimize_dot_accumulation
 from .agents import materialize_schedule
 from .persistent import dynamic_persistent
 from .pipelining import materialize_async
+from .slicing import slicing
 from .staging import assign_pipeline_layouts
-from .stores import slicing
+from .stores import slice_and_fuse
 from .tma import attach_tma_desc_args, lower_tma_load_store_to_async
 
 
@@ -22,6 +23,7 @@ def _named(name: str, run: object) -> Pass[Context]:
 IN_ORDER: tuple[Pass[Context], ...] = (
     _named("convert-tileaa-to-tileas", passes.convert_tileaa_to_tileas),
     _named("tileas-remove-dead-args", cleanup.remove_dead_args),
+    _named("tileas-slicing", slicing),
     _named("tileas-plan-cta", passes.plan_cta),
     _named("tileas-assign-load-store-layouts", passes.assign_load_store_layouts),
     _named("tileas-assign-dot-layouts", passes.assign_dot_layouts),
@@ -31,7 +33,7 @@ IN_ORDER: tuple[Pass[Context], ...] = (
     _named("tileas-remove-layout-conversions", passes.remove_layout_conversions),
     _named("tileas-unroll-register-loops", cleanup.unroll_register_loops),
     _named("tileas-assign-pipeline-layouts", assign_pipeline_layouts),
-    _named("tileas-slicing", slicing),
+    _named("tileas-slice-and-fuse", slice_and_fuse),
     _named("lower-tma-load-store-to-async", lower_tma_load_store_to_async),
     _named("tileas-attach-tma-desc-args", attach_tma_desc_args),
     _named("tileas-dynamic-persistent", dynamic_persistent),

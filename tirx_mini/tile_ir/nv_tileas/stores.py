@@ -1,4 +1,4 @@
-"""tileas-slicing: tiles that TMA stores go through shared memory slice by slice.
+"""tileas-slice-and-fuse: tiles that TMA stores go through shared memory slice by slice.
 
 What a loop has added up on the tensor core is spread over the threads so that a direct store writes a few bytes of each
 row. A slice of it is written to shared memory instead, and TMA stores whole rows of it from there while the threads
@@ -38,7 +38,7 @@ ACCESSES = (
 )  # fmt: skip
 
 
-def slicing(module: Module, context: Context) -> Module:
+def slice_and_fuse(module: Module, context: Context) -> Module:
     """Stores of large tiles that the tensor core has left in registers become stores of slices, for TMA."""
     if context.options.agents == UNSPECIALIZED:
         return module

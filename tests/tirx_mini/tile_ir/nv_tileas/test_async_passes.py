@@ -70,7 +70,7 @@ def test_lower_tma_load_store_to_async() -> None:
 
 
 def test_slices_go_to_shared_memory_and_leave_by_tma() -> None:
-    before, after = around("tileas-slicing")
+    before, after = around("tileas-slice-and-fuse")
     assert lines(before, "tiled_store") == 1 and lines(before, "extract_slice") == 0
     assert lines(after, "tiled_store", "tile=(64x32)") == lines(after, "extract_slice") == 8
     before, after = around("lower-tma-load-store-to-async")
