@@ -154,3 +154,14 @@ def test_products(product: Product, instruction: str, clear: bool) -> None:
     a, b = (array.astype(np.float64) for array in arrays[:2])
     expected = (a.T if product.transpose_a else a) @ (b.T if product.transpose_b else b) + (not clear)
     np.testing.assert_allclose(arrays[2].astype(np.float64), expected, rtol=1e-3)
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_100a"])
+def test_products_compile(arch: str) -> None:
+    for product, instruction in cases():
+        if product.m * product.n <= 64 * 128:
+            plan = gemm_plan(product, int(arch[3:-1]))
+            assert plan.instruction == (instruction if arch == "sm_90a" else MMA_SYNC)
+            exe = tvm.compile(tvm.IRModule({"main": kernel(plan, clear=True)}), target=f"cuda:{arch}")
+            assert exe.source("ptx")
