@@ -15,6 +15,7 @@ from tirx_mini.ir import (
     Evaluate,
     Expr,
     If,
+    PrimFunc,
     Region,
     Span,
     Stmt,
@@ -24,14 +25,16 @@ from tirx_mini.ir import (
     int_value,
     seq,
     special,
+    walk,
 )
 from tirx_mini.isa import TABLE
 from tirx_mini.layout import Layout
 from tirx_mini.tile import OPS
 
+from .gemm import RULES as GEMMS
 from .gemm import Place, capability, shared_layout
 
-TMA_COPY = "tl.tma_copy"
+COPY, TMA_COPY = "tl.copy", "tl.tma_copy"
 
 
 def issue(name: str, *args: Any, span: Span | None = None, **modifiers: Any) -> Stmt:
@@ -79,6 +82,23 @@ def tma_store(call: TileCall, place: Place, *, wait: bool = True) -> Stmt:
     return _by_one(place, seq(store, issue("cp.async.bulk.commit_group", span=call.span), waited), call.span)
 
 
+def async_operands(func: PrimFunc, arch: str) -> set[Buffer]:
+    """The shared buffers that tensor cores or TMA read, which are another proxy than ordinary stores (PTX ISA: "Async
+    proxy"): a thread that stores to one executes `fence.proxy.async` before it synchronises with them."""
+    found: set[Buffer] = set()
+    for call in (node for node in walk(func.body) if isinstance(node, TileCall)):
+        if call.op in GEMMS:
+            a, b, c = call.operands[:3]
+            in_tmem = isinstance(c, Region) and c.buffer.scope == "tmem"
+            if in_tmem or capability(arch) // 10 == 9:
+                found |= {x.buffer.root for x in (a, b) if isinstance(x, Region) and x.buffer.scope == "shared"}
+        elif call.op in (COPY, TMA_COPY) and stores_by_tma(call, arch):
+            source = call.operands[0]
+            assert isinstance(source, Region)
+            found.add(source.buffer.root)
+    return found
+
+
 class TmaCopyRule:
     """T.tma_copy: a load that adds its bytes to what an mbarrier expects, or a store in a group of its own."""
 
@@ -124,4 +144,4 @@ def _by_one(place: Place, stmt: Stmt, span: Span | None) -> Stmt:
 
 RULES: Mapping[str, Any] = {TMA_COPY: TmaCopyRule()}
 
-__all__ = ["RULES", "TMA_COPY", "shared_layout", "stores_by_tma", "tma_moves", "tma_store"]
+__all__ = ["RULES", "TMA_COPY", "async_operands", "shared_layout", "stores_by_tma", "tma_moves", "tma_store"]
