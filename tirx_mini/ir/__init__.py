@@ -5,7 +5,7 @@ arithmetic and a printer.
 from .arith import Analyzer, key, simplify
 from .bits import Reinterpret, reinterpret
 from .block import REDUCE, SPATIAL, Block
-from .buffer import SCOPES, VIEWS, AddressOf, Buffer, BufferLoad, Range, Region, scalar, shared_address
+from .buffer import SCOPES, VIEWS, AddressOf, Buffer, BufferLoad, Range, Region, lanes_of, scalar, shared_address
 from .dtype import BOOL, FLOAT32, HANDLE, INT32, INT64, UINT32, UINT64, DataType
 from .errors import ERROR_KINDS, ErrorKind
 from .expr import (
@@ -125,6 +125,7 @@ __all__ = [
     "cast",
     "const",
     "int_value",
+    "lanes_of",
     "promote",
     "reinterpret",
     "select",

@@ -19,6 +19,11 @@ VIEWS: dict[str, Callable[[Buffer], Any]] = {}
 """More attributes of buffers, which need layouts or the kernel under construction; `script` adds them."""
 
 
+def lanes_of(value: Expr) -> int:
+    """How many values a vector has, and how many elements an index names: a `Ramp` has the type of one of them."""
+    return value.lanes if isinstance(value, Ramp) else value.dtype.lanes
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Buffer:
     """Storage for `shape` elements of `dtype` in the memory `scope`.
@@ -117,7 +122,7 @@ class Buffer:
             raise TirxError(f"expected at most {count} for {self.name} {self._dims()}, found {len(keys)}")
         if len(keys) == self.ndim and not any(isinstance(k, slice) for k in keys):
             indices = tuple(as_expr(k) for k in keys)
-            lanes = indices[-1].lanes if isinstance(indices[-1], Ramp) else 1
+            lanes = lanes_of(indices[-1])
             return BufferLoad(self.dtype.with_lanes(lanes), self, indices)
         keys = keys + (slice(None),) * (self.ndim - len(keys))
         ranges = tuple(self._range(axis, k) for axis, k in enumerate(keys))

@@ -308,15 +308,13 @@ def as_expr(value: Any, dtype: str | None = None) -> Expr:
 
 def promote(a: DataType, b: DataType) -> DataType:
     """The common type of two operands, as in C: a float wins over an integer, then the wider type, then unsigned."""
-    if a == b:
-        return a
-    if a.scalar.is_float != b.scalar.is_float:
+    if a.lanes * b.lanes > 1:
+        return promote(a.scalar, b.scalar).with_lanes(max(a.lanes, b.lanes))
+    if a.is_float != b.is_float:
         return a if a.is_float else b
     if a.bits != b.bits:
         return a if a.bits > b.bits else b
-    if a.is_float:
-        return FLOAT32.with_lanes(max(a.lanes, b.lanes))
-    return a if a.code == "uint" else b
+    return a if a == b or a.code == "uint" else FLOAT32 if a.is_float else b
 
 
 def _match(a: Any, b: Any) -> tuple[Expr, Expr]:
@@ -343,9 +341,9 @@ def _literal(value: Any, dtype: DataType) -> Expr:
         return const(value)
     if isinstance(value, int) and dtype.is_integer:
         plain = const(value)
-        return const(value, dtype) if plain.dtype.bits <= dtype.bits or value >= 0 else plain
+        return const(value, dtype.scalar) if plain.dtype.bits <= dtype.bits or value >= 0 else plain
     if isinstance(value, (int, float)) and dtype.is_float:
-        return const(float(value), dtype)
+        return const(float(value), dtype.scalar)
     return as_expr(value)
 
 
@@ -365,7 +363,9 @@ def binary(op: str, a: Any, b: Any, *, span: Span | None = None) -> Expr:
             span or left.span,
             "use `/` for floating-point division" if op == "//" else None,
         )
-    dtype = BOOL if op in _COMPARE or op in ("and", "or") else left.dtype
+    dtype = left.dtype
+    if op in _COMPARE or op in ("and", "or"):
+        dtype = BOOL if dtype.lanes == 1 else BOOL.with_lanes(dtype.lanes)
     if op in ("//", "%") and isinstance(right, Const) and right.value == 0:
         raise TirxError("division by zero", span or left.span or right.span)
     if isinstance(left, Const) and isinstance(right, Const):

@@ -16,6 +16,7 @@ from .scopes import lower_scopes
 from .shared_memory import plan_shared_memory
 from .simplify import simplify_function
 from .tiles import dispatch_tile_primitives
+from .vectors import lower_vectors
 from .verify import verify_lowered
 
 
@@ -36,6 +37,7 @@ PIPELINE: tuple[Pass, ...] = (
     Pass("LowerBlocks", "blocks become the statements in them, and buffers as small as their use", lower_blocks),
     Pass("BindLoops", "loops that a schedule bound become CTAs and threads, with barriers between them", bind_loops),
     Pass("LowerScopes", "scopes and ids become special registers and conditions; the launch is known", lower_scopes),
+    Pass("LowerVectors", "vectors that are computed become the lanes of which they are made", lower_vectors),
     Pass("DispatchTilePrimitives", "tile calls become instructions", dispatch_tile_primitives),
     Pass("FlattenBuffers", "layouts are applied and views resolved: one flat index an access", flatten_buffers),
     Pass("PlanSharedMemory", "one dynamic allocation holds every shared buffer", plan_shared_memory),

@@ -16,7 +16,6 @@ from tirx_mini.ir import (
     AddressOf,
     Buffer,
     BufferLoad,
-    BufferStore,
     Call,
     Const,
     Expr,
@@ -26,7 +25,6 @@ from tirx_mini.ir import (
     TirxError,
     Var,
     as_expr,
-    cast,
     const,
     int_value,
     scalar,
@@ -40,6 +38,7 @@ from .expressions import is_runtime
 from .handles import ArrayType, DType, Flat, Let, data_type, let, meta_var
 from .once import check_kept
 from .reassigned import Again, is_alias
+from .vectors import stored
 from .views import is_vector, vector_of
 
 
@@ -261,8 +260,7 @@ class Assigner(DisplayEvaluator):
         self._check_whole(target, buffer, value)
         self._check_range(target, buffer, value)
         expr = as_expr(value, buffer.dtype if not is_runtime(value) and not isinstance(value, bool) else None)
-        lanes = getattr(indices[-1], "lanes", 1)
-        self.builder.emit(BufferStore(buffer, indices, cast(buffer.dtype.with_lanes(lanes), expr)))
+        self.builder.emit(stored(buffer, indices, expr))
 
     def _check_whole(self, target: ast.expr, buffer: Buffer, value: Any) -> None:
         """Reject a value with a fraction for an integer, because C's conversion would drop the fraction silently."""

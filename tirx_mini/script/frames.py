@@ -14,7 +14,6 @@ from typing import Any
 from tirx_mini.ir import (
     Break,
     Buffer,
-    BufferStore,
     Continue,
     Expr,
     ExprLike,
@@ -23,7 +22,6 @@ from tirx_mini.ir import (
     Var,
     as_bool,
     as_expr,
-    cast,
     int_value,
     seq,
     substitute,
@@ -37,6 +35,7 @@ from tirx_mini.ir import (
 
 from .builder import current
 from .instructions import namespace
+from .vectors import stored
 
 
 class _Branches:
@@ -122,9 +121,7 @@ def buffer_store(buffer: Buffer, value: ExprLike, indices: Sequence[ExprLike], p
     if predicate is not None:
         raise TirxError("T.buffer_store has no predicate here", hint="write an `if` around it")
     places = tuple(as_expr(index) for index in (indices if isinstance(indices, (list, tuple)) else (indices,)))
-    lanes = getattr(places[-1], "lanes", 1)
-    stored = cast(buffer.dtype.with_lanes(lanes), as_expr(value))
-    current("T.buffer_store").emit(BufferStore(buffer, places, stored))
+    current("T.buffer_store").emit(stored(buffer, places, as_expr(value)))
 
 
 def Bind(value: ExprLike, type_annotation: Any = None, *, var: Any = None) -> Expr:

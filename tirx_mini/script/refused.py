@@ -87,7 +87,7 @@ REFUSALS: Sequence[Refusal] = (
     _row(
         "LLVM",
         "call_llvm_intrin call_llvm_pure_intrin llvm_lookup_intrinsic_id call_intrin vscale get_active_lane_mask "
-        "vectorcombine vectorhigh vectorlow q_multiply_shift q_multiply_shift_per_axis",
+        "q_multiply_shift q_multiply_shift_per_axis",
         "it names an operation of TVM's LLVM back end",
         "write the expression with operators, or `Tx.ptx` and `Tx.cuda` where it is an instruction",
     ),
@@ -103,12 +103,6 @@ REFUSALS: Sequence[Refusal] = (
         "a pointer to bytes has no buffer whose bounds and types could be checked",
         "declare a buffer: `Tx.alloc_local`, `Tx.alloc_shared`, `pool.alloc`, `Tx.decl_buffer`; `buf.ptr_to([i])` is "
         "an address, and `Tx.cuda.cta_sync()` synchronises",
-    ),
-    _row(
-        "vectors as values",
-        "Broadcast broadcast Ramp Shuffle",
-        "the lanes of a vector are written as a loop",
-        "write `for i in Tx.vectorized(4):`, or `Tx.ramp(base, 1, 4)` as an index",
     ),
     _row(
         "sparse and shifted matrices",

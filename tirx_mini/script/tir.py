@@ -20,7 +20,7 @@ from .handles import Loop, loop
 from .prim_func import caller_locals, reading
 
 __all__ = [
-    "Broadcast", "alloc_buffer", "axis", "block", "block_attr", "func_attr", "init", "parallel", "prim_func", "reads",
+    "alloc_buffer", "axis", "block", "block_attr", "func_attr", "init", "parallel", "prim_func", "reads",
     "thread_binding", "vectorized", "where", "writes",
 ]  # fmt: skip
 
@@ -86,12 +86,6 @@ def func_attr(attrs: Mapping[str, Any]) -> None:
     plain = {key: value.value if isinstance(value, ir.Const) else value for key, value in attrs.items()}
     plain.pop("global_symbol", None)  # it is the name in the module
     current("T.func_attr").attrs.update(plain)
-
-
-def Broadcast(value: Any, lanes: int) -> Any:
-    """A vector of `lanes` equal values."""
-    one = ir.as_expr(value)
-    return ir.cast(one.dtype.with_lanes(lanes), one)
 
 
 def __getattr__(name: str) -> Any:

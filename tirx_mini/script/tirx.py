@@ -74,23 +74,25 @@ from .values import (
     likely,
     predicate,
     ptr_byte_offset,
-    ramp,
     reinterpret,
     static_assert,
 )
+from .vectors import Shuffle, broadcast, ramp, vectorcombine, vectorhigh, vectorlow
 
 __all__ = [
     "address_of", "alloc_buffer", "alloc_local", "alloc_scalar", "alloc_shared", "attr", "bind", "Bind",
-    "Break", "break_loop", "Buffer", "buffer_decl", "buffer_store", "call", "call_packed", "Cast", "cdiv",
+    "Break", "break_loop", "Broadcast", "broadcast", "Buffer", "buffer_decl", "buffer_store", "call",
+    "call_packed", "Cast", "cdiv",
     "ceildiv", "cluster_id", "ComposeLayout", "const", "constexpr", "Continue", "continue_loop", "cta_id",
     "cta_id_in_cluster", "cta_id_in_pair", "decl_buffer", "device_entry", "Else", "env_thread", "evaluate",
     "filter", "func_attr", "grid", "handle_add_byte_offset", "hint", "If", "if_then_else", "inline", "Iter",
     "jit", "lane_id", "launch", "launch_thread", "Layout", "let", "Let", "likely", "local_cell", "local_scalar",
     "macro", "match_buffer", "max", "meta_class", "meta_var", "min", "node", "Optional", "PoolAllocator",
-    "prim_func", "print_buffer", "Ptr", "ptr_byte_offset", "R", "ramp", "reinterpret", "S", "Select", "select",
-    "serial", "shared_scalar", "SMEMPool", "static_assert", "tensor_map", "TensorMap", "Then", "thread_id",
+    "prim_func", "print_buffer", "Ptr", "ptr_byte_offset", "R", "Ramp", "ramp", "reinterpret", "S", "Select", "select",
+    "serial", "shared_scalar", "Shuffle", "SMEMPool", "static_assert", "tensor_map", "TensorMap", "Then", "thread_id",
     "thread_id_in_wg", "TileLayout", "tvm_stack_alloca", "tvm_storage_sync", "unroll", "variable_name",
-    "vectorized", "warp_id", "warp_id_in_wg", "warpgroup_id", "wg_reg_tile", "While",
+    "vectorcombine", "vectorhigh", "vectorized", "vectorlow", "warp_id", "warp_id_in_wg",
+    "warpgroup_id", "wg_reg_tile", "While",
 ]  # fmt: skip
 
 Buffer = buffer_type
@@ -103,6 +105,8 @@ buffer_decl = decl_buffer
 Break = break_loop
 Continue = continue_loop
 select = Select = if_then_else
+Broadcast = broadcast
+Ramp = ramp
 
 
 class _Axes:

@@ -88,13 +88,20 @@ from .values import handle_add_byte_offset as handle_add_byte_offset
 from .values import if_then_else as if_then_else
 from .values import likely as likely
 from .values import ptr_byte_offset as ptr_byte_offset
-from .values import ramp as ramp
 from .values import reinterpret as reinterpret
 from .values import static_assert as static_assert
+from .vectors import Shuffle as Shuffle
+from .vectors import broadcast as broadcast
+from .vectors import ramp as ramp
+from .vectors import vectorcombine as vectorcombine
+from .vectors import vectorhigh as vectorhigh
+from .vectors import vectorlow as vectorlow
 
 Break = break_loop
+Broadcast = broadcast
 Buffer = _buffer_type
 Continue = continue_loop
+Ramp = ramp
 SMEMPool = PoolAllocator
 Select = if_then_else
 buffer_decl = decl_buffer

@@ -12,7 +12,6 @@ from tirx_mini.ir import (
     Evaluate,
     Expr,
     ExprLike,
-    Ramp,
     TirxError,
     as_bool,
     as_expr,
@@ -48,16 +47,6 @@ def Cast(dtype: DTypeLike, value: ExprLike) -> Expr:
 def reinterpret(dtype: DTypeLike, value: ExprLike) -> Expr:
     """The bits of `value` as a value of `dtype`, which has as many: ``T.reinterpret("uint32", x)``."""
     return bits_as(data_type(dtype), value)
-
-
-def ramp(base: ExprLike, lanes: int, tvm_lanes: int | None = None) -> Expr:
-    """The index of a vector access: base, base + 1, …, base + lanes - 1. TVM writes ``ramp(base, 1, lanes)``."""
-    if tvm_lanes is not None:
-        if lanes != 1:
-            raise TirxError("a vector access takes neighbouring elements: the stride of T.ramp must be 1")
-        lanes = tvm_lanes
-    start = as_expr(base)
-    return Ramp(start.dtype, start, lanes)
 
 
 def likely(cond: ExprLike) -> Any:

@@ -30,7 +30,8 @@ SECTIONS: Mapping[str, str] = {
     "Loops": "serial unroll vectorized grid",
     "Buffers": "Buffer match_buffer alloc_local wg_reg_tile alloc_shared alloc_buffer alloc_scalar shared_scalar "
     "decl_buffer address_of Ptr ptr_byte_offset handle_add_byte_offset",
-    "Values": "if_then_else min max ceildiv Cast reinterpret const ramp likely static_assert evaluate",
+    "Vectors": "ramp broadcast Shuffle vectorlow vectorhigh vectorcombine",
+    "Values": "if_then_else min max ceildiv Cast reinterpret const likely static_assert evaluate",
     "Statements as functions": "If Then Else While break_loop continue_loop buffer_store Bind Let tvm_storage_sync",
     "Indices of a launch": "launch_thread env_thread",
     "Tensor maps": "TensorMap tvm_stack_alloca call_packed",
@@ -68,6 +69,10 @@ _TEXTS: Mapping[str, str] = {
     "Tensor maps": """
         TMA copies make their tensor maps by themselves. Kernels that encode their own, as in TVM, name them in
         `Tx.ptx.cp_async.bulk.tensor.g2s_cluster`, `g2s_cta` and `s2g`.
+    """,
+    "Vectors": """
+        An index that names several elements loads or stores a vector. What only moves one is one access; arithmetic is
+        done lane by lane.
     """,
     "Values": """
         Python's operators work on values, and so do `and`, `or`, `not`, chained comparisons, ternaries, `min`, `max`
