@@ -276,7 +276,7 @@ def test_cp_async_copies_every_element_once():
     machine = Machine(func, {"G": numbered(g.shape)}).run()
     raw = machine.arrays["G"].view(np.uint8).reshape(-1)
     for issued in machine.issued:
-        assert len(issued.threads) == 128 and issued.attrs == {"bytes": 16}
+        assert len(issued.threads) == 128 and issued.attrs["bytes"] == 16
         for dst, src in zip(issued.args[0], issued.args[1], strict=True):
             machine.shared[dst : dst + 16] = raw[src : src + 16]
     assert np.array_equal(machine.tile(t), machine.arrays["G"][:, 64:])
