@@ -14,7 +14,7 @@ from typing import Any
 from tirx_mini.codegen import CudaSource
 
 from .compiler import Compiled, compile_cuda, options
-from .toolchain import load, toolchain
+from .toolchain import compiler_of, load, toolchain
 
 DIRECTORY_VARIABLE = "TIRX_MINI_CACHE_DIR"
 SIZE_VARIABLE = "TIRX_MINI_CACHE_BYTES"
@@ -57,7 +57,8 @@ class CompileCache:
 
     def key(self, source: CudaSource, arch: str, line_info: bool) -> str:
         """The name of an entry."""
-        parts = (_SCHEMA, *toolchain().versions, *options(arch, line_info), source.text)
+        version = str(getattr(compiler_of(arch), "version", ""))
+        parts = (_SCHEMA, *toolchain().versions, version, *options(arch, line_info), source.text)
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def _store(self) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from tirx_mini.codegen import CudaSource
 from tirx_mini.ir import Span, TirxError
 
-from .toolchain import load, toolchain
+from .toolchain import compiler_of, toolchain
 
 OPTIONS = (
     "--std=c++17",
@@ -72,19 +72,19 @@ def compile_cuda(source: CudaSource, arch: str, *, line_info: bool = False) -> C
 
     Raises `TirxError` at the kernel's line that NVRTC or ptxas rejects, `ToolchainError` if there is no compiler.
     """
-    program = _Program(source.text)
+    program = _Program(source.text, arch)
     flags = options(arch, line_info)
     if not program.compile(flags):
-        raise _translated(source, program.log, flags)
+        raise _translated(source, program.log, flags, arch)
     return Compiled(arch, program.ptx(), program.cubin(), program.log)
 
 
 class _Program:
     """An NVRTC program. (cuda.core's Program needs the GPU driver to produce PTX.)"""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, arch: str) -> None:
         self.include = toolchain().include
-        self.nvrtc = load("cuda.bindings.nvrtc")
+        self.nvrtc = compiler_of(arch)
         self.handle = self._check(self.nvrtc.nvrtcCreateProgram(text.encode(), FILE_NAME.encode(), 0, None, None))
 
     def __del__(self) -> None:
@@ -131,7 +131,7 @@ _FILE = re.compile(r"^\s*\.file\s+(\d+) \"(.*)\"", re.MULTILINE)
 _LOC = re.compile(r"^\s*\.loc\s+(\d+) (\d+) \d+(?:.*inlined_at (\d+) (\d+) \d+)?")
 
 
-def _translated(source: CudaSource, log: str, flags: tuple[str, ...]) -> TirxError:
+def _translated(source: CudaSource, log: str, flags: tuple[str, ...], arch: str) -> TirxError:
     """The first error of `log`, at the line of the kernel that caused it."""
     match = _CXX.search(log)
     if match:
@@ -139,7 +139,7 @@ def _translated(source: CudaSource, log: str, flags: tuple[str, ...]) -> TirxErr
         return _error("the CUDA compiler", text, source, file, int(line))
     match = _PTXAS.search(log)
     if match:
-        return _error("the assembler (ptxas)", match.group(2), source, *_place_of_ptxas_error(source, flags))
+        return _error("the assembler (ptxas)", match.group(2), source, *_place_of_ptxas_error(source, flags, arch))
     return _error("the CUDA compiler", log, source, "", 0)
 
 
@@ -151,9 +151,9 @@ def _error(who: str, what: str, source: CudaSource, file: str, line: int) -> Tir
     return TirxError(f"{who} rejects this: {what}", source.span_at(line), notes=notes)
 
 
-def _place_of_ptxas_error(source: CudaSource, flags: tuple[str, ...]) -> tuple[str, int]:
+def _place_of_ptxas_error(source: CudaSource, flags: tuple[str, ...], arch: str) -> tuple[str, int]:
     """File and line of the PTX line that ptxas rejects, from a second compilation with line information."""
-    program = _Program(source.text)
+    program = _Program(source.text, arch)
     program.compile((*flags, "--generate-line-info"))
     match = _PTXAS.search(program.log)
     ptx = program.ptx()

@@ -15,7 +15,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from tirx_mini.hardware import arch_name
+from tirx_mini.hardware import arch_name, compute_capability
+
+from .nvrtc12 import EXTRA, LAST, nvrtc12
 
 
 class ToolchainError(RuntimeError):
@@ -112,10 +114,12 @@ def driver_library() -> ctypes.CDLL | None:
 def known_arch(arch: str) -> str:
     """`arch` itself; raises `ValueError` if NVRTC does not compile for it."""
     match = re.fullmatch(r"sm_(\d+)[af]?", arch)
-    numbers = supported()
-    if match is None or int(match.group(1)) not in numbers:
+    number, numbers = int(match.group(1)) if match else 0, supported()
+    if number not in numbers:
         names = ", ".join(map(arch_name, numbers))
-        raise ValueError(f"there is no architecture {arch!r}; the CUDA compiler supports {names}")
+        missing = 50 <= number <= LAST and nvrtc12() is None
+        extra = f"; {arch} needs the compiler of CUDA 12: run `pip install {EXTRA}`" if missing else ""
+        raise ValueError(f"there is no architecture {arch!r}; the CUDA compiler supports {names}{extra}")
     return arch
 
 
@@ -123,7 +127,15 @@ def supported() -> tuple[int, ...]:
     """The architectures that NVRTC compiles for, by number."""
     toolchain()
     _, numbers = load("cuda.bindings.nvrtc").nvrtcGetSupportedArchs()
-    return tuple(numbers)
+    older = nvrtc12()
+    _, before = older.nvrtcGetSupportedArchs() if older is not None else (None, [])
+    return (*(number for number in before if number <= LAST and number not in numbers), *numbers)
+
+
+def compiler_of(arch: str) -> Any:
+    """The bindings of NVRTC that compile for an architecture: those of CUDA 12 for the ones that it has alone."""
+    older = nvrtc12() if compute_capability(arch) <= LAST else None
+    return load("cuda.bindings.nvrtc") if older is None else older
 
 
 def _nvrtc_version() -> str:

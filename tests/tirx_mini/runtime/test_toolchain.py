@@ -65,3 +65,14 @@ def test_without_any_the_error_names_the_package(toolkit: Path, monkeypatch: pyt
 def test_an_older_pathfinder_without_the_function_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(toolchain, "load", lambda module: SimpleNamespace())
     assert toolchain._pathfinder("find_nvidia_binary_utility", "nvdisasm") is None
+
+
+@pytest.mark.compiler
+def test_volta_is_compiled_by_the_compiler_of_cuda_12(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert toolchain.known_arch("sm_70") == "sm_70"
+    assert toolchain.compiler_of("sm_70") is toolchain.nvrtc12() is not toolchain.compiler_of("sm_75")
+    monkeypatch.setattr(toolchain, "nvrtc12", lambda: None)
+    with pytest.raises(ValueError, match=r"sm_70 needs the compiler of CUDA 12: run `pip install tirx_mini\[volta\]`"):
+        toolchain.known_arch("sm_70")
+    with pytest.raises(ValueError, match=r"there is no architecture 'sm_71'; the CUDA compiler supports sm_75"):
+        toolchain.known_arch("sm_71")

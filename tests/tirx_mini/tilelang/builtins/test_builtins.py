@@ -39,6 +39,17 @@ def test_it_compiles(example: Example, gpu: str) -> None:
     assert tvm.compile(example.kernel, target=f"cuda:{ARCHS[gpu]}").source("sass")
 
 
+@pytest.mark.compiler
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name.startswith("quads")])
+def test_the_mma_of_volta_compiles_for_volta(name: str) -> None:
+    exe = tvm.compile(EXAMPLES[name].kernel, target="cuda:sm_70")
+    _, c_dtype, a_layout, b_layout = name.split()
+    dtype = "f16" if c_dtype == "fp16" else "f32"
+    ptx = exe.source("ptx")
+    assert ".target sm_70" in ptx and f"mma.sync.aligned.m8n8k4.{a_layout}.{b_layout}.{dtype}.f16.f16.{dtype}" in ptx
+    assert exe.compiled.cubin[:4] == b"\x7fELF"
+
+
 def names_in(example: Example) -> set[str]:
     """The builtins that the source of a kernel calls."""
     return set(re.findall(r"\bB\.(\w+)\(", Path(example.kernel.span.file).read_text()))
