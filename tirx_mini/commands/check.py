@@ -11,9 +11,21 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from ..course import Checked, KernelFileError, KernelRef, changes_of, check_file, product_text, what_if
+from ..course import (
+    Checked,
+    KernelFileError,
+    KernelRef,
+    Scheduled,
+    changes_of,
+    check_file,
+    product_text,
+    scheduled_in,
+    what_if,
+)
 from ..diagnose import DEFAULT_LIMIT
+from ..ir import TirxError
 from ..report import barrier_table, report_page
+from ..script import explained
 from .arguments import INCOMPLETE, add_simulation_arguments, add_what_if, positive, shape
 from .waiting import meter
 
@@ -36,12 +48,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         schedules=options.schedules, seed=options.seed, budget=options.budget, pedantic=options.pedantic,
     )  # fmt: skip
     try:
+        programs = scheduled_in(ref)
+        _show_scheduled(programs, console)
+        if programs and not (ref.name and programs[0].runs):
+            return 0
         changes = changes_of(ref, options.what_if) if options.what_if else []
         with shown:
             checked = check(log_barriers=options.trace_barriers is not None, limit=options.exhaustive)
     except (KernelFileError, ValueError) as error:
         console.print(f"error: {error}", markup=False)
         return 2
+    except TirxError as error:
+        console.print(Text(str(explained(error))))
+        return 1
     _show(checked, options, console)
     with shown:
         lines = list(what_if(changes, checked, lambda constants: check(constants=constants)))
@@ -61,7 +80,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tirx_mini check",
-        description="Run one kernel in the simulator and explain what is wrong.",
+        description="Run one kernel in the simulator and explain what is wrong. Of a program that a schedule arranges "
+        "(tirx_mini.te, TIR), say what slows it down.",
         epilog=f"Exit status: 0 if it is ok, 1 if not, 2 for bad input, {INCOMPLETE} if it is not wholly modelled.",
     )
     parser.add_argument("kernel", metavar="FILE.py:KERNEL", help="as in gemm_kernels.py:hgemm_v7")
@@ -92,6 +112,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the report as JSON (- for the terminal)")
     return parser
+
+
+def _show_scheduled(programs: Sequence[Scheduled], console: Console) -> None:
+    """The notes on programs that schedules arrange."""
+    for program in programs:
+        where = "a CPU" if program.target == "llvm" else "a GPU"
+        count = len(program.notes)
+        said = "nothing to note" if not count else f"{count} note{'s' * (count > 1)}"
+        console.print(Text(f"{program.name}, for {where}: {said}"))
+        for note in program.notes:
+            console.print(Text(f"\n{note.render()}\n"))
 
 
 def _show(checked: Checked, options: argparse.Namespace, console: Console) -> None:

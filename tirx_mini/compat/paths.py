@@ -74,7 +74,8 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     "tvm": {"lower": "tirx_mini.te:lower", "TVMError": f"{_COMPAT}.error:TVMError"},
     "tvm.ir": {"Range": f"{_NODES}:Range"},
     "tvm.tir": {
-        "Schedule": "tirx_mini.te:TirSchedule", **{name: f"tirx_mini.te:{name}" for name in _MATHEMATICS.split()}
+        "Schedule": "tirx_mini.te:TirSchedule", "Allocate": "tirx_mini.ir:AllocBuffer", "IfThenElse": "tirx_mini.ir:If",
+        "SeqStmt": "tirx_mini.ir:Seq", **{name: f"tirx_mini.te:{name}" for name in _MATHEMATICS.split()}
     },
     "tvm.script": {"tir": "tvm.script.tir:", "tirx": "tvm.script.tirx:", "ir": "tvm.script.ir:"},
     "tvm.script.tirx": _SCRIPT,

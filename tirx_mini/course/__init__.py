@@ -28,6 +28,7 @@ from .measured import StepTimes, measured_times
 from .meter import PATIENCE_S, Meter, WatchShare
 from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan
 from .result import TOLERANCES, Matrix, matches, wrong_finding
+from .scheduled import Scheduled, scheduled_in
 from .shapes import check_shape
 from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, TIME_TOLERANCE, Case, Shape, Step, parse_steps, shape_text, step_range, steps_from
@@ -132,4 +133,6 @@ __all__ = [
     "what_if_tasks",
     "with_timelines",
     "wrong_finding",
+    "Scheduled",
+    "scheduled_in",
 ]

@@ -122,6 +122,11 @@ class PrimFunc:
         print(self.script())
 
     @property
+    def buffer_map(self) -> Mapping[Buffer | Var, Buffer]:
+        """The buffers of the parameters, as TVM has them: here a parameter is its buffer."""
+        return {param: param for param in self.params if isinstance(param, Buffer)}
+
+    @property
     def dialect(self) -> str | None:
         """The dialect whose defaults apply: `TVM`, or None for the course's."""
         return dict(self.attrs).get(DIALECT)

@@ -250,3 +250,68 @@ def test_what_bounds_a_right_kernel_is_said(tmp_path: Path, capsys: pytest.Captu
 def test_what_bounds_a_wrong_kernel_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", wrong(tmp_path, Edit(1, "mma_bar.ptr_to([0]), 1)", "mma_bar.ptr_to([0]), 2)"))]) == 1
     assert "bound by" not in capsys.readouterr().out
+
+
+SCHEDULED = """
+from tirx_mini import te
+from tirx_mini.script import tir as T
+
+A = te.placeholder((256, 256), name="A")
+B = te.compute((256, 256), lambda i, j: A[i, j] + 1.0, name="B")
+C = te.compute((256, 256), lambda i, j: B[i, j] * 2.0, name="C")
+s = te.create_schedule(C.op)
+
+
+def fused():
+    s = te.create_schedule(C.op)
+    s[B].compute_inline()
+    s[C].vectorize(s[C].split(C.op.axis[1], factor=16)[1])
+    return s, [A, C]
+
+
+g = te.create_schedule(C.op)
+staged = g.cache_read(A, "shared", [B])
+g[B].compute_inline()
+g[C].bind(C.op.axis[1], te.thread_axis("threadIdx.x"))
+
+
+@T.prim_func
+def total(X: T.Buffer((64, 64), "float32"), Y: T.Buffer((64,), "float32")):
+    for i, k in T.grid(64, 64):
+        with T.block("Y"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            Y[vi] = Y[vi] + X[vi, vk]
+
+
+@T.prim_func
+def bound(X: T.Buffer((64,), "float32"), Y: T.Buffer((64,), "float32")):
+    for i in T.thread_binding(1, thread="blockIdx.x"):
+        for j in T.thread_binding(64, thread="threadIdx.x"):
+            Y[j] = X[j] * 2.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("", ["s, for a CPU: 3 notes", "B is kept in full", "g, for a GPU", "no loop is bound to blockIdx",
+              "total, for a CPU: 2 notes", "bound, for a GPU: nothing to note"]),
+        (":fused", ["fused, for a CPU: nothing to note"]),
+        (":total", ["Y is added to, but nothing gives it a first value", "with T.init():"]),
+        (":bound", ["bound, for a GPU: nothing to note", "bound: ok"]),
+    ],
+)  # fmt: skip
+def test_schedules_get_notes(tmp_path: Path, name: str, said: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "scheduled.py"
+    path.write_text(SCHEDULED, encoding="utf-8")
+    assert main(["check", f"{path}{name}"]) == 0
+    printed = capsys.readouterr().out
+    for text in said:
+        assert text in printed, printed
+
+
+def test_a_schedule_that_is_refused_has_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "refused.py"
+    path.write_text(SCHEDULED.split("def fused")[0] + "s[B].vectorize(C.op.axis[0])\n", encoding="utf-8")
+    assert main(["check", str(path)]) == 1
+    assert "vectorize: i is not a loop of B" in capsys.readouterr().out
