@@ -14,19 +14,22 @@ NEG_INF = -math.inf
 
 
 def attend(q, K, V, head, n, state, first_row, scale, masked, causal, TN, D):
-    """The state after the keys of tile `n`. `masked`: whether some of them are beyond the end or in the future."""
+    """The state after the keys of tile `n`. `masked`: whether some of them are beyond the end or in the future.
+
+    `scale` is positive, so that the greatest score is the scaled greatest product.
+    """
     top, total, acc = state
     TM = q.shape[0]
     k = ct.load(K, (head, 0, n), shape=(1, D, TN), order=(0, 2, 1), padding_mode=ct.PaddingMode.ZERO).reshape((D, TN))
-    scores = ct.mma(q, k, ct.zeros((TM, TN), dtype=ct.float32)) * scale
+    scores = ct.mma(q, k, ct.zeros((TM, TN), dtype=ct.float32))
     if masked:
         columns = n * TN + ct.arange(TN, dtype=ct.int32)[None, :]
         seen = columns < K.shape[1]
         if causal:
             seen = seen & (columns <= first_row + ct.arange(TM, dtype=ct.int32)[:, None])
         scores = ct.where(seen, scores, NEG_INF)
-    new_top = ct.maximum(top, ct.max(scores, axis=1, keepdims=True))
-    powers = ct.exp2(scores - new_top)
+    new_top = ct.maximum(top, ct.max(scores, axis=1, keepdims=True) * scale)
+    powers = ct.exp2(scores * scale - new_top)
     shrink = ct.exp2(top - new_top)
     v = ct.load(V, (head, n, 0), shape=(1, TN, D), padding_mode=ct.PaddingMode.ZERO).reshape((TN, D))
     acc = ct.mma(powers.astype(V.dtype), v, acc * shrink)

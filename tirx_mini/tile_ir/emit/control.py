@@ -90,7 +90,8 @@ def _safe(emitter: Emitter, value: Any, own: Buffer, buffers: set[Buffer]) -> An
     if not isinstance(value, Tile):
         return emitter.bind("next", value) if len(buffers) > 1 else value
     changing = value.reads & buffers
-    if not changing or (changing == frozenset({own}) and not value.moved):
+    in_place = not value.moved or (value.over is own and own not in emitter.pinned)
+    if not changing or (changing == frozenset({own}) and in_place):
         return value
     if value.buffer is own:
         return value

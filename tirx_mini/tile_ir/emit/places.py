@@ -14,12 +14,14 @@ from tirx_mini.ir import (
     DeclBuffer,
     Expr,
     If,
+    Range,
     Region,
     as_expr,
     binary,
     const,
     int_value,
     seq,
+    simplify,
     special,
 )
 from tirx_mini.layout import S, SwizzleMode, TCol, TileLayout, TLane, tma_shared_layout
@@ -204,17 +206,14 @@ def array_of(emitter: Emitter, view: View) -> tuple[Buffer, tuple[int, ...]]:
 def tile_region(
     emitter: Emitter, blocks: Blocks, indices: Sequence[Expr], box: Sequence[tuple[Expr | int, int]] = ()
 ) -> Region:
-    """The part of an array that the tile at `indices` is, in the array's dimensions.
+    """The part of an array that the tile at `indices` is, in the array's dimensions; some of it may be outside.
 
     box: (first, extent) along each dimension of the tile, for a part of it.
     """
     array, dims = array_of(emitter, blocks.view)
-    keys: list[slice] = [slice(0, 1)] * len(dims)
+    ranges = [Range(const(0), const(1))] * len(dims)
     parts = box or [(0, extent) for extent in blocks.tile]
     for axis, (index, tile, (first, extent)) in enumerate(zip(indices, blocks.tile, parts, strict=True)):
-        place = dims.index(blocks.order[axis])
-        start = as_expr(index) * tile + first
-        keys[place] = slice(start, start + extent)
-    found = array[tuple(keys)]
-    assert isinstance(found, Region)
-    return found
+        start = simplify(as_expr(index) * tile + first)
+        ranges[dims.index(blocks.order[axis])] = Range(start, const(extent))
+    return Region(array.dtype, array, tuple(ranges))

@@ -60,9 +60,12 @@ class Tile:
         """The same registers, as those of `layout`. register: the register to read for one of `layout`."""
         if register is None:
             return replace(self, layout=layout)
-        at = self.at
+        at, narrow = self.at, self.narrow
         moved = replace(self, layout=layout, at=lambda r: at(register(r)), moved=True)
-        return replace(moved, buffer=None, narrow=None, over=None)
+        if narrow is not None:
+            tile, place = narrow
+            narrow = tile, lambda r: place(register(r))
+        return replace(moved, buffer=None, narrow=narrow, over=None)
 
 
 @dataclass(frozen=True)

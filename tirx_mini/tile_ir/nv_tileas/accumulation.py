@@ -18,6 +18,7 @@ from ..nv_tileaa import standard as std
 from ..ssa import KEEP, Module, Op, Rewriter, Value, uses
 from . import ops
 from . import pipeline_ops as pipe
+from .chained import overlap_chained_dots
 from .operands import definitions, is_zero, runs
 from .sums import simple_sum
 
@@ -28,6 +29,7 @@ def optimize_dot_accumulation(module: Module, context: Context) -> Module:
 
 
 def _function(func: Op) -> Op:
+    func = Op(func.kind, func.args, func.results, func.attrs, (overlap_chained_dots(func.body),), func.span)
     used, defs = uses(func.body), definitions(func.body)
     found = ((op, simple_sum(op, used)) for op in func.body.walk() if op.kind is std.for_)
     loops = {loop: dot for loop, dot in found if dot is not None and _may_be_left(dot, defs)}

@@ -53,7 +53,7 @@ def materialize_async(module: Module, context: Context) -> Module:
 
 def _function(func: Op, context: Context) -> Op:
     func = with_async_gathers(func, context)
-    groups, sums = list(_groups(func.body, False)), list(_sums(func.body, False, uses(func.body)))
+    groups, sums = list(_groups(func.body, 0)), list(_sums(func.body, False, uses(func.body)))
     if not groups:
         return func
     stages = {**stages_of(func, groups, context), **columns_of(sums)}
@@ -62,19 +62,19 @@ def _function(func: Op, context: Context) -> Op:
     return Op(func.kind, func.args, func.results, func.attrs, (body,), func.span)
 
 
-def _groups(region: Region, looped: bool) -> Iterator[Group]:
+def _groups(region: Region, depth: int) -> Iterator[Group]:
     """The groups of a region and those inside it, in program order."""
     found: dict[tuple[Op, ...], Group] = {}
     for op in region.ops:
         if op.kind in WAITS:
             names, readers = _readers(op.result, region)
             consumer = _consumer(names, readers)
-            group = found.setdefault(tuple(readers), Group([], region, readers, looped, consumer))
+            group = found.setdefault(tuple(readers), Group([], region, readers, depth, consumer))
             group.waits.append(op)
     yield from found.values()
     for op in region.ops:
         for inner in op.regions:
-            yield from _groups(inner, looped or op.kind in LOOPS)
+            yield from _groups(inner, depth + (op.kind in LOOPS))
 
 
 def _sums(region: Region, looped: bool, used: Mapping[Value, list[Op]]) -> Iterator[Sum]:
@@ -116,21 +116,27 @@ def _readers(value: Value, region: Region) -> tuple[set[Value], list[Op]]:
 
 
 def stages_of(func: Op, groups: Sequence[Group], context: Context) -> Mapping[Group, int]:
-    """Stages of each pipeline: those in loops share the memory that the others leave, evenly.
+    """Stages of each pipeline: those in the innermost loops share the memory that the others leave, evenly.
 
+    The others have one stage, or two where a loop repeats them and there is room left.
     Raises TirxError, at the load, where one stage of each does not fit.
     """
     room = context.gpu.architecture.smem_per_cta // (context.options.occupancy or 1) - reserved(func)
-    once = sum(group.bytes for group in groups if not group.looped)
-    each = sum(group.bytes for group in groups if group.looped)
-    most = max(1, (room - once) // each) if each else 1
-    wanted = context.options.num_stages or _hint(func) or MOST_STAGES
-    count = min(most, wanted)
-    if once + each * count > room:
-        _too_large(groups, once + each, room)
-    if count < (context.options.num_stages or _hint(func) or 1):
-        context.note(f"{wanted} stages of {each:,} bytes do not fit into shared memory: there are {count}", func.span)
-    return {group: count if group.looped else 1 for group in groups}
+    depth = max(group.depth for group in groups)
+    inner = [group for group in groups if group.depth == depth]
+    each, total = (sum(group.bytes for group in some) for some in (inner, groups))
+    if total > room:
+        _too_large(groups, total, room)
+    asked = context.options.num_stages or _hint(func)
+    count = min(asked or MOST_STAGES, 1 + (room - total) // each) if depth else 1
+    if count < asked and depth:
+        context.note(f"{asked} stages of {each:,} bytes do not fit into shared memory: there are {count}", func.span)
+    found = dict.fromkeys(groups, 1) | dict.fromkeys(inner, count)
+    left = room - total - (count - 1) * each
+    for group in sorted(groups, key=lambda group: -group.depth):
+        if 0 < group.depth < depth and asked != 1 and group.bytes <= left:
+            found[group], left = 2, left - group.bytes
+    return found
 
 
 def columns_of(sums: Sequence[Sum]) -> Mapping[Sum, int]:

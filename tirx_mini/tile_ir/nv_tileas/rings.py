@@ -22,13 +22,13 @@ WAITS = (pipe.wait_tma, pipe.wait_load)
 class Group:
     """Loads that share a pipeline. waits: the operations that stand for their tensors. block: the region's owner.
 
-    readers: the operations of the block that read them. looped: whether a loop repeats them.
+    readers: the operations of the block that read them. depth: how many loops repeat them.
     """
 
     waits: list[Op]
     block: Region
     readers: list[Op]
-    looped: bool
+    depth: int
     consumer: str
     pipeline: Value | None = None
 

@@ -1,0 +1,233 @@
+"""Loops of two dots, the second of which multiplies what is computed from the first: attention.
+
+A part of tileas-optimize-dot-accumulation, on Hopper. In the order of the program, the tensor core is idle while
+threads compute the operand of the second dot. The loop is turned so that an iteration begins its first dot, then the
+second dot of the iteration before it. Threads compute from the first while the second is in flight:
+
+    first dot of n          begins
+    second dot of n - 1     begins
+    wait for the first; what is computed from it
+    wait for the second; its sums are scaled for the next one
+
+What stands before the second dot is also executed before the loop, for the first iteration, and the second dot of the
+last iteration stands behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..nv_tileaa import standard as std
+from ..ssa import KEEP, Op, Region, Rewriter, Value, uses
+from . import ops
+from . import pipeline_ops as pipe
+from .operands import definitions, number_of_constant, runs
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """A loop in parts, in the order in which a turned iteration has them.
+
+    first: the first dot, and before: what precedes it. fetch: what reads the tile that the second dot multiplies by.
+    second: this dot. middle: what follows the first dot and does not need the second one's sums. leave: what releases
+    that tile. late: what computes with the sums of the iteration before.
+    sums, position: which of the carried values are the sums, and the iterator of the tile.
+    """
+
+    loop: Op
+    before: Sequence[Op]
+    first: Op
+    fetch: Sequence[Op]
+    second: Op
+    middle: Sequence[Op]
+    leave: Sequence[Op]
+    late: Sequence[Op]
+    sums: int
+    position: int
+
+
+def overlap_chained_dots(body: Region) -> Region:
+    """The body of a function with its loops of chained dots turned."""
+    used, defs = uses(body), definitions(body)
+    loops = {op: chain_of_dots(op, used, defs) for op in body.walk() if op.kind is std.for_}
+    found = {loop: chain for loop, chain in loops.items() if chain is not None}
+    return _Turned(found, defs).region(body, body.params) if found else body
+
+
+def chain_of_dots(loop: Op, used: Mapping[Value, list[Op]], defs: Mapping[Value, Op]) -> Chain | None:
+    """The parts of a loop of two chained dots; None for other loops, and for those of few iterations.
+
+    A loop that does not begin at a constant is taken for the rest of one that does.
+    """
+    dots = [op for op in loop.body.ops if op.kind is ops.dot and op.mma == ops.WGMMA]
+    if len(dots) != 2 or number_of_constant(defs.get(loop.lower)) is None:
+        return None
+    first, second = dots
+    read = _read_of(second.rhs, defs)
+    *body, last = loop.body.ops
+    if used.get(second.result) != [last] or read is None or read not in body:
+        return None
+    wait = next((op for op in body if op.kind is pipe.consumer_wait and op.result is read.stage), None)
+    carried = loop.body.params[1:]
+    if wait is None or wait.iterator not in carried:
+        return None
+    sums, position = last.operands.index(second.result), carried.index(wait.iterator)
+    leave = [
+        op for op in body
+        if (op.kind is pipe.consumer_release and op.stage is wait.result)
+        or (op.kind is pipe.inc_iter and op.iterator is wait.iterator)
+    ]  # fmt: skip
+    views = [op for op in body if op in _views(second.rhs, defs)]
+    fetch = [wait, read, *views]
+    own = {*fetch, second, *leave}
+    late = _depending(body, carried[sums])
+    place = body.index(first)
+    others = [op for op in body if op not in own and op not in late]
+    before = [op for op in others if body.index(op) < place]
+    middle = [op for op in others if body.index(op) > place]
+    chain = Chain(loop, before, first, fetch, second, middle, leave, late, sums, position)
+    return chain if _may_turn(chain, used, last) else None
+
+
+def _may_turn(chain: Chain, used: Mapping[Value, list[Op]], last: Op) -> bool:
+    """Whether each part needs only what comes before it, and what is late has no effects."""
+    own = {*chain.fetch, chain.second, *chain.leave}
+    inner = {value for op in own for value in op.results}
+    position = chain.loop.body.params[1 + chain.position]
+    others = (*chain.before, chain.first, *chain.middle, *chain.late)
+    return (
+        len(chain.leave) == 2
+        and chain.first not in chain.late
+        and chain.second not in chain.before
+        and all(op.kind.pure and not op.regions for op in chain.late if op is not chain.second)
+        and not any(inner & set(_all_operands(op)) for op in others)
+        and all(user in own for user in used[position])
+        and sum(value in inner for value in last.operands) == 2
+    )
+
+
+def _all_operands(op: Op) -> list[Value]:
+    return [*op.operands, *(v for region in op.regions for inner in region.walk() for v in inner.operands)]
+
+
+def _read_of(value: Value, defs: Mapping[Value, Op]) -> Op | None:
+    """The read of a stage that a value is a view of."""
+    while (op := defs.get(value)) is not None and op.kind in (ops.view, ops.expand_dims, ops.permute):
+        value = op.source
+    return op if op is not None and op.kind is pipe.consumer_read else None
+
+
+def _views(value: Value, defs: Mapping[Value, Op]) -> list[Op]:
+    """The operations between the read of a stage and a view of it."""
+    found: list[Op] = []
+    while (op := defs[value]).kind is not pipe.consumer_read:
+        found.append(op)
+        value = op.source
+    return found
+
+
+def _depending(body: Sequence[Op], root: Value) -> list[Op]:
+    """The operations that depend on a value, the second dot left out."""
+    varying, found = {root}, list[Op]()
+    for op in body:
+        if varying & set(_all_operands(op)) and op.kind is not ops.dot:
+            found.append(op)
+            varying.update(op.results)
+    return found
+
+
+class _Turned(Rewriter):
+    def __init__(self, chains: Mapping[Op, Chain], defs: Mapping[Value, Op]) -> None:
+        super().__init__({std.for_: self._loop})
+        self.chains, self.defs = chains, defs
+
+    def _loop(self, op: Op, _: Rewriter) -> Any:
+        chain = self.chains.get(op)
+        if chain is None:
+            return KEEP
+        if runs(op, self.defs):
+            return self._turned(chain)
+        condition = self.emit(std.cmpi, self[op.lower], self[op.upper], predicate="slt")
+        outer, self.ops = self.ops, []
+        self.emit(std.yield_, self._turned(chain))
+        then, self.ops = Region((), tuple(self.ops)), []
+        self.emit(std.yield_, [self[value] for value in op.inits])
+        orelse, self.ops = Region((), tuple(self.ops)), outer
+        made = Op(std.if_, (condition,), tuple(Value(v.type, v.hint) for v in op.results), {}, (then, orelse), op.span)
+        return self.add(made).results
+
+    def _turned(self, chain: Chain) -> list[Value]:
+        """The first iteration's beginning, the loop, and the last iteration's second dot."""
+        loop = chain.loop
+        last = loop.body.ops[-1].operands
+        kept = [i for i in range(len(last)) if i not in (chain.sums, chain.position)]
+        inits = [self[value] for value in loop.inits]
+        self._enter(loop, self[loop.lower], inits)
+        self._part((*chain.before, chain.first, *chain.middle, *chain.late))
+        given = [*(self[last[i]] for i in kept), inits[chain.position], self[chain.second.acc], self[chain.second.lhs]]
+        results = self._others(chain, given, kept)
+        found = dict(zip(kept, results, strict=False))
+        carried = [results[-3] if i == chain.position else found.get(i, v) for i, v in enumerate(inits)]
+        self._enter(loop, self[loop.lower], carried)
+        self._part(chain.fetch)
+        found[chain.sums] = self.emit(
+            chain.second.kind, results[-1], self[chain.second.rhs], results[-2], hint=chain.second.result.hint,
+            span=chain.second.span, **chain.second.attrs,
+        )  # fmt: skip
+        self._part(chain.leave)
+        found[chain.position] = self[last[chain.position]]
+        return [found[i] for i in range(len(last))]
+
+    def _others(self, chain: Chain, given: Sequence[Value], kept: Sequence[int]) -> Sequence[Value]:
+        """The loop over all iterations but the first, and what it ends with; nothing where there is only one."""
+        loop = chain.loop
+        if self._is_single(loop):
+            return given
+        second = self.emit(std.addi, self[loop.lower], self[loop.step])
+        index = Value(loop.body.params[0].type, loop.body.params[0].hint)
+        hints = [*(loop.body.params[i + 1].hint for i in kept), "it", chain.second.acc.hint, "a"]
+        params = [Value(value.type, hint) for value, hint in zip(given, hints, strict=True)]
+        outer, self.ops = self.ops, []
+        self._iteration(chain, index, params, kept)
+        body, self.ops = Region((index, *params), tuple(self.ops)), outer
+        results = tuple(Value(v.type, v.hint) for v in params)
+        args = (second, self[loop.upper], self[loop.step], tuple(given))
+        self.add(Op(loop.kind, args, results, loop.attrs, (body,), loop.span))
+        return results
+
+    def _is_single(self, loop: Op) -> bool:
+        """Whether a loop is known to have one iteration."""
+        lower, upper, step = (number_of_constant(self.defs.get(v)) for v in (loop.lower, loop.upper, loop.step))
+        return lower is not None and upper is not None and step is not None and lower + step >= upper
+
+    def _iteration(self, chain: Chain, index: Value, params: Sequence[Value], kept: Sequence[int]) -> None:
+        """The body of the turned loop."""
+        loop, first, second = chain.loop, chain.first, chain.second
+        *others, position, sums, operand = params
+        carried = dict(zip(kept, others, strict=True)) | {chain.position: position, chain.sums: sums}
+        self._enter(loop, index, [carried[i] for i in range(len(carried))])
+        self._part(chain.before)
+        begun = self.emit(
+            pipe.async_dot, self[first.lhs], self[first.rhs], self[first.acc], mma=first.mma, hint=first.result.hint,
+            span=first.span,
+        )  # fmt: skip
+        self._part(chain.fetch)
+        added = self.emit(pipe.async_dot, operand, self[second.rhs], sums, mma=second.mma, span=second.span)
+        self.env[first.result] = self.emit(pipe.async_wait, [begun], pending=1)
+        self._part(chain.middle)
+        self.env[loop.body.params[1 + chain.sums]] = self.emit(pipe.async_wait, [added])
+        self._part(chain.leave)
+        self._part(chain.late)
+        last = loop.body.ops[-1].operands
+        values = [*(self[last[i]] for i in kept), self[last[chain.position]], self[second.acc], self[second.lhs]]
+        self.emit(std.yield_, values)
+
+    def _enter(self, loop: Op, index: Value, carried: Sequence[Value]) -> None:
+        """From now on these stand for what an iteration begins with."""
+        self.env.update(zip(loop.body.params, (index, *carried), strict=True))
+
+    def _part(self, part: Sequence[Op]) -> None:
+        for op in part:
+            self.op(op)
