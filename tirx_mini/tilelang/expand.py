@@ -27,20 +27,24 @@ from tirx_mini.ir import (
 from .language.atomics import apply
 from .language.loops import PARALLEL_HINT
 from .nest import loop_vars
+from .tma import COPY, stores_by_tma
 
 
-def expand_tiles(func: PrimFunc) -> PrimFunc:
-    """`func` with copies, fills and atomics of tiles as parallel loops over their elements."""
-    return func.with_body(_Expand().stmt(func.body))
+def expand_tiles(func: PrimFunc, arch: str) -> PrimFunc:
+    """`func` with copies, fills and atomics of tiles as parallel loops over their elements, but for TMA stores."""
+    return func.with_body(_Expand(arch).stmt(func.body))
 
 
 class _Expand(Mutator):
+    def __init__(self, arch: str) -> None:
+        self.arch = arch
+
     def visit_TileCall(self, node: TileCall) -> Stmt:
         function = EXPANSIONS.get(node.op)
         regions = [operand for operand in node.operands if isinstance(operand, Region)]
         if function is None or any(region.buffer.scope == "tmem" for region in regions):
             return node
-        return function(node)
+        return node if node.op == COPY and stores_by_tma(node, self.arch) else function(node)
 
 
 def _sizes(region: Region) -> list[tuple[int, int]]:

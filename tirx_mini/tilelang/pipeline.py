@@ -7,14 +7,18 @@ from dataclasses import dataclass
 
 from tirx_mini.ir import PrimFunc, TirxError, symbols
 
+from . import async_copy, gemm, tensor_memory, tma
 from .barriers import insert_barriers
 from .emit import lower_tiles
 from .expand import expand_tiles
 from .infer import infer_layouts
 from .language.functions import TILELANG
+from .pipelining import plan_pipelines
 from .place import Rule
+from .raster import order_ctas
 from .rules import RULES
 from .teams import number_threads
+from .tensor_memory import plan_tensor_memory
 
 
 @dataclass(frozen=True)
@@ -32,12 +36,15 @@ class Pass:
 
 def rules() -> Mapping[str, Rule]:
     """The rules of all tile operations."""
-    return RULES
+    return {**RULES, **gemm.RULES, **tma.RULES, **async_copy.RULES, **tensor_memory.RULES}
 
 
 PASSES: tuple[Pass, ...] = (
     Pass("NumberThreads", "threads have one number each", lambda func, arch: number_threads(func)),
-    Pass("ExpandTiles", "copies, fills and atomics of tiles become parallel loops", lambda func, _: expand_tiles(func)),
+    Pass("OrderCtas", "CTAs take tiles in the order of T.use_swizzle", lambda func, arch: order_ctas(func)),
+    Pass("PlanPipelines", "copies of pipelined loops run ahead, by warps of their own", plan_pipelines),
+    Pass("PlanTensorMemory", "buffers in tensor memory have columns, products in it mbarriers", plan_tensor_memory),
+    Pass("ExpandTiles", "copies, fills and atomics of tiles become parallel loops", expand_tiles),
     Pass("InferLayouts", "each fragment has a layout", lambda func, arch: infer_layouts(func, arch, rules())),
     Pass("LowerTiles", "the code of one thread", lambda func, arch: lower_tiles(func, arch, rules())),
     Pass("InsertBarriers", "barriers around shared memory", lambda func, arch: insert_barriers(func)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tirx_mini.hardware import TMEM_ALLOCATIONS, TMEM_COLUMNS, TMEM_LANES
 from tirx_mini.ir import (
@@ -39,7 +40,7 @@ from tirx_mini.layout import Layout, S, TCol, TileLayout, TLane, tid_in_wg
 from tirx_mini.tile import OPS
 
 from .gemm import GEMM, PHASE, Place, part, tmem_fragment
-from .tma import address_of, issue
+from .tma import COPY, address_of, issue, shared_layout, tma_store
 
 WARPGROUP = 128
 
@@ -225,4 +226,20 @@ def tmem_copy(call: TileCall, place: Place) -> Stmt:
     return seq(after, *moves, issue("tcgen05.fence.before_thread_sync", span=call.span), span=call.span)
 
 
-__all__ = ["address_of", "is_tmem_copy", "plan_tensor_memory", "tmem_copy", "tmem_copy_layouts"]
+class CopyRule:
+    """The copies that are no parallel loops: from and to tensor memory, and TMA stores."""
+
+    def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Layout]:
+        if is_tmem_copy(call):
+            return tmem_copy_layouts(call, place)
+        source = call.operands[0]
+        assert isinstance(source, Region)
+        return {source.buffer.root: shared_layout(source.buffer.root)}
+
+    def lower(self, call: TileCall, place: Place) -> Stmt:
+        return tmem_copy(call, place) if is_tmem_copy(call) else tma_store(call, place)
+
+
+RULES: Mapping[str, Any] = {COPY: CopyRule()}
+
+__all__ = ["RULES", "address_of", "is_tmem_copy", "plan_tensor_memory", "tmem_copy", "tmem_copy_layouts"]

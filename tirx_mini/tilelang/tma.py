@@ -144,4 +144,4 @@ def _by_one(place: Place, stmt: Stmt, span: Span | None) -> Stmt:
 
 RULES: Mapping[str, Any] = {TMA_COPY: TmaCopyRule()}
 
-__all__ = ["RULES", "TMA_COPY", "async_operands", "shared_layout", "stores_by_tma", "tma_moves", "tma_store"]
+__all__ = ["COPY", "RULES", "TMA_COPY", "async_operands", "shared_layout", "stores_by_tma", "tma_moves", "tma_store"]

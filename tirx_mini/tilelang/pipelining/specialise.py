@@ -196,15 +196,16 @@ def specialised(body: Stmt, loops: Sequence[PipelinedLoop], roles: Roles, arch: 
     team = _Place(arch, _Team(0, threads))
     kept = _Consumer(by_hint, sliced.scalars, {id(loop.hint) for loop in loops if in_flight(loop, team)})
     begin = [pipe.consumer.begin(parity=0) for pipe in pipes]
-    attrs = (("first", 0), ("count", threads), ("barrier", CONSUMER_BARRIER))
+    rings = [ring for pipe in pipes for ring in pipe.rings]
+    tiles = tuple(tile for ring in rings for tile in ring.tiles.values())
+    attrs = (("first", 0), ("count", threads), ("barrier", CONSUMER_BARRIER), ("rings", tiles))
     consumer = Hint(THREADS, attrs, seq(*begin, kept.stmt(body)))
     copying, computing = seq(roles.moved(True), elected), seq(roles.moved(False), consumer)
-    rings = [ring for pipe in pipes for ring in pipe.rings]
     return seq(
-        *(AllocBuffer(tile) for ring in rings for tile in ring.tiles.values()),
+        *(AllocBuffer(tile) for tile in tiles),
         *(AllocBuffer(scalar) for scalar in sliced.scalars),
         *_initialised(rings, threads // WARP),
-        If(special("threadIdx.x") < threads, computing, copying),
+        If(special("warp_id_in_cta") < threads // WARP, computing, copying),
     )
 
 
