@@ -321,12 +321,26 @@ def agents_of(func: Op) -> Mapping[str, int]:
     return {name: warps for op in func.body.ops if op.kind is ops.agent_switch for name, warps in op.agents}
 
 
+def publish_barriers(emitter: Emitter) -> None:
+    """All threads, and TMA, see the barriers as they are initialised."""
+    emitter.prologue.append(emitter.instruction("fence.mbarrier_init"))
+    emitter.prologue.append(emitter.instruction("bar.sync.all", 0))
+
+
+def _elect_one(emitter: Emitter, op: Op) -> None:
+    outer, emitter.alone = emitter.alone, True
+    with emitter.when(binary("==", emitter.warp, 0)):
+        with emitter.when(emitter.value_of("elect.sync", str(BOOL))):
+            emitter.region(op.body)
+        emitter.issue("bar.warp.sync")
+    emitter.alone = outer
+
+
 def _agent_switch(emitter: Emitter, op: Op) -> None:
     if emitter.tmem_columns:
         allocate(emitter)
         emitter.prologue.append(emitter.instruction("fence.proxy.async", "shared::cta"))
-    emitter.prologue.append(emitter.instruction("fence.mbarrier_init"))
-    emitter.prologue.append(emitter.instruction("bar.sync.all", 0))
+    publish_barriers(emitter)
     if not any(inner.kind is mem_fence for region in op.regions for inner in region.walk()):
         # The barriers are ready before the kernel before this one has ended; only accesses to arrays wait for it.
         emitter.prologue.append(emitter.instruction("griddepcontrol.wait"))
@@ -408,5 +422,6 @@ PIPELINE_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {
     ops.tiled_tma_load: _tma_load,
     ops.async_load: _async_load,
     ops.agent_switch: _agent_switch,
+    ops.elect_one: _elect_one,
     ops.get_cta_slot: _cta_slot,
 }

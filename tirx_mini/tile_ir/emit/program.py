@@ -12,7 +12,7 @@ from ..layouts import SharedLayout
 from ..nv_tileaa import Memref
 from ..nv_tileaa import ops as aa
 from ..nv_tileas import TMA_DESC, ops
-from ..nv_tileas.pipeline_ops import get_cta_slot
+from ..nv_tileas.pipeline_ops import agent_switch, create_pipeline, get_cta_slot
 from ..ssa import Module, Op, OpKind, Region, Value, flat, uses
 from .accesses import ACCESS_OPS
 from .arithmetic import dtype_of
@@ -22,7 +22,7 @@ from .emitter import Emitter
 from .fragments import from_shared
 from .ordering import Effects
 from .output import OUTPUT_OPS
-from .pipelines import PIPELINE_OPS, agents_of, other_warps
+from .pipelines import PIPELINE_OPS, agents_of, other_warps, publish_barriers
 from .places import SharedTile
 from .stores import STORE_OPS, write
 from .tensors import TENSOR_OPS
@@ -87,6 +87,9 @@ def emit_kernel(
     effects = Effects(func.body)
     emitter.effects_of = lambda region: ((emitter.values[root].buffer, write) for root, write in effects.of(region))
     emitter.region(func.body)
+    kinds = {op.kind for op in func.body.ops}
+    if create_pipeline in kinds and agent_switch not in kinds:
+        publish_barriers(emitter)
     return PrimFunc(func.sym_name, tuple(given), emitter.kernel_body(ids, tuple(extents[: len(ids)])), span=func.span)
 
 

@@ -10,6 +10,7 @@ from .agents import materialize_schedule
 from .persistent import dynamic_persistent
 from .pipelining import materialize_async
 from .slicing import slicing
+from .software_pipeline import unspecialized_pipeline
 from .staging import assign_pipeline_layouts
 from .stores import slice_and_fuse
 from .tma import attach_tma_desc_args, lower_tma_load_store_to_async
@@ -38,6 +39,7 @@ IN_ORDER: tuple[Pass[Context], ...] = (
     _named("tileas-attach-tma-desc-args", attach_tma_desc_args),
     _named("tileas-dynamic-persistent", dynamic_persistent),
     _named("tileas-materialize-async", materialize_async),
+    _named("tileas-unspecialized-pipeline", unspecialized_pipeline),
     _named("tileas-optimize-dot-accumulation", optimize_dot_accumulation),
     _named("tileas-materialize-schedule", materialize_schedule),
     _named("tileas-materialize-convert-layout", cleanup.materialize_convert_layout),

@@ -75,6 +75,10 @@ consumer_drain = _op(
     _PIPELINE + "consumer_drain", "pipeline iterator", "", "$pipeline, $iterator",
     doc="Release the stage that a deferred release has left, if there is one.",
 )  # fmt: skip
+elect_one = _op(
+    _PIPELINE + "elect_one", "", "", "$body", regions="body",
+    doc="One thread of those that execute it executes the region: where each warp computes, and one also loads.",
+)  # fmt: skip
 pipeline_yield = _op(
     _PIPELINE + "yield", "*values", "", "[[$values : type($values)]]", terminator=True,
     doc="The end of a region of these operations.",

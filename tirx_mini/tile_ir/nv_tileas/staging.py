@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..context import UNSPECIALIZED, Context
+from ..context import Context
 from ..layouts import LinearLayout, Move, SharedLayout, conversion
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import ops as aa
@@ -29,8 +29,6 @@ def assign_pipeline_layouts(module: Module, context: Context) -> Module:
 
     They are those that TMA can load.
     """
-    if context.options.agents == UNSPECIALIZED:
-        return module
     return Module(module.name, tuple(_function(op) if op.kind is aa.func else op for op in module.ops))
 
 

@@ -14,7 +14,7 @@ from itertools import product
 
 from tirx_mini.hardware import MAX_TMA_BOX, MAX_TMA_RANK, TMA_GLOBAL_ALIGN
 
-from ..context import UNSPECIALIZED, Context
+from ..context import Context
 from ..cuda_tile import Dense, DivBy
 from ..layouts import LinearLayout, tmem_rows, wgmma_accumulator
 from ..nv_tileaa import BlockTile, Tensor
@@ -40,8 +40,6 @@ ACCESSES = (
 
 def slice_and_fuse(module: Module, context: Context) -> Module:
     """Stores of large tiles that the tensor core has left in registers become stores of slices, for TMA."""
-    if context.options.agents == UNSPECIALIZED:
-        return module
     return Module(module.name, tuple(_function(op) if op.kind is aa.func else op for op in module.ops))
 
 

@@ -7,7 +7,7 @@ before are complete, so that stores of a block are in program order.
 
 from __future__ import annotations
 
-from ..context import UNSPECIALIZED, Context
+from ..context import Context
 from ..cuda_tile import Dense
 from ..layouts import SharedLayout
 from ..nv_tileaa import Tensor
@@ -27,11 +27,8 @@ ROOMS = 2
 def lower_tma_load_store_to_async(module: Module, context: Context) -> Module:
     """A tiled_load whose elements go to shared memory becomes an asynchronous TMA load; stores leave by TMA, too.
 
-    A load that TMA cannot do stays what it is, and its elements pass through registers; a note says why. So do all of a
-    program without a warp that loads.
+    A load that TMA cannot do stays what it is, and its elements pass through registers; a note says why.
     """
-    if context.options.agents == UNSPECIALIZED:
-        return module
     return Module(module.name, tuple(_function(op, context) if op.kind is aa.func else op for op in module.ops))
 
 
