@@ -90,11 +90,14 @@ def test_rows_that_tma_cannot_address_pass_through_registers(gpu: str, n: int, k
 
 
 @pytest.mark.parametrize("gpu", GPUS)
-def test_without_agents(gpu: str) -> None:
-    program, c, expected = gemm((128, 128, 128), (128, 128, 64), options=Options(agents=UNSPECIALIZED))
-    program.run(gpu)
+@pytest.mark.parametrize(("stages", "steps"), [(1, 3), (2, 3), (3, 0), (3, 1), (None, 6)])
+def test_without_agents(gpu: str, stages: int | None, steps: int) -> None:
+    options = Options(agents=UNSPECIALIZED, num_stages=stages)
+    program, c, expected = gemm((64, 64, 192), (64, 64, 32), steps=steps, options=options)
+    program.run(gpu, schedules=10)
     assert np.allclose(c, expected, atol=2e-3)
-    assert not list(program.module(gpu).find(pipe.agent_switch))
+    module = program.module(gpu)
+    assert not list(module.find(pipe.agent_switch)) and list(module.find(pipe.elect_one))
 
 
 @pytest.mark.parametrize("gpu", GPUS)

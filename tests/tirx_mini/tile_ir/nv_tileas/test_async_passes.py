@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.tirx_mini.tile_ir.emit.test_gathers import gathered
 from tests.tirx_mini.tile_ir.emit.texts import Program, random
-from tirx_mini.tile_ir.context import context_for
+from tirx_mini.tile_ir.context import UNSPECIALIZED, Options, context_for
 from tirx_mini.tile_ir.nv_tileaa import NV_TILEAA, STANDARD
 from tirx_mini.tile_ir.nv_tileas import IN_ORDER
 from tirx_mini.tile_ir.ssa import parse_module, print_module
@@ -28,10 +30,12 @@ def product() -> str:
     return program.text()
 
 
-def around(name: str, gpu: str = "h100", element: str = "f16", text: str = "") -> tuple[str, str]:
-    """The text of the product, or of another program, before and after the pass `name`."""
+def around(
+    name: str, gpu: str = "h100", element: str = "f16", text: str = "", **options: Any
+) -> tuple[str, str]:
+    """The text of the product, or of another program, before and after the pass `name`. options: as of `Options`."""
     text = (text or product()).replace("xf16", f"x{element}").replace("<f16>", f"<{element}>")
-    module, context = parse_module(text, [NV_TILEAA, *STANDARD]), context_for(gpu)
+    module, context = parse_module(text, [NV_TILEAA, *STANDARD]), context_for(gpu, Options(**options))
     for step in IN_ORDER:
         before, module = module, step.run(module, context)
         if step.name == name:
@@ -126,6 +130,17 @@ def test_sums_in_tensor_memory() -> None:
     assert lines(after, "create_pipeline", "pipeline<2, mma -> threads, tensor<128x128xf32, #tmem>") == 1
     assert lines(after, "async.dot", "if %", "#tmem") == 1 and lines(after, "nv_tileas.dot ") == 0
     assert lines(after, "nv_tileas.copy", "#tmem> -> ") == 1
+
+
+def test_unspecialized_pipeline() -> None:
+    before, after = around("tileas-unspecialized-pipeline", agents=UNSPECIALIZED, num_stages=4)
+    assert lines(before, "scf.for") == lines(before, "producer_acquire") == 1 and "elect_one" not in before
+    assert lines(after, "scf.for") == lines(after, "producer_acquire") == lines(after, "elect_one") == 2
+    first, _, loop = after.partition("%sum")
+    assert lines(first, "arith.constant 2 : i32") >= 1 and lines(first, "tiled_tma_load") == 2
+    assert lines(loop, "scf.if") == 1 and loop.index("tiled_tma_load") < loop.index("consumer_wait")
+    specialised = around("tileas-unspecialized-pipeline")
+    assert specialised[0] == specialised[1]
 
 
 def test_optimize_dot_accumulation() -> None:
