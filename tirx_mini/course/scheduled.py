@@ -45,10 +45,12 @@ def scheduled_in(ref: KernelRef) -> list[Scheduled]:
 
 
 def _programs(ref: KernelRef, module: ModuleType) -> Iterator[tuple[str, tuple[Program, list[Tensor]]]]:
-    named = {ref.name: getattr(module, ref.name, None)} if ref.name else vars(module)
+    named: dict[str, Any] = {ref.name: getattr(module, ref.name, None)} if ref.name else vars(module)
     seen: list[Any] = []
     for name, value in named.items():
-        made = value() if ref.name and _makes_one(value) else value
+        made: Any = value
+        if ref.name and _makes_one(value):
+            made = value()
         program = _program(made)
         if program is not None and not name.startswith("_") and all(program[0] is not other for other in seen):
             seen.append(program[0])
