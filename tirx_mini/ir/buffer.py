@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -194,6 +195,9 @@ class Buffer:
         kind = DataType(dtype) if dtype else self.dtype
         if layout is None and self.layout is not None and kind == self.dtype:
             layout = self.layout.reshape(extents)
+        if layout is not None and layout.shape != extents:
+            with suppress(ValueError):  # what does not fit is an error where the view is declared
+                layout = layout.reshape(extents)
         return self._as(extents, kind, layout)
 
     def _as(self, shape: tuple[int, ...], dtype: DataType, layout: Any) -> Buffer:

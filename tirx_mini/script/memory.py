@@ -28,7 +28,7 @@ from tirx_mini.layout import (
 from .builder import current, in_dialect_of_tvm
 from .diagnostics import caller_span
 from .handles import BufferType, data_type, shape_of
-from .placement import check_layout, placed
+from .placement import fitted, placed
 from .views import moved, pointed
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def buffer_type(
     try:
         dims, kind = shape_of(shape, "a buffer", symbolic=True), data_type(dtype)
         if all(isinstance(extent, int) for extent in dims):
-            check_layout("a buffer", dims, layout)
+            layout = fitted("a buffer", dims, layout)
         elif layout is not None:
             raise TirxError(
                 "an argument with symbolic extents is row-major",
@@ -145,8 +145,7 @@ def alloc_buffer(
         )
     label = name or builder.take_name("buf" if known == "local" else "smem_buf")
     dims = shape_of(shape, label)
-    place = placed(layout, dims, strides)
-    check_layout(label, dims, place)
+    place = fitted(label, dims, placed(layout, dims, strides))
     return builder.alloc(Buffer(label, dims, data_type(dtype), known, place, align=max(align, 0), span=builder.span))
 
 
@@ -236,8 +235,7 @@ def decl_buffer(
         return alloc_buffer(shape, dtype, known, layout=layout, strides=strides, align=align, name=name)
     label = name or builder.take_name("buf")
     dims, kind = shape_of(shape, label), data_type(dtype)
-    place = placed(layout, dims, strides)
-    check_layout(label, dims, place)
+    place = fitted(label, dims, placed(layout, dims, strides))
     if data is not None:
         source, first = pointed(data, kind)
         elem_offset = first if elem_offset is None else first + elem_offset

@@ -29,7 +29,7 @@ def check_view(view: Buffer) -> None:
     source = view.source
     if source is None or view.scope not in ("local", "shared"):
         return
-    check_layout(view.name, view.shape, view.layout)
+    fitted(view.name, view.shape, view.layout)
     needed = view.byte_offset + _own_elements(view) * view.dtype.bits // 8
     have = stored_bytes(source.shape, source.dtype, source.layout)
     if needed <= have:
@@ -52,19 +52,22 @@ def _axes(layout: Any) -> tuple[Axis, ...]:
     return layout.axes if isinstance(layout, Layout) else ()
 
 
-def check_layout(name: str, shape: tuple[int, ...], layout: Any) -> None:
-    """Reject a layout that does not have the shape `shape`."""
+def fitted(name: str, shape: tuple[int, ...], layout: Any) -> Any:
+    """The layout in the shape of a buffer: TVM's layouts are lists of iters, without dimensions.
+
+    Raises TirxError for one that does not have the elements of `shape`, or whose iters it cuts.
+    """
     if layout is None:
-        return
+        return None
     if not isinstance(layout, Layout):
         raise TirxError(
             f"the layout of {name} is {layout!r}, which is not a layout",
             hint="use tma_shared_layout(…) or TileLayout(S[shape : strides])",
         )
     if layout.shape == shape:
-        return
+        return layout
     try:
-        layout.reshape(shape)
+        return layout.reshape(shape)
     except LayoutError:
         raise TirxError(
             f"{name} has shape {shape}, but its layout has shape {layout.shape}", hint="give both the same shape"

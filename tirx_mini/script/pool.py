@@ -11,7 +11,7 @@ from tirx_mini.layout import Layout, SwizzleMode, tma_shared_layout
 
 from .builder import Builder, current
 from .handles import data_type, shape_of
-from .placement import check_layout, default_align, placed, round_up, stored_bytes
+from .placement import default_align, fitted, placed, round_up, stored_bytes
 
 if TYPE_CHECKING:
     from .annotations import DTypeLike, Shape
@@ -93,8 +93,7 @@ class PoolAllocator:
                 kind="pool-committed",
             )
         dims, kind = shape_of(shape, label), data_type(dtype)
-        layout = placed(layout, dims, strides)
-        check_layout(label, dims, layout)
+        layout = fitted(label, dims, placed(layout, dims, strides))
         offset = round_up(self._offset, align or default_align(dims, kind, layout))
         buffer = Buffer(
             label, dims, kind, "shared", layout, self._pool, offset, align=align or 0, span=self._builder.span

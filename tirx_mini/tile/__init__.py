@@ -13,6 +13,7 @@ from . import (
     tensor_memory,
     tensor_memory_copy,
     tma,
+    warp_mma,
     wgmma,
 )
 from .context import Context, TensorMaps
@@ -33,6 +34,7 @@ RULES: Sequence[Rule] = (
     tcgen05.Tcgen05Mma(),
     block_scale.Tcgen05BlockScaled(),
     wgmma.Wgmma(),
+    warp_mma.WarpMma(),
     permute.PermuteLayout(),
     reduce.ThreadReduce(),
     reduce.ViewReduce(),

@@ -130,6 +130,27 @@ def gemm(call: TileCall) -> None:
         raise TirxError(f"accum must be a condition, not {accum!r}", call.span, hint)
 
 
+def product(call: TileCall) -> None:
+    """D and C must be M × N, A M × K and B K × N; with transpose_A, A is K × M, with transpose_B, B is N × K."""
+    tiles = tiles_of(call)
+    for tile, role in zip(tiles, "DABC", strict=True):
+        if len(tile.extents) != 2:
+            raise TirxError(f"{role} of {call.op} must be a matrix, but {tile.buffer.name} is {_text(tile)}", call.span)
+    d, a, b, c = tiles
+    m, k = a.extents[:: -1 if call.option("transpose_A", False) else 1]
+    b_k, n = b.extents[:: -1 if call.option("transpose_B", False) else 1]
+    if b_k != k or d.extents != (m, n) or c.extents != (m, n):
+        hint = "with transpose_B=True, B is N × K; without, it is K × N" if k in b.extents else None
+        raise TirxError(
+            f"the product of A {_text(a)} and B {_text(b)} has K = {k} and {b_k}, and does not fit D {_text(d)} and "
+            f"C {_text(c)}"
+            if b_k != k
+            else f"the product of A and B is {m} × {n}, but D is {_text(d)} and C {_text(c)}",
+            call.span,
+            hint,
+        )
+
+
 def _k_hint(transposed: bool) -> str:
     return "with transB, B is K × N" if transposed else "B is N × K: its rows run along N; pass transB=True for K × N"
 
