@@ -146,7 +146,7 @@ class _Flatten(Mutator):
             if buffer.scope == "shared":
                 self.storages[buffer] = _shared_storage(buffer, static, dynamic, self._unpadded)
             else:
-                self.storages[buffer] = _storage(buffer, static, dynamic)
+                self.storages[buffer] = _Storage(self._held(buffer.root), _first(buffer, static, dynamic))
         return self.storages[buffer]
 
     def _unpadded(self, buffer: Buffer) -> Buffer:
@@ -154,6 +154,12 @@ class _Flatten(Mutator):
         if buffer.layout is None or buffer.layout.cosize(m) <= buffer.size:
             return buffer
         return self.padded.setdefault(buffer, replace(buffer, shape=(buffer.layout.cosize(m),), layout=None))
+
+    def _held(self, root: Buffer) -> Buffer:
+        """The registers of a buffer, of whose elements each thread holds a part; the same buffer for all its views."""
+        if root.scope != "local" or root.layout is None:
+            return root
+        return self.padded.setdefault(root, replace(root, shape=(root.layout.cosize(m),), layout=None))
 
     def _offset(self, buffer: Buffer) -> tuple[int, Expr | None]:
         """Where a view begins in its root, or in what lies in the pool: bytes, and elements known at run time."""
@@ -175,13 +181,6 @@ def _first(buffer: Buffer, static: int, dynamic: Expr | None) -> int | Expr:
     if rest:
         raise TirxError(f"{buffer.name} begins at byte {static}, inside of an element of {buffer.dtype}", buffer.span)
     return elements if dynamic is None else dynamic + elements
-
-
-def _storage(buffer: Buffer, static: int, dynamic: Expr | None) -> _Storage:
-    root = buffer.root
-    if root.scope == "local" and root.layout is not None:
-        root = replace(root, shape=(root.layout.cosize(m),), layout=None)
-    return _Storage(root, _first(buffer, static, dynamic))
 
 
 def _shared_storage(

@@ -324,7 +324,12 @@ class StatementExecutor(Assigner):
         targets = list(node.target.elts) if isinstance(node.target, (ast.Tuple, ast.List)) else [node.target]
         ranges = description.ranges
         span = self.span(node)
+        together = node.target.id if isinstance(node.target, ast.Name) and len(ranges) > 1 else None
+        if together is not None:  # `for at in T.grid(m, n)`: a tuple of variables
+            targets *= len(ranges)
         names = [target.id if isinstance(target, ast.Name) else None for target in targets]
+        if together is not None:
+            names = [f"{together}_{number}" for number in range(len(ranges))]
         variables = self.guarded(node.target, loop_variables, names, [self.span(part) for part in targets], description)
         with self.builder.expanding(description.copies), self._inside("loop", span, node.body) as body:
             if self.builder.copies > _MAX_UNROLL:
@@ -337,8 +342,10 @@ class StatementExecutor(Assigner):
                 values, condition = description.targets(*variables)
             for target, name, value in zip(targets, names, values, strict=True):
                 self.env.names[str(name)] = Bound(value, self.span(target), "loop variable")
+            if together is not None:
+                self.env.names[together] = tuple(values)
             self.run(node.body)
-            self._check_rounds(node.body, [str(name) for name in names])
+            self._check_rounds(node.body, [together or "", *map(str, names)])
             inner = body()
         if condition is not None:
             inner = If(condition, inner, span=span)

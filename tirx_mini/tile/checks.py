@@ -75,7 +75,7 @@ def reduction(call: TileCall) -> None:
     axes = reduced_axes(call)
     if axes is not None:
         left = tuple(src.region.extents[axis] for axis in src.kept if axis not in axes)
-        if left == dst.extents:
+        if left == dst.extents or _one_each(dst, src, axes):
             return
         rest = " × ".join(map(str, left)) or "a single element"
         raise TirxError(
@@ -90,6 +90,14 @@ def reduction(call: TileCall) -> None:
             call.span,
             "give the destination the leading extents of the source: one element per row, or a single element",
         )
+
+
+def _one_each(dst: Tile, src: Tile, axes: tuple[int, ...]) -> bool:
+    """Whether the destination has an element for each thread that holds a part of a row, in registers."""
+    pairs = list(zip(dst.region.extents, src.region.extents, strict=False))
+    same = len(dst.region.extents) == len(src.region.extents) == len(dst.extents) == len(src.extents)
+    fits = all(one == other or (axis in axes and other % one == 0) for axis, (one, other) in enumerate(pairs))
+    return same and fits and dst.has_thread_axes and src.has_thread_axes
 
 
 def gemm(call: TileCall) -> None:

@@ -192,8 +192,12 @@ def _value(call: TileCall, dst: Tile, lanes: int, values: list[Expr]) -> Expr:
 
 
 def _vector(call: TileCall, widths: list[int]) -> int:
-    """The number of elements per step: as many as every access allows, up to the limit of the operation."""
-    return math.gcd(*widths, MOST_LANES.get(call.op, 1))
+    """The number of elements per step: as many as every access allows, up to the limit of the operation.
+
+    CUDA C++ converts floats of eight bits one by one.
+    """
+    small = call.op == "cast" and any(tile.dtype.is_float and tile.dtype.bits < 16 for tile in tiles_of(call))
+    return math.gcd(*widths, 1 if small else MOST_LANES.get(call.op, 1))
 
 
 def _whole_scope(ctx: Context) -> None:

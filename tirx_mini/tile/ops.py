@@ -51,6 +51,7 @@ OPTIONS: Mapping[str, Option] = {
     ),
     "accum": Option("Condition", "whether the result is added to the destination; otherwise it overwrites it"),
     "axes": Option("int | tuple[int, ...] | None", "the dimensions of src to reduce, from the end if negative"),
+    "thread_reduce": Option("_bool", "whether threads that hold parts of a row combine their results by shuffles"),
     "transA": Option("_bool", "whether A is K × M, contiguous along M, and not M × K"),
     "transB": Option("_bool", "whether B is K × N, contiguous along N, and not N × K"),
     "transpose_A": Option("_bool", "whether A is K × M and not M × K"),
@@ -217,7 +218,7 @@ def _scaled(name: str, doc: str) -> TileOp:
 
 def _reduction(name: str) -> TileOp:
     doc = f"The {name} of src over the dimensions `axes`; without them, over those that dst lacks."
-    options = {"axes": None, "accum": False, "dispatch": None}
+    options = {"axes": None, "accum": False, "dispatch": None, "thread_reduce": False}
     return TileOp(f"reduce_{name}", ("dst", "src"), doc, options, checks.reduction)
 
 

@@ -7,11 +7,9 @@ in each step, and the warps of a CTA exchange one word each through shared memor
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
-
-import numpy as np
 
 from tirx_mini.hardware import THREADS_OF
 from tirx_mini.ir import (
@@ -37,7 +35,6 @@ from tirx_mini.ir import (
     seq,
     special,
 )
-from tirx_mini.layout import m, tx
 
 from .access import load, store
 from .checks import reduced_axes
@@ -164,6 +161,10 @@ class Shape:
         pairs = list(zip(src.extents, reduced, strict=True))
         return Shape(tuple(n for n, gone in pairs if not gone), tuple(n for n, gone in pairs if gone), reduced)
 
+    def row(self, at: Sequence[T]) -> tuple[T, ...]:
+        """The coordinates of an element of the source without those that are reduced."""
+        return tuple(place for place, gone in zip(at, self.reduced, strict=True) if not gone)
+
     def at(self, row: Sequence[T], column: Sequence[T]) -> tuple[T, ...]:
         """The coordinates of an element of the source tile."""
         rows, columns = iter(row), iter(column)
@@ -181,8 +182,9 @@ class ViewReduce(Rule):
         if not (dst.has_thread_axes and src.has_thread_axes):
             raise NotMeant("one of the tiles is not a register view")
         _everyone(ctx)
-        into, out_of = register_tile(ctx, dst), register_tile(ctx, src)
-        groups = _registers_of(Shape.of(call), into, out_of)
+        into, out_of = register_tile(ctx, dst, copies=True), register_tile(ctx, src)
+        together = bool(call.option("thread_reduce", False)) or bool(into.layout.replica)
+        groups, masks = _registers_of(Shape.of(call), into, out_of, together)
 
         def register(tile: RegisterTile, number: int) -> BufferLoad:
             index = (ctx.simplify(tile.base + number),)
@@ -191,45 +193,57 @@ class ViewReduce(Rule):
         acc = Accumulator.make(ctx, dst.buffer.name, dst.dtype, _operator(call))
         parts: list[Stmt] = [AllocBuffer(acc.buffer, span=ctx.span)]
         for number, sources in sorted(groups.items()):
-            first, *others = ([register(into, number)] if accumulates(call) else []) + [
-                register(out_of, source) for source in sources
-            ]
-            parts += [acc.set(first), *(acc.add(other) for other in others)]
+            first, *others = [register(out_of, source) for source in sources]
             target = register(into, number)
+            parts += [acc.set(first), *(acc.add(other) for other in others)]
+            parts += [acc.add(value_of("shfl.xor", acc.dtype, acc.value, mask, span=ctx.span)) for mask in masks]
+            if accumulates(call):
+                parts.append(acc.add(target))
             parts.append(BufferStore(into.root, target.indices, cast(dst.dtype, acc.value), span=ctx.span))
         body = seq(*parts, span=ctx.span)
         return If(ctx.thread < out_of.threads, body, span=ctx.span) if out_of.threads < ctx.threads else body
 
 
-def _registers_of(shape: Shape, into: RegisterTile, out_of: RegisterTile) -> dict[int, list[int]]:
-    """For each register of the destination in a thread, the registers of the source that are reduced to it."""
-    whole = np.indices(into.tile.extents or (1,)).reshape(max(1, len(into.tile.extents)), -1)
-    target = _places(into, whole if into.tile.extents else whole[:0])
-    places = {tuple(int(n) for n in whole[:, i]) if into.tile.extents else (): target[i] for i in range(len(target))}
+def _registers_of(
+    shape: Shape, into: RegisterTile, out_of: RegisterTile, together: bool
+) -> tuple[dict[int, list[int]], list[int]]:
+    """For each register of the destination in a thread, the registers of the source that are reduced to it; and, where
+    threads reduce their results `together`, the masks of the shuffles.
+    """
+    kept = len(into.tile.extents) > len(shape.rows)  # the destination has an element for each thread of a row
+    holders: dict[tuple[int, ...], dict[int, int]] = {}
+    for at, thread, register in into.places():
+        holders.setdefault(shape.row(at) if kept else at, {})[thread] = register
     groups: dict[int, list[int]] = {}
-    coords = np.indices(out_of.tile.extents).reshape(len(out_of.tile.extents), -1)
-    for at, (thread, register) in zip(coords.T, _places(out_of, coords), strict=True):
-        row = tuple(int(n) for n, gone in zip(at, shape.reduced, strict=True) if not gone)
-        holder, number = places[row]
-        if holder != thread:
+    lanes: dict[tuple[int, ...], set[int]] = {}
+    for at, thread, register in out_of.places():
+        row = shape.row(at)
+        if thread not in holders[row]:
             raise Refusal(
                 f"thread {thread} holds elements of {out_of.tile.buffer.name} that are reduced to an element of thread "
-                f"{holder}",
-                "reduce each thread's registers, and combine threads with Tx.warp_sum, warp_max or shuffles",
+                f"{min(holders[row])}",
+                f"give {into.tile.buffer.name} a copy in each of these threads, as with + R[4 : 1@laneid] in its "
+                "layout: then shuffles combine the threads",
             )
-        known = groups.setdefault(number, [])
+        known = groups.setdefault(holders[row][thread], [])
+        lanes.setdefault(row, set()).add(thread)
         if register not in known:
             known.append(register)
-    return groups
+    return groups, _masks(lanes.values(), out_of.tile.buffer.name) if together else []
 
 
-def _places(tile: RegisterTile, coords: np.ndarray) -> list[tuple[int, int]]:
-    """(thread, register) of elements of a register view. coords: int[dimensions, elements]."""
-    found = []
-    for at in coords.T if coords.size else [()]:
-        place = tile.layout.apply(*(int(n) for n in at))
-        found.append((int(place.get(tx, 0)), int(place.get(m, 0))))
-    return found
+def _masks(rows: Iterable[set[int]], name: str) -> list[int]:
+    """The masks of the shuffles that combine the threads of each row. Raises Refusal if rows need different ones."""
+    found: set[tuple[int, ...]] = set()
+    for threads in rows:
+        first = min(threads)
+        bits = [1 << bit for bit in range(max(threads).bit_length()) if any((t ^ first) >> bit & 1 for t in threads)]
+        if len(threads) != 1 << len(bits) or (bits and bits[-1] >= WARP):
+            raise Refusal(f"the threads that hold a row of {name} are not the lanes that shuffles combine")
+        found.add(tuple(bits))
+    if len(found) != 1:
+        raise Refusal(f"the rows of {name} are spread over lanes in different ways")
+    return list(found.pop())
 
 
 class CooperativeReduce(Rule):

@@ -6,11 +6,15 @@ holds row r in the 64 registers of its own `Dreg`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 
 from tirx_mini.ir import HANDLE, AddressOf, Buffer, Expr, as_expr, int_value
-from tirx_mini.layout import AXES, Axis, LayoutError, S, TileLayout, is_bijective, m, slice_region, tx
+from tirx_mini.layout import AXES, Axis, Iter, LayoutError, Spec, TileLayout, is_bijective, m, slice_region, tx
 
 from .context import Context
 from .region import Tile, coordinate
@@ -39,18 +43,35 @@ class RegisterTile:
     count: int
     threads: int
 
-    @property
+    @cached_property
     def root(self) -> Buffer:
-        """The buffer of the thread under the view."""
-        return self.tile.buffer.root
+        """The buffer of the thread under the view, whose elements are numbered as registers."""
+        root = self.tile.buffer.root
+        if root.layout is None or root.ndim > 1:  # a single index of several dimensions is the number of a register
+            return root
+        return Buffer(f"{root.name}_own", (root.layout.cosize(m),), root.dtype, "local", source=root, span=root.span)
+
+    def places(self) -> Iterator[tuple[tuple[int, ...], int, int]]:
+        """(coordinates, thread, register) of each element, and of each of its copies."""
+        coords = np.indices(self.tile.extents).reshape(len(self.tile.extents), -1)
+        found = self.layout.apply(*coords) if coords.size else self.layout.apply()
+        held = [np.broadcast_to(np.asarray(found.get(axis, 0)), coords.shape[1:]) for axis in (tx, m)]
+        moved = itertools.product(*([(n * it.stride, it.axis) for n in range(it.extent)] for it in self.layout.replica))
+        for copy in list(moved):
+            shift = {axis: sum(step for step, own in copy if own == axis) for axis in (tx, m)}
+            for at, thread, register in zip(coords.T.tolist(), *(part.tolist() for part in held), strict=True):
+                yield tuple(at), thread + shift[tx], register + shift[m]
 
     def pointer(self, register: Expr | int) -> Expr:
         """The address of a register of the thread, counted from 0."""
         return AddressOf(HANDLE, self.root, (self.base + register,))
 
 
-def register_tile(ctx: Context, tile: Tile) -> RegisterTile:
-    """The registers of each thread of the scope that hold `tile`. Raises Refusal if it is not a register view."""
+def register_tile(ctx: Context, tile: Tile, copies: bool = False) -> RegisterTile:
+    """The registers of each thread of the scope that hold `tile`. Raises Refusal if it is not a register view.
+
+    copies: whether several threads may hold an element, and threads none.
+    """
     name = tile.buffer.name
     whole = _thread_layout(ctx, tile)
     try:
@@ -60,7 +81,7 @@ def register_tile(ctx: Context, tile: Tile) -> RegisterTile:
         raise Refusal(f"the slice of {name} cannot be read register by register: {error}") from None
     if int_value(ctx.simplify(as_expr(region.base.get(tx, 0)))) != 0:
         raise Refusal(f"the slice of {name} omits the first threads", "slice its columns, not its rows")
-    if not is_bijective(layout):
+    if not copies and not is_bijective(layout):
         raise Refusal(f"the slice of {name} is not a contiguous range of each thread's registers")
     threads = layout.cosize(tx)
     if threads > ctx.threads:
@@ -96,10 +117,10 @@ def in_threads(layout: TileLayout) -> TileLayout:
 def _renamed(layout: TileLayout, table: Mapping[Axis, tuple[Axis, int]]) -> TileLayout:
     """`layout` with some axes renamed and their strides multiplied."""
 
-    def stride(axis: Axis, value: int) -> object:
-        new, factor = table.get(axis, (axis, 1))
-        return value * factor @ new
+    def named(axis: Axis) -> tuple[Axis, int]:
+        return table.get(axis, (axis, 1))
 
-    extents = tuple(tuple(it.extent for it in dim) for dim in layout.dims)
-    strides = tuple(tuple(stride(it.axis, it.stride) for it in dim) for dim in layout.dims)
-    return TileLayout(S[extents:strides]).simplify()
+    def renamed(dim: tuple[Iter, ...]) -> tuple[Iter, ...]:
+        return tuple(Iter(it.extent, it.stride * factor, axis) for it in dim for axis, factor in [named(it.axis)])
+
+    return TileLayout(Spec(tuple(map(renamed, layout.dims)), renamed(layout.spec.replica))).simplify()
