@@ -338,6 +338,20 @@ class _Primitives:
         smem_desc: where TVM computes the descriptors of A and B; here the compiler decides, and each value means the same
         """
 
+    def gemm(self, D: Tile, A: Tile, B: Tile, C: Tile, transpose_A: _bool = False, transpose_B: _bool = False, alpha: float = 1.0, beta: float = 0.0, dispatch: Literal['mma.sync', 'mma.m16n8k*'] | None = None) -> None:
+        """D = alpha A @ B + beta C on matrices in the registers of warps. Complete when the call returns.
+
+        transpose_A: whether A is K × M and not M × K
+
+        transpose_B: whether B is N × K and not K × N
+
+        alpha: the factor of the product; mma.sync has only 1
+
+        beta: the factor of C: 1, or 0 to leave C out
+
+        dispatch: the rule that implements the call; without it, the first that supports it
+        """
+
     def add(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
         """dst = a + b.
 
@@ -422,7 +436,7 @@ class _Primitives:
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def reduce_sum(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
+    def reduce_sum(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None, thread_reduce: _bool = False) -> None:
         """The sum of src over the dimensions `axes`; without them, over those that dst lacks.
 
         axes: the dimensions of src to reduce, from the end if negative
@@ -430,9 +444,11 @@ class _Primitives:
         accum: whether the result is added to the destination; otherwise it overwrites it
 
         dispatch: the rule that implements the call; without it, the first that supports it
+
+        thread_reduce: whether threads that hold parts of a row combine their results by shuffles
         """
 
-    def reduce_max(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
+    def reduce_max(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None, thread_reduce: _bool = False) -> None:
         """The max of src over the dimensions `axes`; without them, over those that dst lacks.
 
         axes: the dimensions of src to reduce, from the end if negative
@@ -440,9 +456,11 @@ class _Primitives:
         accum: whether the result is added to the destination; otherwise it overwrites it
 
         dispatch: the rule that implements the call; without it, the first that supports it
+
+        thread_reduce: whether threads that hold parts of a row combine their results by shuffles
         """
 
-    def reduce_min(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
+    def reduce_min(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None, thread_reduce: _bool = False) -> None:
         """The min of src over the dimensions `axes`; without them, over those that dst lacks.
 
         axes: the dimensions of src to reduce, from the end if negative
@@ -450,6 +468,8 @@ class _Primitives:
         accum: whether the result is added to the destination; otherwise it overwrites it
 
         dispatch: the rule that implements the call; without it, the first that supports it
+
+        thread_reduce: whether threads that hold parts of a row combine their results by shuffles
         """
 
     def warp_sum(self, dst: Tile, value: Number, width: int = 32) -> None:
@@ -494,7 +514,7 @@ class _Primitives:
         scratch: shared memory with one element for each warp; without it, the compiler allocates it
         """
 
-    def sum(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
+    def sum(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None, thread_reduce: _bool = False) -> None:
         """The sum of src over the dimensions `axes`; without them, over those that dst lacks.
 
         axes: the dimensions of src to reduce, from the end if negative
@@ -502,9 +522,11 @@ class _Primitives:
         accum: whether the result is added to the destination; otherwise it overwrites it
 
         dispatch: the rule that implements the call; without it, the first that supports it
+
+        thread_reduce: whether threads that hold parts of a row combine their results by shuffles
         """
 
-    def max(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
+    def max(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None, thread_reduce: _bool = False) -> None:
         """The max of src over the dimensions `axes`; without them, over those that dst lacks.
 
         axes: the dimensions of src to reduce, from the end if negative
@@ -512,9 +534,11 @@ class _Primitives:
         accum: whether the result is added to the destination; otherwise it overwrites it
 
         dispatch: the rule that implements the call; without it, the first that supports it
+
+        thread_reduce: whether threads that hold parts of a row combine their results by shuffles
         """
 
-    def min(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
+    def min(self, dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None, thread_reduce: _bool = False) -> None:
         """The min of src over the dimensions `axes`; without them, over those that dst lacks.
 
         axes: the dimensions of src to reduce, from the end if negative
@@ -522,6 +546,8 @@ class _Primitives:
         accum: whether the result is added to the destination; otherwise it overwrites it
 
         dispatch: the rule that implements the call; without it, the first that supports it
+
+        thread_reduce: whether threads that hold parts of a row combine their results by shuffles
         """
 
     def memset(self, dst: Tile, value: Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
@@ -636,6 +662,20 @@ def gemm_async(C: Tile, A: Tile, B: Tile, SFA: Tile | None = None, SFB: Tile | N
     smem_desc: where TVM computes the descriptors of A and B; here the compiler decides, and each value means the same
     """
 
+def gemm(D: Tile, A: Tile, B: Tile, C: Tile, transpose_A: _bool = False, transpose_B: _bool = False, alpha: float = 1.0, beta: float = 0.0, dispatch: Literal['mma.sync', 'mma.m16n8k*'] | None = None) -> None:
+    """D = alpha A @ B + beta C on matrices in the registers of warps. Complete when the call returns.
+
+    transpose_A: whether A is K × M and not M × K
+
+    transpose_B: whether B is N × K and not K × N
+
+    alpha: the factor of the product; mma.sync has only 1
+
+    beta: the factor of C: 1, or 0 to leave C out
+
+    dispatch: the rule that implements the call; without it, the first that supports it
+    """
+
 def add(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """dst = a + b.
 
@@ -740,7 +780,7 @@ def silu(dst: Tile, src: Tile | None = None, dispatch: Literal['vector', 'vec_au
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def reduce_sum(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
+def reduce_sum(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None, thread_reduce: _bool = False) -> None:
     """The sum of src over the dimensions `axes`; without them, over those that dst lacks.
 
     axes: the dimensions of src to reduce, from the end if negative
@@ -748,9 +788,11 @@ def reduce_sum(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, 
     accum: whether the result is added to the destination; otherwise it overwrites it
 
     dispatch: the rule that implements the call; without it, the first that supports it
+
+    thread_reduce: whether threads that hold parts of a row combine their results by shuffles
     """
 
-def reduce_max(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
+def reduce_max(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None, thread_reduce: _bool = False) -> None:
     """The max of src over the dimensions `axes`; without them, over those that dst lacks.
 
     axes: the dimensions of src to reduce, from the end if negative
@@ -758,9 +800,11 @@ def reduce_max(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, 
     accum: whether the result is added to the destination; otherwise it overwrites it
 
     dispatch: the rule that implements the call; without it, the first that supports it
+
+    thread_reduce: whether threads that hold parts of a row combine their results by shuffles
     """
 
-def reduce_min(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
+def reduce_min(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None, thread_reduce: _bool = False) -> None:
     """The min of src over the dimensions `axes`; without them, over those that dst lacks.
 
     axes: the dimensions of src to reduce, from the end if negative
@@ -768,6 +812,8 @@ def reduce_min(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, 
     accum: whether the result is added to the destination; otherwise it overwrites it
 
     dispatch: the rule that implements the call; without it, the first that supports it
+
+    thread_reduce: whether threads that hold parts of a row combine their results by shuffles
     """
 
 def warp_sum(dst: Tile, value: Number, width: int = 32) -> None:
@@ -812,7 +858,7 @@ def cta_min(dst: Tile, value: Number, num_warps: int | None = None, scratch: Sha
     scratch: shared memory with one element for each warp; without it, the compiler allocates it
     """
 
-def sum(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None) -> None:
+def sum(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: Condition = False, dispatch: Literal['thread', 'local', 'packed_add_sum', '3input_maxmin', 'registers', 'shuffle', 'shared'] | None = None, thread_reduce: _bool = False) -> None:
     """The sum of src over the dimensions `axes`; without them, over those that dst lacks.
 
     axes: the dimensions of src to reduce, from the end if negative
@@ -820,6 +866,8 @@ def sum(dst: Tile, src: Tile, axes: int | tuple[int, ...] | None = None, accum: 
     accum: whether the result is added to the destination; otherwise it overwrites it
 
     dispatch: the rule that implements the call; without it, the first that supports it
+
+    thread_reduce: whether threads that hold parts of a row combine their results by shuffles
     """
 
 def memset(dst: Tile, value: Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
