@@ -10,6 +10,7 @@ from tirx_mini.ir import (
     Buffer,
     BufferLoad,
     BufferStore,
+    Call,
     Evaluate,
     Expr,
     For,
@@ -27,7 +28,7 @@ from tirx_mini.ir import (
     seq,
     walk,
 )
-from tirx_mini.isa import NAMES
+from tirx_mini.isa import NAMES, TABLE, Memory
 
 from .teams import THREADS_HINT, Team, team_of_hint, whole
 
@@ -172,6 +173,9 @@ class _Placer:
             for other in others:
                 self._tile(other, found, writes=False)
             return
+        if isinstance(node, Call):
+            self._call(node, found)
+            return
         if isinstance(node, (BufferStore, BufferLoad, AddressOf)) and self._counts(node.buffer):
             if isinstance(node, (BufferStore, AddressOf)):
                 found.writes.add(node.buffer.root)
@@ -179,6 +183,19 @@ class _Placer:
                 found.reads.add(node.buffer.root)
         for child in children(node):
             self._gather(child, found)
+
+    def _call(self, call: Call, found: _Since) -> None:
+        """An instruction accesses what it is given the address of, and may write it unless it is known to read only."""
+        only_reads = TABLE[call.op].reads is Memory.SHARED and TABLE[call.op].writes is not Memory.SHARED
+        for argument in children(call):
+            named = isinstance(argument, AddressOf) and self._counts(argument.buffer)
+            if only_reads and named:
+                assert isinstance(argument, AddressOf)
+                found.reads.add(argument.buffer.root)
+                for index in argument.indices:
+                    self._gather(index, found)
+            else:
+                self._gather(argument, found)
 
     def _tile(self, operand: Expr, found: _Since, *, writes: bool) -> None:
         for node in walk(operand):

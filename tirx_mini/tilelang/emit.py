@@ -28,13 +28,14 @@ from tirx_mini.ir import (
     walk,
 )
 
-from .infer import nest_layout, ranges_of, with_loop
+from .infer import nest_layout, ranges_of, with_loop, with_team
 from .language.hints import LAYOUT_HINT, SWIZZLE_HINT
 from .language.memory import FRAGMENT
 from .layouts import REGISTER, Digit, Fragment
 from .loops import lower_nest
 from .nest import Nest, lanes_of, nest_of
 from .place import Place, Rule
+from .raster import RANGES
 from .teams import THREADS_HINT, Team, team_of_hint, whole
 
 
@@ -61,7 +62,8 @@ class _Lower(Mutator):
     def _within(self, team: Team | None, analyzer: Analyzer | None, body: Stmt) -> Stmt:
         """`body`, executed by a team, or in ranges of its own."""
         before = self.place
-        self.place = before.at(team=team or before.team, analyzer=analyzer or before.analyzer)
+        ranges = analyzer or before.analyzer
+        self.place = before.at(team=team or before.team, analyzer=with_team(ranges, team) if team else ranges)
         made = self.stmt(body)
         self.place = before
         return made
@@ -75,7 +77,7 @@ class _Lower(Mutator):
         return node
 
     def visit_Hint(self, node: Hint) -> Stmt:
-        if node.message in (LAYOUT_HINT, SWIZZLE_HINT):
+        if node.message in (LAYOUT_HINT, SWIZZLE_HINT, RANGES):
             return Seq((), span=node.span)
         if node.body is None:
             return node

@@ -42,6 +42,7 @@ from .language.memory import FRAGMENT
 from .layouts import THREAD, Digit, Fragment, compact, from_axe, replicated, spread, with_replicas
 from .nest import Access, Nest, lanes_of, nest_of
 from .place import Place, Rule
+from .raster import RANGES
 from .teams import Team, team_of_hint, whole
 
 
@@ -93,7 +94,8 @@ class _Inference:
         elif isinstance(stmt, Hint):
             self._annotated(stmt, team)
             if stmt.body is not None:
-                self._stmt(stmt.body, team_of_hint(stmt, team), analyzer)
+                inner = team_of_hint(stmt, team)
+                self._stmt(stmt.body, inner, with_team(analyzer, inner))
         elif isinstance(stmt, Scope):
             self._stmt(stmt.body, team, analyzer)
         elif isinstance(stmt, For):
@@ -101,7 +103,8 @@ class _Inference:
         elif isinstance(stmt, While):
             self._stmt(stmt.body, team, analyzer)
         elif isinstance(stmt, If):
-            self._stmt(stmt.then, _taken(team, stmt.cond), analyzer)
+            taken = _taken(team, stmt.cond)
+            self._stmt(stmt.then, taken, with_team(analyzer, taken))
             if stmt.orelse is not None:
                 self._stmt(stmt.orelse, team, analyzer)
         else:
@@ -142,15 +145,15 @@ class _Inference:
     def _spread(self) -> bool:
         """Whether the known layouts determine others."""
         before = len(self.known.fragments) + len(self.known.shared)
-        for site in self.sites:
-            if isinstance(site.what, TileCall):
-                rule = self.rules.get(site.what.op)
-                if rule is None:
-                    continue
+        for site in self.sites:  # tile operations need what they need, and parallel loops follow
+            rule = self.rules.get(site.what.op) if isinstance(site.what, TileCall) else None
+            if rule is not None:
+                assert isinstance(site.what, TileCall)
                 place = Place(self.arch, site.team, site.analyzer, self.known.fragments)
                 for buffer, layout in rule.layouts(site.what, place).items():
                     self._learn(buffer, layout, site.team)
-            else:
+        for site in self.sites:
+            if isinstance(site.what, Nest):
                 self._nest(site)
         return len(self.known.fragments) + len(self.known.shared) > before
 
@@ -227,7 +230,15 @@ def ranges_of(func: PrimFunc) -> dict[Var | str, tuple[int, int]]:
                 found[var] = (0, extent - 1)
             if node.kind == "thread" and node.parent == "cta":
                 found["threadIdx.x"] = (0, node.extents[0] - 1)
+        elif isinstance(node, Hint) and node.message == RANGES:
+            for var, extent in dict(node.attrs)["extents"]:
+                found[var] = (0, extent - 1)
     return found
+
+
+def with_team(analyzer: Analyzer, team: Team) -> Analyzer:
+    """The ranges for the threads of a team."""
+    return analyzer.bind("threadIdx.x", team.first, team.first + team.count - 1)
 
 
 def with_loop(analyzer: Analyzer, loop: For) -> Analyzer:

@@ -27,7 +27,8 @@ from tirx_mini.ir import (
     walk,
 )
 
-SWIZZLE = "tl.use_swizzle"
+SWIZZLE, RANGES = "tl.use_swizzle", "tl.ranges"
+"""Messages of hints: the order that the program asks for, and the extents of variables, which begin at 0."""
 
 
 def order_ctas(func: PrimFunc) -> PrimFunc:
@@ -69,4 +70,5 @@ class _Ordered(Mutator):
         column, row = within // size, within % size + panel * self.panel
         turned = select(binary("==", panel % 2, 1), across - 1 - column, column)
         first, second = (turned, row) if self.rows else (row, turned)
-        return [Bind(self.ids.vars[0], first), Bind(self.ids.vars[1], second)]
+        ranges = tuple(zip(self.ids.vars, self.ids.extents, strict=False))[:2]
+        return [Hint(RANGES, (("extents", ranges),)), Bind(self.ids.vars[0], first), Bind(self.ids.vars[1], second)]
