@@ -15,6 +15,7 @@ import ctypes
 import statistics
 import sys
 import time
+import types
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -30,9 +31,9 @@ from tilelang_cases import Case, cases
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tirx_mini as tvm
-from tirx_mini.compat.tilelang import tilelang_paths
 from tirx_mini.runtime import LaunchGraph
-from tirx_mini.tilelang import lower
+from tirx_mini.tilelang import language
+from tirx_mini.tilelang.pipeline import lower
 
 BATCH_MS = 6.0
 OURS, PEER = "ours", "TileLang"
@@ -42,8 +43,11 @@ Launch = Callable[[], Any]
 
 def executable(case: Case) -> Any:
     """The program of a case, compiled by tirx_mini."""
-    with tilelang_paths():
-        import tilelang_programs
+    stand_in: Any = types.ModuleType("tilelang")
+    stand_in.language = language
+    sys.modules.update({"tilelang": stand_in, "tilelang.language": language})
+    import tilelang_programs
+
     func = getattr(tilelang_programs, case.program)(**case.args)
     return tvm.compile(tvm.IRModule({"main": lower(func, ARCH)}), target=f"cuda:{ARCH}")
 

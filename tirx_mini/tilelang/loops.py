@@ -179,8 +179,8 @@ class _Loops:
         var, step = Var(INT32, "lane"), Var(INT32, "step")
         analyzer = self.place.analyzer.bind(var, 0, lanes - 1)
         analyzer = analyzer.bind(step, 0, max(self.layout.registers // lanes - 1, 0))
-        steps = self.at(step * lanes + var, analyzer)
-        names = dict(zip(self.nest.vars, steps.coordinates, strict=True))
+        *outer, first = self.at(step * lanes, analyzer).coordinates  # lanes are neighbours along the last dimension
+        names = dict(zip(self.nest.vars, (*outer, first + var), strict=True))
         indices = tuple(analyzer.simplify(substitute(index, names)) for index in access.indices)
         if any(isinstance(part, BufferLoad) and part.buffer.scope == FRAGMENT for i in indices for part in walk(i)):
             return 1
