@@ -6,7 +6,7 @@ from .diagnostics import caller_span, did_you_mean, explained
 from .encoding import add_16B_offset, encode_matrix_descriptor
 from .from_source import from_source
 from .functions import inline
-from .handles import BufferType, DType, Loop, OpenHint, OpenRole, data_type, loop, shape_of
+from .handles import BufferType, DType, Loop, OpenHint, OpenRole, Untyped, data_type, loop, shape_of
 from .pool import PoolAllocator
 from .prim_func import caller_locals, ir_module, prim_func, read, reading
 from .refused import REFUSALS, Refusal, refusal
@@ -14,6 +14,7 @@ from .source import FunctionSource, check_function, source_of
 
 __all__ = [
     "REFUSALS",
+    "Untyped",
     "BufferType",
     "Builder",
     "DType",

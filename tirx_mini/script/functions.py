@@ -10,7 +10,7 @@ import ast
 import copy
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
@@ -18,6 +18,7 @@ from tirx_mini.ir import Expr, Region, TirxError
 
 from .builder import current
 from .environment import Bound, Env, Outside
+from .handles import BufferType, Untyped
 from .source import FunctionSource, check_function, source_of
 from .statements import Outcome, Returned, StatementExecutor
 
@@ -170,6 +171,20 @@ class Executor(StatementExecutor):
             if wrapper is not inline:
                 function = self.call(decorator, wrapper, (function,), {})
         self.env.names[node.name] = function
+        return None
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Outcome:
+        """``A: T.Tensor((M, K), "float16")`` gives a parameter its type; any other declaration is one of a variable."""
+        target = node.target
+        name = target.id if isinstance(target, ast.Name) and node.value is None else ""
+        if not isinstance(self.env.names.get(name), Untyped):
+            return super().visit_AnnAssign(node)
+        kind = self.eval(node.annotation)
+        if not isinstance(kind, BufferType):
+            raise self.error(node.annotation, f"`{name}` is a tensor: its type is T.Tensor((…), dtype)")
+        made = replace(kind.buffer(name), span=self.span(node))
+        self.builder.params.append(made)
+        self.env.names[name] = made
         return None
 
     def visit_Return(self, node: ast.Return) -> Outcome:

@@ -271,6 +271,11 @@ class BufferType:
 
 
 @dataclass(frozen=True)
+class Untyped:
+    """A parameter of a kernel whose type a statement of its body gives: ``A: T.Tensor((M, K), "float16")``."""
+
+
+@dataclass(frozen=True)
 class ConstexprMarker:
     """``N: T.constexpr`` or ``N: T.constexpr[int]``: a parameter of a `jit` kernel that `specialize` gives."""
 

@@ -16,6 +16,7 @@ from .environment import Bound, Env, Outside
 from .functions import Executor
 from .handles import BufferType, ConstexprMarker, DType, OptionalType, data_type
 from .source import FunctionSource, check_function, source_of
+from .statements import Returned
 from .threads import with_indices
 
 _DTYPE_NAMES = ("int32", "int64", "uint32", "uint64", "float16", "bfloat16", "float32", "float64", "bool", "handle")
@@ -99,6 +100,7 @@ def read(
     given: Mapping[str, Any] | None,
     attrs: Mapping[str, Any],
     spelling: str = COURSE,
+    parameters: Mapping[str, Any] | None = None,
 ) -> PrimFunc:
     """Read `function` as a kernel.
 
@@ -106,6 +108,9 @@ def read(
     given: the values of compile-time parameters, or None for a kernel that cannot have any.
     attrs: its attributes, to which `Tx.func_attr` adds.
     spelling: the dialect that it is written in.
+    parameters: the values of its parameters, for a function whose body says which of them are arguments of the kernel:
+        those that are `Untyped`, by a statement ``A: T.Tensor((M, K), "float16")``. What it returns is then the
+        attribute "returned".
     """
     source = source_of(function)
     span = source.span(source.node)
@@ -114,8 +119,13 @@ def read(
     env = Env(outer=Outside.of(function, caller), body=source.node.body)
     executor = Executor(source, builder, env)
     with building(builder):
-        _Parameters(function, source, executor, given).declare()
-        executor.run(source.node.body)
+        if parameters is None:
+            _Parameters(function, source, executor, given).declare()
+        else:
+            env.names.update(parameters)
+        outcome = executor.run(source.node.body)
+        if parameters is not None and isinstance(outcome, Returned) and outcome.value is not None:
+            builder.attrs["returned"] = outcome.value if isinstance(outcome.value, tuple) else (outcome.value,)
         func = builder.finish(span)
         if builder.threads:
             func = replace(func, body=with_indices(func.body), spelling=NATIVE)

@@ -1,1 +1,29 @@
 """TileLang: its language, read into the IR of kernels, and the passes that make threads of its tiles."""
+
+from . import language
+from .jit import AutotuneResult, JITImpl, autotune, jit, lazy_jit
+from .kernel import JITKernel, compile, current_gpu, simulated
+from .language import Swizzled
+from .layouts import Fragment
+from .pipeline import PASSES, is_tilelang, lower
+from .profiler import Profiler, TensorSupplyType
+
+__all__ = [
+    "PASSES",
+    "AutotuneResult",
+    "Fragment",
+    "JITImpl",
+    "JITKernel",
+    "Profiler",
+    "Swizzled",
+    "TensorSupplyType",
+    "autotune",
+    "compile",
+    "current_gpu",
+    "is_tilelang",
+    "jit",
+    "language",
+    "lazy_jit",
+    "lower",
+    "simulated",
+]

@@ -34,6 +34,7 @@ from .teams import THREADS_HINT, Team, team_of_hint, whole
 
 RINGS = "rings"
 """The option of a hint of threads that names the buffers that mbarriers order."""
+WARP = 32
 FREE_BARRIERS = 8
 """The first named barrier for the threads of a branch."""
 
@@ -133,7 +134,8 @@ class _Placer:
         condition = self.accesses_of([branch.cond])
         before = self._needed(branch, condition, since, team)
         since.add(condition)
-        if inner is team and part is None and _varies(branch.cond):  # threads part ways: no barrier inside
+        parted = part is None and _varies(branch.cond)
+        if parted or inner.count % WARP:  # threads of a warp part ways: no barrier inside
             accesses = self.accesses(branch)
             first = before or self._needed(branch, accesses, since, team)
             since.add(accesses)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 
 from tirx_mini.ir import (
@@ -11,8 +11,10 @@ from tirx_mini.ir import (
     VECTORIZED,
     AllocBuffer,
     Analyzer,
+    Buffer,
     BufferLoad,
     BufferStore,
+    Evaluate,
     Expr,
     For,
     Hint,
@@ -25,8 +27,10 @@ from tirx_mini.ir import (
     TirxError,
     as_expr,
     binary,
+    seq,
     walk,
 )
+from tirx_mini.isa import NAMES
 
 from .infer import nest_layout, ranges_of, with_loop, with_team
 from .language.hints import LAYOUT_HINT, SWIZZLE_HINT
@@ -37,6 +41,7 @@ from .nest import Nest, lanes_of, nest_of
 from .place import Place, Rule
 from .raster import RANGES
 from .teams import THREADS_HINT, Team, team_of_hint, whole
+from .tma import async_operands
 
 
 def lower_tiles(func: PrimFunc, arch: str, rules: Mapping[str, Rule]) -> PrimFunc:
@@ -45,19 +50,31 @@ def lower_tiles(func: PrimFunc, arch: str, rules: Mapping[str, Rule]) -> PrimFun
     fragments = {node.buffer: node.buffer.layout for node in walk(func.body) if isinstance(node, AllocBuffer)}
     known = {buffer: layout for buffer, layout in fragments.items() if isinstance(layout, Fragment)}
     place = Place(arch, team, Analyzer(ranges_of(func)), known)
-    return func.with_body(_Lower(place, rules).stmt(func.body))
+    return func.with_body(_Lower(place, rules, async_operands(func, arch)).stmt(func.body))
 
 
 class _Lower(Mutator):
-    def __init__(self, place: Place, rules: Mapping[str, Rule]) -> None:
-        self.place, self.rules = place, rules
+    """Lowers statements.
+
+    shown: the shared buffers that the async proxy reads: after stores, a thread executes the fence that shows them.
+    """
+
+    def __init__(self, place: Place, rules: Mapping[str, Rule], shown: Set[Buffer]) -> None:
+        self.place, self.rules, self.shown = place, rules, shown
 
     def stmt(self, node: Stmt) -> Stmt:
         nest = nest_of(node, self.place.analyzer)
         if nest is None:
             return super().stmt(node)
         layout = nest_layout(nest, self.place.fragments, self.place.team, self.place.analyzer)
-        return lower_nest(nest, layout, self.place)
+        return self._fenced(nest, lower_nest(nest, layout, self.place))
+
+    def _fenced(self, nest: Nest, made: Stmt) -> Stmt:
+        """The code of parallel loops, and where they store what the async proxy reads, a fence (PTX ISA: membar)."""
+        if not any(isinstance(a, BufferStore) and a.buffer.root in self.shown for a in nest.accesses()):
+            return made
+        fence = NAMES["ptx.fence.proxy_async"].call("shared::cta", span=nest.span)
+        return seq(made, Evaluate(fence, span=nest.span))
 
     def _within(self, team: Team | None, analyzer: Analyzer | None, body: Stmt) -> Stmt:
         """`body`, executed by a team, or in ranges of its own."""
@@ -117,7 +134,7 @@ class _Lower(Mutator):
         layout = Fragment((extent[1],), tuple(digit for digit in digits if digit.extent > 1), 1)
         if any(isinstance(part, (TileCall, Hint)) for part in walk(node.body)):
             return self.visit_For(replace(node, kind=UNROLLED))
-        return lower_nest(nest, layout, self.place)
+        return self._fenced(nest, lower_nest(nest, layout, self.place))
 
     def visit_AllocBuffer(self, node: AllocBuffer) -> Stmt:
         if node.buffer.scope != FRAGMENT:

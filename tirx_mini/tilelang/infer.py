@@ -35,9 +35,9 @@ from tirx_mini.ir import (
     While,
     walk,
 )
-from tirx_mini.layout import Layout, TileLayout
+from tirx_mini.layout import Layout, SwizzleMode, TileLayout, tma_shared_layout
 
-from .language.hints import LAYOUT_HINT
+from .language.hints import LAYOUT_HINT, Swizzled
 from .language.memory import FRAGMENT
 from .layouts import THREAD, Digit, Fragment, compact, from_axe, replicated, spread, with_replicas
 from .nest import Access, Nest, lanes_of, nest_of
@@ -78,6 +78,7 @@ class _Inference:
         self.known = Known()
         self.teams: dict[Buffer, Team] = {}
         self.single: list[tuple[Access, Team]] = []
+        self.swizzled: list[Buffer] = []
 
     # -- what there is ------------------------------------------------------------------------------------------
 
@@ -128,6 +129,8 @@ class _Inference:
         for buffer, layout in dict(hint.attrs)["layouts"]:
             if isinstance(layout, (Fragment, Layout)):
                 self._learn(buffer, layout, team)
+            elif isinstance(layout, Swizzled) and buffer.scope == "shared":
+                self.swizzled.append(buffer)
 
     # -- what follows -------------------------------------------------------------------------------------------
 
@@ -140,7 +143,12 @@ class _Inference:
             while self._spread():
                 pass
             if not self._choose():
-                return self.known
+                break
+        for buffer in self.swizzled:
+            layout = widest_swizzle(buffer)
+            if layout is not None:
+                self.known.shared.setdefault(buffer, layout)
+        return self.known
 
     def _spread(self) -> bool:
         """Whether the known layouts determine others."""
@@ -198,6 +206,20 @@ class _Inference:
                     self.known.fragments[buffer] = spread(buffer.shape, self.teams[buffer].count)
                     return True
         return False
+
+
+def widest_swizzle(buffer: Buffer) -> Layout | None:
+    """The layout with the widest swizzle that the rows of a buffer in shared memory fill; None if they fill none."""
+    if buffer.ndim < 2 or buffer.dtype.itemsize == 0 or buffer.shape[-2] % 8:
+        return None
+    width = buffer.shape[-1] * buffer.dtype.itemsize
+    modes = (
+        (128, SwizzleMode.SWIZZLE_128B_ATOM),
+        (64, SwizzleMode.SWIZZLE_64B_ATOM),
+        (32, SwizzleMode.SWIZZLE_32B_ATOM),
+    )
+    mode = next((mode for span, mode in modes if width % span == 0), None)
+    return None if mode is None else tma_shared_layout(buffer.dtype, mode, buffer.shape)
 
 
 def _full(nest: Nest | TileCall) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tirx_mini.ir import Hint, TirxError
@@ -27,6 +28,13 @@ def use_swizzle(panel_size: int, order: str = "row", enable: bool = True) -> Non
 def annotate_layout(layout_map: Mapping[Any, Any]) -> None:
     """The layouts of buffers, by buffer: of a fragment a `Fragment`, of shared memory a `Layout`."""
     current("T.annotate_layout").emit(Hint(LAYOUT_HINT, (("layouts", tuple(layout_map.items())),)))
+
+
+@dataclass(frozen=True)
+class Swizzled:
+    """The layout of a buffer in shared memory whose rows are swizzled as its users need it."""
+
+    buffer: Any
 
 
 def _ignored(name: str, doc: str) -> Any:

@@ -10,6 +10,7 @@ from tirx_mini.ir import INT32, Expr, ExprLike, Scope, ScopeIds, TirxError, Var,
 from tirx_mini.script import Builder, current
 
 from ..builtins import LAUNCH, linear_thread
+from .eager import at_launch
 
 __all__ = [
     "Kernel", "get_block_binding", "get_block_bindings", "get_block_extent", "get_block_extents",
@@ -55,6 +56,7 @@ class Kernel:
 
     def __enter__(self) -> Var | tuple[Var, ...]:
         builder = current("T.Kernel")
+        at_launch()
         if launch_of(builder) is not None:
             raise TirxError("a function has one T.Kernel: this one is inside another or follows it")
         builder.attrs[LAUNCH] = self

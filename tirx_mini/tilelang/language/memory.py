@@ -31,10 +31,10 @@ from tirx_mini.script import BufferType, current
 from .dtypes import dtype_of
 
 __all__ = [
-    "StridedTensor", "Tensor", "alloc_barrier", "alloc_cluster_barrier", "alloc_descriptor",
-    "alloc_fragment", "alloc_local", "alloc_shared", "alloc_tcgen05_instr_desc", "alloc_tcgen05_instruction_desc",
-    "alloc_tcgen05_smem_desc", "alloc_tmem", "alloc_var", "alloc_wgmma_desc", "dynamic", "reshape", "symbolic",
-    "view",
+    "FragmentBuffer", "LocalBuffer", "SharedBuffer", "StridedTensor", "Tensor", "alloc_barrier",
+    "alloc_cluster_barrier", "alloc_descriptor", "alloc_fragment", "alloc_local", "alloc_shared",
+    "alloc_tcgen05_instr_desc", "alloc_tcgen05_instruction_desc", "alloc_tcgen05_smem_desc", "alloc_tmem",
+    "alloc_var", "alloc_wgmma_desc", "dynamic", "reshape", "symbolic", "view",
 ]  # fmt: skip
 
 FRAGMENT = "fragment"
@@ -80,6 +80,8 @@ def _strided(extents: tuple[Any, ...], strides: tuple[Any, ...]) -> TileLayout:
 
 
 Tensor, StridedTensor = TensorType(), TensorType(strided=True)
+SharedBuffer = LocalBuffer = FragmentBuffer = Tensor
+"""Annotations of the parameters of macros, which take any buffer."""
 
 
 def dynamic(name: str, dtype: Any = "int32") -> Any:
@@ -111,7 +113,7 @@ def alloc_shared(shape: Any, dtype: Any, scope: str = "shared.dyn") -> Buffer:
 
 def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Buffer:
     """A tile in the registers of the threads of the CTA, which hold its elements together."""
-    return _alloc(shape, dtype, FRAGMENT, "alloc_fragment")
+    return _alloc(shape, dtype, "local" if scope == "local" else FRAGMENT, "alloc_fragment")
 
 
 def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Buffer:

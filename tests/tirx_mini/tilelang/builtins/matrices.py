@@ -105,9 +105,7 @@ def quads(c_dtype: str, a_layout: str, b_layout: str) -> Any:
     dtype, place = ("float16", 8) if c_dtype == "fp16" else ("float32", 8)
 
     @T.prim_func
-    def multiply(
-        a: T.Buffer((32, 4), "float16"), b: T.Buffer((32, 4), "float16"), c: T.Buffer((32, 8), dtype)
-    ):
+    def multiply(a: T.Buffer((32, 4), "float16"), b: T.Buffer((32, 4), "float16"), c: T.Buffer((32, 8), dtype)):
         T.device_entry()
         t = T.thread_id([32])
         with T.thread():

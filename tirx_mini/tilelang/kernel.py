@@ -1,0 +1,311 @@
+"""Compiled kernels: `tilelang.compile(func, out_idx=[-1])`, called with tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tirx_mini import driver
+from tirx_mini.arguments import ArgumentError, is_tensor
+from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, arch_name, gpu_spec, nearest_gpu
+from tirx_mini.ir import Buffer, Expr, PrimFunc, TirxError, Var, const, int_value, simplify, specialised, substitute
+from tirx_mini.ir import symbols as symbols_of
+from tirx_mini.target import Target
+
+from .pipeline import is_tilelang, lower
+from .profiler import Profiler
+
+SHOWN_EXTENT = 1024
+"""What symbolic extents are in texts of a kernel that has not been called."""
+
+
+@dataclass(frozen=True)
+class Launches:
+    """How launches are simulated, and the reports of them."""
+
+    gpu: str
+    reports: list[Any] = field(default_factory=list)
+
+
+_SIMULATED: ContextVar[Launches | None] = ContextVar("tilelang_simulated", default=None)
+
+
+@contextmanager
+def simulated(gpu: str = DEFAULT_GPU, *, reports: list[Any] | None = None) -> Iterator[list[Any]]:
+    """Within the block, kernels whose target names no GPU run on this simulated one. The value is their reports."""
+    launches = Launches(gpu, [] if reports is None else reports)
+    token = _SIMULATED.set(launches)
+    try:
+        yield launches.reports
+    finally:
+        _SIMULATED.reset(token)
+
+
+def current_gpu() -> str:
+    """The GPU on which kernels run whose target names none, where this machine has none."""
+    launches = _SIMULATED.get()
+    return launches.gpu if launches is not None else DEFAULT_GPU
+
+
+def target_of(given: Any) -> Target:
+    """A target as TileLang names it: "auto", "cuda", "cuda -arch=sm_90a", {"kind": "cuda", "arch": "sm_90"}."""
+    if isinstance(given, Target):
+        return given
+    if isinstance(given, Mapping):
+        if given.get("kind", "cuda") != "cuda":
+            raise ValueError(f'the kind of a target must be "cuda", not {given["kind"]!r}')
+        return Target(f"cuda:{_arch(str(given['arch']))}" if "arch" in given else "cuda")
+    text = "cuda" if given is None or str(given) == "auto" else str(given)
+    if "arch=" in text:
+        return Target(f"cuda:{_arch(text.split('arch=')[1].split()[0])}")
+    return Target(text)
+
+
+def _arch(name: str) -> str:
+    number = name.removeprefix("sm_")
+    return arch_name(int(number)) if number.isdigit() else name
+
+
+def _machine(target: Target) -> tuple[Target, str]:
+    """Where a kernel for a target runs, and its architecture: on the GPU of this machine, or in the simulator."""
+    from tirx_mini.runtime import device_arch
+
+    here = device_arch()
+    if target.kind == "sim":
+        return target, gpu_spec(target.detail or DEFAULT_GPU).arch
+    if here is not None and target.detail in (None, here):
+        return Target(f"cuda:{here}"), here
+    gpu = _simulated_gpu(target)
+    return Target(f"sim:{gpu.name.lower()}"), gpu.arch
+
+
+def _simulated_gpu(target: Target) -> GpuSpec:
+    if target.detail is not None:
+        return nearest_gpu(target.detail)
+    return gpu_spec(current_gpu())
+
+
+class JITKernel:
+    """A kernel that is called with its inputs and returns its outputs.
+
+    prim_func: the program. It may have symbolic extents: it is compiled for the sizes of each call, once.
+    out_idx: the parameters that a call makes and returns; the others are its arguments.
+    target: what it is compiled for.
+    """
+
+    def __init__(self, prim_func: PrimFunc, out_idx: int | Sequence[int] | None = None, target: Any = None) -> None:
+        if not isinstance(prim_func, PrimFunc):
+            raise TypeError(f"tilelang.compile takes a function that T.prim_func made, not {prim_func!r}")
+        self.prim_func = prim_func
+        count = len(prim_func.params)
+        listed = () if out_idx is None else (out_idx,) if isinstance(out_idx, int) else tuple(out_idx)
+        if any(not -count <= number < count for number in listed):
+            raise ValueError(f"out_idx {listed} names parameters that {prim_func.name}, with {count}, does not have")
+        self.out_idx = [number % count for number in listed]
+        self.target = target_of(target)
+        self.latency: float | None = None
+        self.ref_latency: float | None = None
+        self.config: dict[str, Any] | None = None
+        self._executables: dict[tuple[Any, ...], Any] = {}
+        self._last: Any = None
+
+    @property
+    def params(self) -> list[Buffer | Var]:
+        """The parameters of the program."""
+        return list(self.prim_func.params)
+
+    @property
+    def report(self) -> Any:
+        """The simulator's report of the last call; None on a GPU."""
+        return getattr(self._last, "report", None)
+
+    # -- calls --------------------------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Execute the kernel. The result is its output, or a list of them; None where it has no `out_idx`."""
+        given = self._bound(args, kwargs)
+        inputs = iter(given)
+        values: list[Any] = [None if number in self.out_idx else next(inputs) for number in range(len(self.params))]
+        sizes = self._sizes(values)
+        like = next((value for value in given if is_tensor(value) or isinstance(value, np.ndarray)), None)
+        for number in self.out_idx:
+            values[number] = self._output(self.params[number], sizes, like)
+        executable = self._executable(sizes)
+        executable(*values)
+        self._last = executable
+        launches = _SIMULATED.get()
+        if launches is not None and self.report is not None:
+            launches.reports.append(self.report)
+        made = [values[number] for number in self.out_idx]
+        return made[0] if len(made) == 1 else made or None
+
+    def _bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        names = [param.name for number, param in enumerate(self.params) if number not in self.out_idx]
+        found = dict(zip(names, args, strict=False)) | {k: v for k, v in kwargs.items() if k in names}
+        if len(args) == len(self.params) and self.out_idx:
+            raise ArgumentError(
+                f"{self.prim_func.name} makes the tensors of out_idx={self.out_idx} itself: call it with "
+                f"{', '.join(names)}"
+            )
+        if len(args) > len(names) or len(found) != len(names):
+            raise ArgumentError(
+                f"{self.prim_func.name} takes {len(names)} arguments, {', '.join(names)}, but {len(args)} are given"
+            )
+        return [found[name] for name in names]
+
+    def _sizes(self, values: Sequence[Any]) -> dict[Var, int]:
+        """The values of the symbolic extents, by the shapes of the arguments."""
+        sizes: dict[Var, int] = {}
+        for param, value in zip(self.params, values, strict=True):
+            if isinstance(param, Buffer) and value is not None:
+                shape = getattr(value, "shape", ())
+                if len(shape) != param.ndim:
+                    raise ArgumentError(f"{param.name} has {param.ndim} dimensions, but {len(shape)} are given")
+                for extent, size in zip(param.shape, shape, strict=True):
+                    if isinstance(extent, Var) and sizes.setdefault(extent, int(size)) != size:
+                        raise ArgumentError(
+                            f"`{extent.name}` is {sizes[extent]} in one argument, but {int(size)} in {param.name}"
+                        )
+            elif isinstance(param, Var) and isinstance(value, int):
+                sizes[param] = value
+        needed = symbols_of(self.prim_func)
+        missing = [var.name for var in needed if var not in sizes]
+        if missing:
+            raise ArgumentError(f"no argument of {self.prim_func.name} determines the extent `{missing[0]}`")
+        return {var: sizes[var] for var in needed}
+
+    def _output(self, param: Buffer | Var, sizes: Mapping[Var, int], like: Any) -> Any:
+        if not isinstance(param, Buffer):
+            raise ArgumentError(f"out_idx names {param.name}, which is a number")
+        shape = tuple(_known(extent, sizes) for extent in param.shape)
+        if isinstance(like, np.ndarray):
+            return np.zeros(shape, _numpy(param.dtype))
+        import torch
+
+        device = like.device if like is not None else "cuda" if torch.cuda.is_available() else "cpu"
+        return torch.empty(shape, dtype=getattr(torch, str(param.dtype)), device=device)
+
+    def _executable(self, sizes: Mapping[Var, int]) -> Any:
+        where, arch = _machine(self.target)
+        key = (str(where.spec), tuple(sizes.values()))
+        if key not in self._executables:
+            self._executables[key] = driver.compile(self.lowered(arch, sizes), where)
+        return self._executables[key]
+
+    def lowered(self, arch: str, sizes: Mapping[Var, int] | None = None) -> PrimFunc:
+        """The program as the code of one thread, which the ordinary pipeline takes."""
+        func = self.prim_func
+        needed = symbols_of(func)
+        if needed:
+            func = specialised(func, sizes if sizes else dict.fromkeys(needed, SHOWN_EXTENT))
+        return lower(func, arch) if is_tilelang(func) else func
+
+    # -- texts --------------------------------------------------------------------------------------------------
+
+    def _shown(self, stage: str) -> str:
+        _, arch = _machine(self.target)
+        if self.target.kind == "cuda" and self.target.detail is not None:
+            arch = self.target.detail
+        return driver.compile(self.lowered(arch), Target(f"cuda:{arch}")).source(stage)
+
+    def get_kernel_source(self, kernel_only: bool = True) -> str:
+        """The CUDA C++ of the kernel."""
+        return self._shown("cuda")
+
+    @property
+    def kernel_source(self) -> str:
+        """The same."""
+        return self.get_kernel_source()
+
+    def get_host_source(self) -> str:
+        """The host's code, of which there is none: launches go through the driver."""
+        return ""
+
+    def show_source(self, which: str = "kernel") -> None:
+        """Print the CUDA C++."""
+        print(self.get_kernel_source())
+
+    print_source_code = show_source
+
+    def get_ptx(self) -> str:
+        """The PTX of the kernel."""
+        return self._shown("ptx")
+
+    def show_ptx(self) -> None:
+        """Print the PTX."""
+        print(self.get_ptx())
+
+    def export_ptx(self, path: str) -> None:
+        """Write the PTX to a file."""
+        Path(path).write_text(self.get_ptx())
+
+    def export_sources(self, kernel_path: str | None = None, host_path: str | None = None) -> None:
+        """Write the CUDA C++ to a file."""
+        if kernel_path is not None:
+            Path(kernel_path).write_text(self.get_kernel_source())
+
+    def script(self) -> str:
+        """The program as text."""
+        return self.prim_func.script()
+
+    # -- measurements -------------------------------------------------------------------------------------------
+
+    def get_profiler(self, tensor_supply_type: Any = None) -> Profiler:
+        """What measures the kernel, and compares it with a reference."""
+        return Profiler(self, tensor_supply_type)
+
+    def predicted_ms(self) -> float:
+        """The time on the simulated GPU, in milliseconds, without the data of a call."""
+        where, arch = _machine(self.target)
+        gpu = where.detail or DEFAULT_GPU
+        report = driver.simulate(self.lowered(arch), gpu=gpu, data=False, sampled=True)
+        if report.verdict not in ("ok", "clock"):
+            from tirx_mini.diagnose import SimulationError
+
+            raise SimulationError(report)
+        return (report.time_us or 0.0) / 1e3
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether calls run in the simulator."""
+        return _machine(self.target)[0].kind == "sim"
+
+
+def _known(extent: Any, sizes: Mapping[Var, int]) -> int:
+    if not isinstance(extent, Expr):
+        return int(extent)
+    value = int_value(simplify(substitute(extent, {var: const(size) for var, size in sizes.items()})))
+    if value is None:
+        raise TirxError(f"the extent {extent!r} of an output is not known when the kernel is called")
+    return value
+
+
+def _numpy(dtype: Any) -> Any:
+    import ml_dtypes
+
+    return getattr(ml_dtypes, str(dtype), None) or np.dtype(str(dtype))
+
+
+def compile(
+    func: PrimFunc,
+    out_idx: int | Sequence[int] | None = None,
+    execution_backend: str | None = None,
+    target: Any = None,
+    target_host: Any = None,
+    verbose: bool | None = None,
+    pass_configs: Mapping[str, Any] | None = None,
+    compile_flags: Any = None,
+) -> JITKernel:
+    """Compile a program. It runs on the GPU of this machine where it has one for `target`, else in the simulator.
+
+    out_idx: the parameters that a call makes and returns.
+    target: "auto", "cuda", "cuda -arch=sm_90a", {"kind": "cuda", "arch": "sm_90"}, or "sim:h100".
+    execution_backend, target_host, verbose, pass_configs, compile_flags: accepted as TileLang has them, without effect.
+    """
+    return JITKernel(func, out_idx, target)

@@ -1,0 +1,156 @@
+"""`kernel.get_profiler()`: times, and comparisons with a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any, Protocol
+
+from tirx_mini.ir import Buffer, Var, int_value
+
+
+class TensorSupplyType(Enum):
+    """What the tensors of a measurement hold."""
+
+    Integer = 1
+    Uniform = 2
+    Normal = 3
+    Randn = 4
+    Zero = 5
+    One = 6
+    Auto = 7
+
+
+class Kernel(Protocol):
+    """What can be measured."""
+
+    out_idx: list[int]
+
+    @property
+    def params(self) -> list[Buffer | Var]: ...
+    @property
+    def is_simulated(self) -> bool: ...
+    def predicted_ms(self) -> float: ...
+    def __call__(self, *args: Any) -> Any: ...
+
+
+class Profiler:
+    """Measures a kernel with tensors that it makes.
+
+    kernel: the kernel.
+    supply: what the tensors hold: by default small whole numbers for integers, else normal numbers.
+    """
+
+    def __init__(self, kernel: Kernel, supply: Any = None) -> None:
+        self.kernel = kernel
+        self.supply = supply if isinstance(supply, TensorSupplyType) else TensorSupplyType.Auto
+
+    def inputs(self) -> list[Any]:
+        """Tensors for the arguments of the kernel."""
+        import torch
+
+        device = "cpu" if self.kernel.is_simulated else "cuda"
+        made: list[Any] = []
+        for number, param in enumerate(self.kernel.params):
+            if number in self.kernel.out_idx:
+                continue
+            if not isinstance(param, Buffer):
+                raise ValueError(f"the profiler makes tensors, but {param.name} is a number: pass input_tensors=")
+            shape = [int_value(extent) if not isinstance(extent, int) else extent for extent in param.shape]
+            if any(extent is None for extent in shape):
+                raise ValueError(f"{param.name} has symbolic extents: pass input_tensors=")
+            made.append(self._tensor(torch, tuple(shape), getattr(torch, str(param.dtype)), device))
+        return made
+
+    def _tensor(self, torch: Any, shape: tuple[Any, ...], dtype: Any, device: str) -> Any:
+        kind = self.supply
+        if kind is TensorSupplyType.Zero:
+            return torch.zeros(shape, dtype=dtype, device=device)
+        if kind is TensorSupplyType.One:
+            return torch.ones(shape, dtype=dtype, device=device)
+        if not dtype.is_floating_point or kind is TensorSupplyType.Integer:
+            low, high = (0, 2) if dtype == torch.bool else (-2, 3) if dtype.is_signed else (0, 4)
+            return torch.randint(low, high, shape, device=device).to(dtype)
+        if kind is TensorSupplyType.Uniform:
+            return (torch.rand(shape, device=device) * 2 - 1).to(dtype)
+        return torch.randn(shape, device=device).to(dtype)
+
+    def __call__(self, *args: Any) -> Any:
+        return self.kernel(*args)
+
+    def run_once(self, func: Callable[..., Any] | None = None) -> Any:
+        """Execute the kernel, or another function, on tensors of the profiler."""
+        return (func or self.kernel)(*self.inputs())
+
+    def assert_allclose(
+        self,
+        reference_program: Callable[..., Any],
+        input_tensors: Sequence[Any] | None = None,
+        atol: float = 1e-2,
+        rtol: float = 1e-2,
+        max_mismatched_ratio: float = 0.01,
+    ) -> None:
+        """Compare the kernel with a function of the same arguments.
+
+        max_mismatched_ratio: the share of elements that may differ by more. Raises `AssertionError` beyond it.
+        """
+        import torch
+
+        given = list(input_tensors) if input_tensors is not None else self.inputs()
+        wanted, found = _listed(reference_program(*given)), _listed(self.kernel(*given))
+        if not found:  # the outputs are among the arguments
+            return
+        if len(wanted) != len(found):
+            raise AssertionError(f"the reference returns {len(wanted)} tensors, but the kernel {len(found)}")
+        for number, (a, b) in enumerate(zip(found, wanted, strict=True)):
+            close = torch.isclose(a.float(), b.float().to(a.device), rtol=rtol, atol=atol)
+            share = 1 - close.float().mean().item()
+            if share > max_mismatched_ratio:
+                worst = (a.float() - b.float()).abs().max().item()
+                raise AssertionError(
+                    f"output {number}: {share:.2%} of the elements differ by more than atol={atol}, rtol={rtol}; the "
+                    f"largest difference is {worst:g}"
+                )
+
+    def assert_consistent(self, repeat: int = 10) -> None:
+        """Execute the kernel several times, and compare the results."""
+        given = self.inputs()
+        first = _listed(self.kernel(*given))
+        for _ in range(1 if self.kernel.is_simulated else repeat):
+            for a, b in zip(first, _listed(self.kernel(*given)), strict=True):
+                assert (a == b).all(), "two executions differ"
+
+    def do_bench(
+        self,
+        func: Callable[..., Any] | None = None,
+        warmup: float = 25,
+        rep: float = 100,
+        n_warmup: int = 1,
+        n_repeat: int = 1,
+        input_tensors: Sequence[Any] | None = None,
+        **options: Any,
+    ) -> float:
+        """The time of the kernel in milliseconds: predicted in the simulator, else the median of launches.
+
+        func: another function to time on a GPU; in the simulator, 0 is its time.
+        """
+        if self.kernel.is_simulated:
+            return self.kernel.predicted_ms() if func is None or func is self.kernel else 0.0
+        import torch
+
+        given = list(input_tensors) if input_tensors is not None else self.inputs()
+        call = func or self.kernel
+        call(*given)
+        times = []
+        for _ in range(30):
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            call(*given)
+            end.record()
+            torch.cuda.synchronize()
+            times.append(start.elapsed_time(end))
+        return sorted(times)[len(times) // 2]
+
+
+def _listed(value: Any) -> list[Any]:
+    return [] if value is None else list(value) if isinstance(value, (tuple, list)) else [value]
