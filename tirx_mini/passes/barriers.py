@@ -9,7 +9,9 @@ from tirx_mini.ir import (
     Buffer,
     BufferLoad,
     BufferStore,
+    Call,
     Evaluate,
+    Expr,
     For,
     If,
     Region,
@@ -20,7 +22,7 @@ from tirx_mini.ir import (
     seq,
     walk,
 )
-from tirx_mini.isa import NAMES
+from tirx_mini.isa import NAMES, Memory, instruction_of
 
 
 @dataclass
@@ -101,9 +103,28 @@ def _barriers(stmt: Stmt) -> int:
     return sum(isinstance(node, Evaluate) for node in walk(stmt))
 
 
+def _by_instructions(stmt: Stmt, found: _Since) -> set[Expr | Stmt]:
+    """Adds what instructions access through pointers into shared memory, and returns these pointers."""
+    named: set[Expr | Stmt] = set()
+    for call in walk(stmt):
+        entry = instruction_of(call)
+        for pointer in call.args if entry is not None and isinstance(call, Call) else ():
+            if isinstance(pointer, AddressOf) and pointer.buffer.scope == "shared":
+                assert entry is not None
+                named.add(pointer)
+                if Memory.SHARED in entry.reads:
+                    found.reads.add(pointer.buffer.root)
+                if Memory.SHARED in entry.writes:
+                    found.writes.add(pointer.buffer.root)
+    return named
+
+
 def _accesses(stmt: Stmt) -> _Since:
     found = _Since()
+    named = _by_instructions(stmt, found)
     for node in walk(stmt):
+        if node in named:
+            continue
         if isinstance(node, (BufferStore, BufferLoad, AddressOf, Region)) and node.buffer.scope == "shared":
             if not isinstance(node, BufferLoad):  # a tile primitive may write what it names
                 found.writes.add(node.buffer.root)

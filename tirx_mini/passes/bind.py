@@ -42,6 +42,7 @@ from tirx_mini.ir import (
 )
 
 from .barriers import insert_barriers
+from .invariant import hoist_loads
 from .vectorize import vectorize
 
 _AXES = "xyz"
@@ -107,7 +108,7 @@ def bind_loops(func: PrimFunc) -> PrimFunc:
     (kernel,) = kernels.functions
     extents = _grid(kernel)
     ids, names = _ids(extents)
-    body = insert_barriers(_Bind(extents, names).stmt(kernel.body))
+    body = insert_barriers(hoist_loads(_Bind(extents, names).stmt(kernel.body)))
     whole = Scope("kernel", seq(*ids, Scope("thread", body, span=func.span)), span=func.span)
     attrs = tuple((key, value) for key, value in func.attrs if not key.startswith("tir."))
     return replace(kernel, body=whole, attrs=attrs, spelling=COURSE)
