@@ -27,6 +27,7 @@ class ColumnsWait(Wait):
     """
 
     instruction: ClassVar[str] = "tcgen05.alloc"
+    looks: ClassVar[bool] = True
     columns: int
     free: int
     held: int
@@ -38,6 +39,7 @@ class PairWait(Wait):
     """tcgen05.alloc with cta_group=2 waits for the pair's other CTA."""
 
     instruction: ClassVar[str] = "tcgen05.alloc"
+    looks: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)

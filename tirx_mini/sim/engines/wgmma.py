@@ -32,6 +32,7 @@ class WgmmaWait(Wait):
     """wgmma.wait_group. warpgroup: which; missing: how many of its `warps` have not committed the group."""
 
     instruction: ClassVar[str] = "wgmma"
+    looks: ClassVar[bool] = True
     warpgroup: str
     missing: int
     warps: int

@@ -81,8 +81,12 @@ class Apart:
 
     def join(self) -> Blocking:
         """Run all arms to their ends."""
+        woken = False
         while self._arms:
             ready = [arm for arm in self._arms if arm.wait is not None and arm.wait.ready]
+            if not ready and woken:
+                ready = [arm for arm in self._arms if arm.wait is not None and arm.wait.looks]
+            woken = not ready
             if not ready:
                 ready = [arm for arm in self._arms if arm.wait is not None and arm.wait.polls]
                 yield self._wait(ready[0] if ready else self._arms[0], poll=bool(ready))

@@ -27,6 +27,7 @@ class RegisterWait(Wait):
     """setmaxnreg.inc waits for registers. needed: of a warp. count: of a thread, to have. free: in the CTA."""
 
     instruction: ClassVar[str] = "setmaxnreg"
+    looks: ClassVar[bool] = True
     needed: int
     count: int
     free: int

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+import tirx_mini as tvm
 from tests.tirx_mini.sim.bare import at, block, run
+from tirx_mini.script import tirx as T
 from tirx_mini.sim import Doubt, RunningWarp
 
 
@@ -86,3 +89,21 @@ def test_a_decrease_that_waits_for_an_increase_is_in_doubt(waits: bool) -> None:
     result = run(program, threads=384)
     assert result.kinds == []
     assert [one.doubt for one in result.outcome.open_orders or ()] == [Doubt.REGISTERS] * waits
+
+
+def test_warps_that_wait_in_an_arm_of_a_branch_on_threads_go_on_when_registers_are_free() -> None:
+    @T.prim_func
+    def kernel(A: T.Buffer((384,), "int32")):
+        T.device_entry()
+        tx = T.thread_id([384])
+        if tx < 256:
+            T.ptx.setmaxnreg(True, 240)
+            A[tx] = tx
+        else:
+            T.ptx.setmaxnreg(False, 24)
+            A[tx] = tx
+
+    numbers = np.zeros(384, np.int32)
+    report = tvm.simulate(kernel, numbers, gpu="h100")
+    assert report.verdict == "ok" and not report.findings
+    assert (numbers == np.arange(384)).all()
