@@ -29,8 +29,8 @@ from .registers import Registers
 class Wait:
     """Why a warp does not run. warp: which. since: its time when the wait began, in cycles. span: where.
 
-    instruction: what waits, in PTX. polls: whether nothing ends the wait but time. looks: whether whoever waits is woken
-    without being told why, and looks again at what it waits for.
+    instruction: what waits, in PTX. polls: whether nothing ends the wait but time. looks: whether whoever waits is
+    woken without being told why, and looks again at what it waits for.
     over: whether what it waits for has happened. beside: what other lanes of the warp wait for.
     """
 
