@@ -17,9 +17,14 @@ from ..hardware import DEFAULT_GPU
 from ..ir import TirxError
 from ..runtime import ToolchainError
 from ..tile_ir import (
+    COST_BASED,
+    SERIAL,
+    SPECIALIZED,
     STAGES,
+    UNSPECIALIZED,
     Launch,
     Module,
+    Options,
     TileKernel,
     TileProgram,
     captured,
@@ -54,7 +59,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini til
     options = _parser(prog).parse_args(argv)
     try:
         launch = _launch(options)
-        program = compile(launch.kernel, launch.args, options.gpu)
+        program = compile(launch.kernel, launch.args, options.gpu, _told(options))
         if options.grid:
             launch = Launch(launch.kernel, _grid(options.grid), launch.args)
         text = _text(program, launch, options)
@@ -85,8 +90,27 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument("--print-before-all", action="store_true", help="show the program before each pass")
     parser.add_argument("--print-after", metavar="PASS", help="show the program after a pass")
     parser.add_argument("--diff", action="store_true", help="show what each pass changes")
+    told = parser.add_argument_group("what the compiler is told; by default it chooses")
+    told.add_argument("--num-warps", type=positive, metavar="N", help="warps that compute: 1, 2, 4, 8 or 16")
+    told.add_argument("--num-stages", type=positive, metavar="N", help="buffers of each pipeline")
+    told.add_argument("--occupancy", type=positive, metavar="N", help="CTAs that are to fit on one SM")
+    told.add_argument("--agents", choices=(SPECIALIZED, UNSPECIALIZED), help="warps that only load, or none")
+    told.add_argument("--schedule", choices=(SERIAL, COST_BASED), help="the order of operations")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE")
     return parser
+
+
+def _told(options: argparse.Namespace) -> Options:
+    """Raises `ValueError` for a number of warps that no program has."""
+    if options.num_warps not in (None, 1, 2, 4, 8, 16):
+        raise ValueError(f"--num-warps {options.num_warps}: it is 1, 2, 4, 8 or 16")
+    return Options(
+        num_warps=options.num_warps,
+        num_stages=options.num_stages,
+        occupancy=options.occupancy,
+        agents=options.agents,
+        schedule=options.schedule,
+    )
 
 
 def _launch(options: argparse.Namespace) -> Launch:

@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .context import COST_BASED, SERIAL, SPECIALIZED, UNSPECIALIZED, Options
     from .import_paths import imports
     from .language import TileKernel
     from .program import STAGES, TileProgram
@@ -13,8 +14,10 @@ if TYPE_CHECKING:
     from .ssa import Module, diff, print_module
 
 _RUN = ("Launch", "captured", "compile", "interpret", "interpreted", "launch", "simulate", "simulated")
+_OPTIONS = ("COST_BASED", "SERIAL", "SPECIALIZED", "UNSPECIALIZED", "Options")
 _PLACES = {
     **dict.fromkeys(_RUN, "run"),
+    **dict.fromkeys(_OPTIONS, "context"),
     **dict.fromkeys(("STAGES", "TileProgram"), "program"),
     **dict.fromkeys(("Module", "diff", "print_module"), "ssa"),
     "TileKernel": "language",
@@ -23,8 +26,9 @@ _PLACES = {
 """The module of each name. They are imported when they are asked for: each level can be used without those above it."""
 
 __all__ = [
-    "STAGES", "Launch", "Module", "TileKernel", "TileProgram", "captured", "compile", "diff", "imports", "interpret",
-    "interpreted", "launch", "print_module", "simulate", "simulated",
+    "COST_BASED", "SERIAL", "SPECIALIZED", "STAGES", "UNSPECIALIZED", "Launch", "Module", "Options", "TileKernel",
+    "TileProgram", "captured", "compile", "diff", "imports", "interpret", "interpreted", "launch", "print_module",
+    "simulate", "simulated",
 ]  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from tirx_mini.hardware import GpuSpec, gpu_spec
 from tirx_mini.ir import Diagnostic, Span
 
 SPECIALIZED, UNSPECIALIZED = "specialized", "unspecialized"
+SERIAL, COST_BASED = "serial", "cost-based"
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class Options:
     num_stages: buffers of each pipeline, at least 1.
     occupancy: CTAs that are to fit on one SM.
     agents: `SPECIALIZED` (producer and compute warps), or `UNSPECIALIZED` (each warp does everything).
+    schedule: `SERIAL` (the order of the program, by default), or `COST_BASED` (loads before what does not need them).
     dynamic_persistent: whether as many CTAs as fit take program instances one after another.
     """
 
@@ -25,6 +27,7 @@ class Options:
     num_stages: int | None = None
     occupancy: int | None = None
     agents: str | None = None
+    schedule: str | None = None
     dynamic_persistent: bool | None = None
 
 

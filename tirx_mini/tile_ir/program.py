@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -42,11 +42,13 @@ class TileProgram:
 
     specs: what is known of each parameter.
     gpu: a name of `hardware.GPUS`.
+    options: what the compiler is told; the kernel's decorator says what they leave open.
     """
 
     kernel: TileKernel
     specs: tuple[Spec, ...]
     gpu: str
+    options: Options = field(default_factory=Options)
     executables: dict[tuple[int, ...], Any] = field(default_factory=dict, init=False, repr=False)
     """What it was compiled to for this machine's GPU, by the grid."""
     _kernels: dict[tuple[int, ...], PrimFunc] = field(default_factory=dict, init=False, repr=False)
@@ -56,7 +58,12 @@ class TileProgram:
         """What the passes chose, and what the kernel's decorator fixes."""
         context = context_for(self.gpu)
         hints = self.kernel.hints.at(context.arch)
-        options = Options(num_warps=hints.num_worker_warps, occupancy=hints.occupancy)
+        given = self.options
+        options = replace(
+            given,
+            num_warps=given.num_warps or hints.num_worker_warps,
+            occupancy=given.occupancy or hints.occupancy,
+        )
         return context_for(self.gpu, options)
 
     @cached_property

@@ -17,6 +17,7 @@ from tirx_mini.hardware import DEFAULT_ARCH, DEFAULT_GPU, nearest_gpu
 from tirx_mini.target import Target
 
 from .arguments import Arguments, arguments_of
+from .context import Options
 from .language import TileKernel, TileTypeError
 from .program import TileProgram, as_passed, flat_specs
 
@@ -48,19 +49,22 @@ _INTERPRETED: ContextVar[bool] = ContextVar("interpreted", default=False)
 _SIMULATED: ContextVar[Launches | None] = ContextVar("simulated", default=None)
 
 
-def compile(kernel: TileKernel, args: Sequence[Any], gpu: str = DEFAULT_GPU) -> TileProgram:
+def compile(
+    kernel: TileKernel, args: Sequence[Any], gpu: str = DEFAULT_GPU, options: Options | None = None
+) -> TileProgram:
     """A kernel for arguments of these kinds: their dtypes, shapes and strides, and the values of constants.
 
-    args: as they are passed to `launch`. gpu: a name of `hardware.GPUS`.
+    args: as they are passed to `launch`. gpu: a name of `hardware.GPUS`. options: what the compiler is told.
     Raises `TileError` for what the kernel does wrong, and `ArgumentError` for arguments that no kernel takes.
     """
-    return _compiled(_kernel(kernel), arguments_of(_kernel(kernel), args), gpu)
+    return _compiled(_kernel(kernel), arguments_of(_kernel(kernel), args), gpu, options)
 
 
-def _compiled(kernel: TileKernel, arguments: Arguments, gpu: str) -> TileProgram:
-    key = (arguments.specs, gpu)
+def _compiled(kernel: TileKernel, arguments: Arguments, gpu: str, options: Options | None = None) -> TileProgram:
+    options = options or Options()
+    key = (arguments.specs, gpu, options)
     if key not in kernel.programs:
-        kernel.programs[key] = TileProgram(kernel, arguments.specs, gpu)
+        kernel.programs[key] = TileProgram(kernel, arguments.specs, gpu, options)
     return kernel.programs[key]
 
 

@@ -74,6 +74,17 @@ def test_arguments_can_be_given(capsys: pytest.CaptureFixture[str], file: str) -
     assert "tensor_view<128xbf16" in out and "tile=(32)" in out
 
 
+def test_the_compiler_is_told_what_to_choose(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(["gemm", "512", "--stage", "nv_tileas", "--gpu", "h100", "--agents", "unspecialized", "--num-stages", "3"])
+        == 0
+    )
+    text = capsys.readouterr().out
+    assert "pipeline<3, tma" in text and "elect_one" in text and "agent_switch" not in text
+    assert main(["gemm", "--num-warps", "3"]) == 2
+    assert "--num-warps 3: it is 1, 2, 4, 8 or 16" in capsys.readouterr().err
+
+
 def test_passes_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = shown(capsys, "tileir", "vector_add", "64", "--print-before-all")
     assert out.startswith("// before convert-cudatile-to-tileaa\ncuda_tile.module")

@@ -9,6 +9,8 @@ from .accumulation import optimize_dot_accumulation
 from .agents import materialize_schedule
 from .persistent import dynamic_persistent
 from .pipelining import materialize_async
+from .recompute import recompute_for_scheduling
+from .scheduling import generate_schedule, prepare_for_scheduling
 from .slicing import slicing
 from .software_pipeline import unspecialized_pipeline
 from .staging import assign_pipeline_layouts
@@ -33,6 +35,9 @@ IN_ORDER: tuple[Pass[Context], ...] = (
     _named("tileas-legalize-reduce", reductions.legalize_reduce),
     _named("tileas-remove-layout-conversions", passes.remove_layout_conversions),
     _named("tileas-unroll-register-loops", cleanup.unroll_register_loops),
+    _named("tileas-prepare-for-scheduling", prepare_for_scheduling),
+    _named("tileas-generate-schedule", generate_schedule),
+    _named("tileas-recompute-for-scheduling", recompute_for_scheduling),
     _named("tileas-assign-pipeline-layouts", assign_pipeline_layouts),
     _named("tileas-slice-and-fuse", slice_and_fuse),
     _named("lower-tma-load-store-to-async", lower_tma_load_store_to_async),

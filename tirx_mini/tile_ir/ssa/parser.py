@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from .build import make
@@ -206,12 +207,31 @@ class Parser:
         kind = self._kind()
         self.names = names
         op = kind.format.parse(self, kind) if isinstance(kind.format, Syntax) else self._formatted(kind)
+        op = self._noted(op) if self.notes_follow else op
         if len(names) != len(op.results):
             raise self.error(f"{kind.name} has {len(op.results)} results, not {len(names)}")
         for name, value in zip(names, op.results, strict=True):
             value.hint = "" if name[1:].isdigit() else name[1:]
             self.values[-1][name] = value
         return op
+
+    @property
+    def notes_follow(self) -> bool:
+        """Whether what follows is what a pass has noted on an operation: ``{sched.latency = 600}``."""
+        kind, word, _ = self.tokens[self.at + 1] if self.at + 1 < len(self.tokens) else ("", "", 0)
+        prefix, dot, _ = word.partition(".")
+        return self.peek == "{" and kind == "word" and bool(dot) and prefix not in self.dialects
+
+    def _noted(self, op: Op) -> Op:
+        notes: dict[str, int] = {}
+
+        def one() -> None:
+            name = self.word()
+            self.expect("=")
+            notes[name] = int(self.number())
+
+        self.listed("{", "}", one)
+        return replace(op, attrs={**op.attrs, **notes})
 
     def _kind(self) -> OpKind:
         word = self.word()
@@ -309,7 +329,7 @@ class _Reader:
         return types
 
     def attributes(self) -> None:
-        if self.p.peek != "{":
+        if self.p.peek != "{" or self.p.notes_follow:
             return
 
         def one() -> None:

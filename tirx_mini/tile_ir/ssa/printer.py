@@ -69,6 +69,7 @@ class Printer:
             op.kind.format.print(op, self)
         else:
             self._formatted(op, parts_of(op.kind.format))
+        self._annotations(op)
         self.end_line()
 
     def isolated(self, op: Op) -> None:
@@ -99,6 +100,12 @@ class Printer:
         if shown:
             texts = (n if c.flag else f"{n} = {c.text(getattr(op, n), self)}" for n, c in shown)
             self.write("{" + ", ".join(texts) + "}")
+
+    def _annotations(self, op: Op) -> None:
+        """``{sched.latency = 600}``: what passes note on operations of any kind, under names with a dot."""
+        found = [f"{name} = {value}" for name, value in op.attrs.items() if "." in name]
+        if found:
+            self.write("{" + ", ".join(found) + "}")
 
     def attribute(self, op: Op, name: str) -> str:
         codec = op.kind.attrs[name]
