@@ -75,14 +75,9 @@ def test_arguments_can_be_given(capsys: pytest.CaptureFixture[str], file: str) -
 
 
 def test_the_compiler_is_told_what_to_choose(capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        main(["gemm", "512", "--stage", "nv_tileas", "--gpu", "h100", "--agents", "unspecialized", "--num-stages", "3"])
-        == 0
-    )
-    text = capsys.readouterr().out
-    assert "pipeline<3, tma" in text and "elect_one" in text and "agent_switch" not in text
-    assert main(["gemm", "--num-warps", "3"]) == 2
-    assert "--num-warps 3: it is 1, 2, 4, 8 or 16" in capsys.readouterr().err
+    told = ("--stage", "nv_tileas", "--gpu", "h100", "--agents", "unspecialized", "--num-stages", "3")
+    out, _ = shown(capsys, "tileir", "gemm", "512", *told)
+    assert "pipeline<3, tma" in out and "elect_one" in out and "agent_switch" not in out
 
 
 def test_passes_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,6 +96,7 @@ def test_passes_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     (["FILE:scale", "--args", "float32(4)"], "not an argument"),
     (["gemm", "64", "--print-after", "no"], "no pass 'no'"),
     (["gemm", "64", "--grid", "x"], "one to three numbers"), (["gemm", "64", "--gpu", "tpu"], "tpu"),
+    (["gemm", "64", "--num-warps", "3"], "it is 1, 2, 4, 8 or 16"),
 ])  # fmt: skip
 def test_bad_input_is_one_sentence(
     capsys: pytest.CaptureFixture[str], file: str, arguments: list[str], words: str
