@@ -117,6 +117,14 @@ def mul_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, rounding: Rounding 
     return _compute(lambda x, y: x * y, rounding, ftz, a, b)
 
 
+@instruction("fma{.rounding}{.ftz}.f32 {result}, {a}, {b}, {c};", name="fma.f32", min_sm=70, isa="fma", **_FACTS)
+def fma_f32(
+    gpu: Machine, thread: Thread, a: f32, b: f32, c: f32, *, rounding: Rounding = "rn", ftz: bool = False
+) -> f32:
+    """a b + c with one rounding, in a rounding mode; with `ftz`, subnormal numbers are zero."""
+    return _compute(lambda x, y, z: _sum(x * y, z, rounding), rounding, ftz, a, b, c)
+
+
 def _extreme(function: Callable[..., Any], nan: bool, ftz: bool, *values: Any) -> Any:
     """The least or the greatest number; a NaN is left out, or with `nan` the result."""
     flushed = [_flushed(np.asarray(value, np.float32), ftz) for value in values]

@@ -264,13 +264,23 @@ def truncmod(a: ExprLike, b: ExprLike) -> Expr: ...
 class _Primitives:
     """Tile primitives: operations on tiles, which the threads of a scope execute together."""
 
-    def copy(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'stmatrix', 'ldstmatrix', 'vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
+    def copy(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'stmatrix', 'ldstmatrix', 'vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None, vec_len: int | None = None, cache: Literal['nc'] | None = None, l1_evict: str | None = None, l2_evict: str | None = None, prefetch_size: str | int | None = None) -> None:
         """Copy a tile. For the executing threads, the copy is complete when the call returns.
 
         dispatch: the rule that implements the call; without it, the first that supports it
+
+        vec_len: the elements of one access; the compiler takes as many as fit
+
+        cache: a hint for loads, which is not used
+
+        l1_evict: a hint for loads, which is not used
+
+        l2_evict: a hint for loads, which is not used
+
+        prefetch_size: a hint for loads, which is not used
         """
 
-    def copy_async(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'tma', 'tma_auto', 'tma_explicit', 'cp_async', 'ldgsts', 'tcgen05.cp', 'smem->tmem'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: int | str | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None, prefetch_tensormap: _bool = False, tma_dtype: str | None = None, shape: str | None = None) -> None:
+    def copy_async(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'tma', 'tma_auto', 'tma_explicit', 'cp_async', 'ldgsts', 'dsmem', 'tcgen05.cp', 'smem->tmem'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: int | str | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None, prefetch_tensormap: _bool = False, tma_dtype: str | None = None, shape: str | None = None, remote_cta_id: Value | None = None, use_tma_reduce: Literal['add'] | None = None, oob: Literal['zero'] | None = None, mbarrier_addr: _bool = False, tensormap_l2_promotion: object | None = None, prefetch_size: str | int | None = None, vec_len: int | None = None, decompress: _bool = False) -> None:
         """Start to copy a tile: by TMA, by cp.async, or from tensor memory to registers.
 
         dispatch: the rule that implements the call; without it, the first that supports it
@@ -288,6 +298,22 @@ class _Primitives:
         tma_dtype: another dtype for the elements of the tensor map, as wide as the buffer's
 
         shape: the shape of a tcgen05.cp, which is checked; it follows from the layouts
+
+        remote_cta_id: of a copy between CTAs, the rank of the receiving CTA in the cluster
+
+        use_tma_reduce: of a TMA store, the operation with which it combines what the memory holds
+
+        oob: what a TMA load leaves for elements outside of the tensor
+
+        mbarrier_addr: whether mbar is an address of shared memory; the compiler sees it by its dtype
+
+        tensormap_l2_promotion: a hint for the L2 cache, which is not used
+
+        prefetch_size: a hint for loads, which is not used
+
+        vec_len: the elements of one access; the compiler takes as many as fit
+
+        decompress: of a tcgen05.cp, whether it unpacks elements; it must be False
         """
 
     @overload
@@ -318,7 +344,7 @@ class _Primitives:
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def gemm_async(self, C: Tile, A: Tile, B: Tile, SFA: Tile | None = None, SFB: Tile | None = None, transA: _bool = False, transB: _bool = False, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1, mma_m: int | None = None, mma_n: int | None = None, smem_desc: Literal['hoist', 'local_hoist', 'recompute', 'encode'] = 'hoist') -> None:
+    def gemm_async(self, C: Tile, A: Tile, B: Tile, SFA: Tile | None = None, SFB: Tile | None = None, transA: _bool = False, transB: _bool = False, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1, mma_m: int | None = None, mma_n: int | None = None, smem_desc: Literal['hoist', 'local_hoist', 'recompute', 'encode'] = 'hoist', descI: object | None = None, is_AB_tf32: _bool = False) -> None:
         """Start C = A @ B.T, or C += A @ B.T where `accum` holds; SFA and SFB are factors that scale blocks of A and B.
 
         transA: whether A is K × M, contiguous along M, and not M × K
@@ -336,6 +362,10 @@ class _Primitives:
         mma_n: N of one instruction, which must divide that of the product
 
         smem_desc: where TVM computes the descriptors of A and B; here the compiler decides, and each value means the same
+
+        descI: TVM's place for an instruction descriptor; the compiler encodes it
+
+        is_AB_tf32: whether A and B of float32 are multiplied as tf32, as they are here
         """
 
     def gemm(self, D: Tile, A: Tile, B: Tile, C: Tile, transpose_A: _bool = False, transpose_B: _bool = False, alpha: float = 1.0, beta: float = 0.0, dispatch: Literal['mma.sync', 'mma.m16n8k*'] | None = None) -> None:
@@ -352,22 +382,28 @@ class _Primitives:
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def add(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
+    def add(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None, rounding_mode: Literal['rn', 'rz', 'rm', 'rp'] | None = None) -> None:
         """dst = a + b.
 
         dispatch: the rule that implements the call; without it, the first that supports it
+
+        rounding_mode: how float32 is rounded; without it, to nearest
         """
 
-    def sub(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
+    def sub(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None, rounding_mode: Literal['rn', 'rz', 'rm', 'rp'] | None = None) -> None:
         """dst = a - b.
 
         dispatch: the rule that implements the call; without it, the first that supports it
+
+        rounding_mode: how float32 is rounded; without it, to nearest
         """
 
-    def mul(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
+    def mul(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None, rounding_mode: Literal['rn', 'rz', 'rm', 'rp'] | None = None) -> None:
         """dst = a * b.
 
         dispatch: the rule that implements the call; without it, the first that supports it
+
+        rounding_mode: how float32 is rounded; without it, to nearest
         """
 
     def fdiv(self, dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
@@ -394,10 +430,12 @@ class _Primitives:
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def fma(self, dst: Tile, src: Tile, scale: Tile | Number, bias: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
+    def fma(self, dst: Tile, src: Tile, scale: Tile | Number, bias: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None, rounding_mode: Literal['rn', 'rz', 'rm', 'rp'] | None = None) -> None:
         """dst = src * scale + bias, rounded once.
 
         dispatch: the rule that implements the call; without it, the first that supports it
+
+        rounding_mode: how float32 is rounded; without it, to nearest
         """
 
     def exp2(self, dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
@@ -588,13 +626,23 @@ wg: _Scope
 
 tile: _Tiles
 
-def copy(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'stmatrix', 'ldstmatrix', 'vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
+def copy(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'stmatrix', 'ldstmatrix', 'vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None, vec_len: int | None = None, cache: Literal['nc'] | None = None, l1_evict: str | None = None, l2_evict: str | None = None, prefetch_size: str | int | None = None) -> None:
     """Copy a tile. For the executing threads, the copy is complete when the call returns.
 
     dispatch: the rule that implements the call; without it, the first that supports it
+
+    vec_len: the elements of one access; the compiler takes as many as fit
+
+    cache: a hint for loads, which is not used
+
+    l1_evict: a hint for loads, which is not used
+
+    l2_evict: a hint for loads, which is not used
+
+    prefetch_size: a hint for loads, which is not used
     """
 
-def copy_async(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'tma', 'tma_auto', 'tma_explicit', 'cp_async', 'ldgsts', 'tcgen05.cp', 'smem->tmem'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: int | str | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None, prefetch_tensormap: _bool = False, tma_dtype: str | None = None, shape: str | None = None) -> None:
+def copy_async(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'tma', 'tma_auto', 'tma_explicit', 'cp_async', 'ldgsts', 'dsmem', 'tcgen05.cp', 'smem->tmem'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: int | str | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None, prefetch_tensormap: _bool = False, tma_dtype: str | None = None, shape: str | None = None, remote_cta_id: Value | None = None, use_tma_reduce: Literal['add'] | None = None, oob: Literal['zero'] | None = None, mbarrier_addr: _bool = False, tensormap_l2_promotion: object | None = None, prefetch_size: str | int | None = None, vec_len: int | None = None, decompress: _bool = False) -> None:
     """Start to copy a tile: by TMA, by cp.async, or from tensor memory to registers.
 
     dispatch: the rule that implements the call; without it, the first that supports it
@@ -612,6 +660,22 @@ def copy_async(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->loc
     tma_dtype: another dtype for the elements of the tensor map, as wide as the buffer's
 
     shape: the shape of a tcgen05.cp, which is checked; it follows from the layouts
+
+    remote_cta_id: of a copy between CTAs, the rank of the receiving CTA in the cluster
+
+    use_tma_reduce: of a TMA store, the operation with which it combines what the memory holds
+
+    oob: what a TMA load leaves for elements outside of the tensor
+
+    mbarrier_addr: whether mbar is an address of shared memory; the compiler sees it by its dtype
+
+    tensormap_l2_promotion: a hint for the L2 cache, which is not used
+
+    prefetch_size: a hint for loads, which is not used
+
+    vec_len: the elements of one access; the compiler takes as many as fit
+
+    decompress: of a tcgen05.cp, whether it unpacks elements; it must be False
     """
 
 @overload
@@ -642,7 +706,7 @@ def permute_layout(dst: Tile, src: Tile, dispatch: Literal['registers', 'warp_xo
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def gemm_async(C: Tile, A: Tile, B: Tile, SFA: Tile | None = None, SFB: Tile | None = None, transA: _bool = False, transB: _bool = False, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1, mma_m: int | None = None, mma_n: int | None = None, smem_desc: Literal['hoist', 'local_hoist', 'recompute', 'encode'] = 'hoist') -> None:
+def gemm_async(C: Tile, A: Tile, B: Tile, SFA: Tile | None = None, SFB: Tile | None = None, transA: _bool = False, transB: _bool = False, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1, mma_m: int | None = None, mma_n: int | None = None, smem_desc: Literal['hoist', 'local_hoist', 'recompute', 'encode'] = 'hoist', descI: object | None = None, is_AB_tf32: _bool = False) -> None:
     """Start C = A @ B.T, or C += A @ B.T where `accum` holds; SFA and SFB are factors that scale blocks of A and B.
 
     transA: whether A is K × M, contiguous along M, and not M × K
@@ -660,6 +724,10 @@ def gemm_async(C: Tile, A: Tile, B: Tile, SFA: Tile | None = None, SFB: Tile | N
     mma_n: N of one instruction, which must divide that of the product
 
     smem_desc: where TVM computes the descriptors of A and B; here the compiler decides, and each value means the same
+
+    descI: TVM's place for an instruction descriptor; the compiler encodes it
+
+    is_AB_tf32: whether A and B of float32 are multiplied as tf32, as they are here
     """
 
 def gemm(D: Tile, A: Tile, B: Tile, C: Tile, transpose_A: _bool = False, transpose_B: _bool = False, alpha: float = 1.0, beta: float = 0.0, dispatch: Literal['mma.sync', 'mma.m16n8k*'] | None = None) -> None:
@@ -676,22 +744,28 @@ def gemm(D: Tile, A: Tile, B: Tile, C: Tile, transpose_A: _bool = False, transpo
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def add(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
+def add(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None, rounding_mode: Literal['rn', 'rz', 'rm', 'rp'] | None = None) -> None:
     """dst = a + b.
 
     dispatch: the rule that implements the call; without it, the first that supports it
+
+    rounding_mode: how float32 is rounded; without it, to nearest
     """
 
-def sub(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
+def sub(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None, rounding_mode: Literal['rn', 'rz', 'rm', 'rp'] | None = None) -> None:
     """dst = a - b.
 
     dispatch: the rule that implements the call; without it, the first that supports it
+
+    rounding_mode: how float32 is rounded; without it, to nearest
     """
 
-def mul(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
+def mul(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None, rounding_mode: Literal['rn', 'rz', 'rm', 'rp'] | None = None) -> None:
     """dst = a * b.
 
     dispatch: the rule that implements the call; without it, the first that supports it
+
+    rounding_mode: how float32 is rounded; without it, to nearest
     """
 
 def fdiv(dst: Tile, a: Tile, b: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
@@ -719,10 +793,12 @@ def neg(dst: Tile, a: Tile, dispatch: Literal['vector', 'vec_auto', 'vec_16b', '
     """
 
 @overload
-def fma(dst: Tile, src: Tile, scale: Tile | Number, bias: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
+def fma(dst: Tile, src: Tile, scale: Tile | Number, bias: Tile | Number, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None, rounding_mode: Literal['rn', 'rz', 'rm', 'rp'] | None = None) -> None:
     """dst = src * scale + bias, rounded once.
 
     dispatch: the rule that implements the call; without it, the first that supports it
+
+    rounding_mode: how float32 is rounded; without it, to nearest
     """
 @overload
 def fma(x: ExprLike, y: ExprLike, z: ExprLike) -> Expr:
@@ -2549,6 +2625,24 @@ class _PtxFma:
         returns:       a 64-bit integer
         issued by:     each active thread
         architectures: sm_100a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       fma
+        """
+
+    def f32(self, a: Number, b: Number, c: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
+        """a b + c with one rounding, in a rounding mode; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            fma.rn.f32 result, a, b, c;
+
+        a:             a number
+        b:             a number
+        c:             a number
+        rounding:      one of "rn", "rz", "rm", "rp"
+        ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
         cost:          alu, 2 cycles to issue in the simulator's clock
         PTX ISA:       fma
         """

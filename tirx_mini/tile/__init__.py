@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from . import (
     block_scale,
+    cluster_copy,
     cp_async,
     elementwise,
     permute,
@@ -30,6 +31,7 @@ RULES: Sequence[Rule] = (
     tma.TmaLoad(),
     tma.TmaStore(),
     cp_async.CpAsync(),
+    cluster_copy.ClusterCopy(),
     tensor_memory_copy.TensorMemoryCopy(),
     tcgen05.Tcgen05Mma(),
     block_scale.Tcgen05BlockScaled(),

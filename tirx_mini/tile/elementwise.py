@@ -188,7 +188,12 @@ def _read(ctx: Context, dst: Tile, tile: Tile, at: tuple[Expr, ...], lanes: int)
 
 def _value(call: TileCall, dst: Tile, lanes: int, values: list[Expr]) -> Expr:
     dtype = dst.dtype.with_lanes(lanes)
-    return cast(dtype, COMPUTE[call.op](dtype, values))
+    rounding = call.option("rounding_mode")
+    if rounding is None:
+        return cast(dtype, COMPUTE[call.op](dtype, values))
+    if rounding not in ("rn", "rz", "rm", "rp") or dtype != FLOAT32:
+        raise Refusal(f"rounding_mode is rn, rz, rm or rp, of float32, not {rounding!r} of {dtype}")
+    return value_of(f"{call.op}.f32", FLOAT32, *(cast(FLOAT32, value) for value in values), rounding=rounding)
 
 
 def _vector(call: TileCall, widths: list[int]) -> int:

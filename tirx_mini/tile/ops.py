@@ -51,6 +51,22 @@ OPTIONS: Mapping[str, Option] = {
     ),
     "accum": Option("Condition", "whether the result is added to the destination; otherwise it overwrites it"),
     "axes": Option("int | tuple[int, ...] | None", "the dimensions of src to reduce, from the end if negative"),
+    "rounding_mode": Option("Literal['rn', 'rz', 'rm', 'rp'] | None", "how float32 is rounded; without it, to nearest"),
+    "remote_cta_id": Option("Value | None", "of a copy between CTAs, the rank of the receiving CTA in the cluster"),
+    "use_tma_reduce": Option(
+        "Literal['add'] | None", "of a TMA store, the operation with which it combines what the memory holds"
+    ),
+    "oob": Option("Literal['zero'] | None", "what a TMA load leaves for elements outside of the tensor"),
+    "mbarrier_addr": Option("_bool", "whether mbar is an address of shared memory; the compiler sees it by its dtype"),
+    "tensormap_l2_promotion": Option("object | None", "a hint for the L2 cache, which is not used"),
+    "decompress": Option("_bool", "of a tcgen05.cp, whether it unpacks elements; it must be False"),
+    "vec_len": Option("int | None", "the elements of one access; the compiler takes as many as fit"),
+    "cache": Option("Literal['nc'] | None", "a hint for loads, which is not used"),
+    "l1_evict": Option("str | None", "a hint for loads, which is not used"),
+    "l2_evict": Option("str | None", "a hint for loads, which is not used"),
+    "prefetch_size": Option("str | int | None", "a hint for loads, which is not used"),
+    "descI": Option("object | None", "TVM's place for an instruction descriptor; the compiler encodes it"),
+    "is_AB_tf32": Option("_bool", "whether A and B of float32 are multiplied as tf32, as they are here"),
     "thread_reduce": Option("_bool", "whether threads that hold parts of a row combine their results by shuffles"),
     "transA": Option("_bool", "whether A is K × M, contiguous along M, and not M × K"),
     "transB": Option("_bool", "whether B is K × N, contiguous along N, and not N × K"),
@@ -200,10 +216,10 @@ NEUTRAL: Mapping[str, float] = {"bias": 0.0, "scale": 1.0}
 """What stands for an operand that a call leaves out, where a later one is given."""
 
 
-def _elementwise(name: str, doc: str, *sources: str) -> TileOp:
+def _elementwise(name: str, doc: str, *sources: str, rounds: bool = False) -> TileOp:
+    options = {"dispatch": None, "rounding_mode": None} if rounds else {"dispatch": None}
     aliases = {f"src{i}": source for i, source in enumerate(sources, 1)} if len(sources) == 2 else {}
-    return TileOp(name, ("dst", *sources), doc, {"dispatch": None}, checks.elementwise, either=sources[1:],
-                  aliases=aliases)  # fmt: skip
+    return TileOp(name, ("dst", *sources), doc, options, checks.elementwise, either=sources[1:], aliases=aliases)
 
 
 def _function(name: str, doc: str, *extra: str) -> TileOp:
@@ -233,7 +249,7 @@ _ALL = (
         "copy",
         ("dst", "src"),
         "Copy a tile. For the executing threads, the copy is complete when the call returns.",
-        {"dispatch": None},
+        {"dispatch": None, "vec_len": None, "cache": None, "l1_evict": None, "l2_evict": None, "prefetch_size": None},
         checks.copy,
     ),
     TileOp(
@@ -241,7 +257,9 @@ _ALL = (
         ("dst", "src"),
         "Start to copy a tile: by TMA, by cp.async, or from tensor memory to registers.",
         {"dispatch": None, "mbar": None, "cta_group": 1, "cta_mask": None, "cache_hint": None,
-         "prefetch_tensormap": False, "tma_dtype": None, "shape": None},
+         "prefetch_tensormap": False, "tma_dtype": None, "shape": None, "remote_cta_id": None,
+         "use_tma_reduce": None, "oob": None, "mbarrier_addr": False, "tensormap_l2_promotion": None,
+         "prefetch_size": None, "vec_len": None, "decompress": False},
         checks.copy,
         aliases={"multicast": "cta_mask", "bar": "mbar"},
     ),
@@ -258,7 +276,7 @@ _ALL = (
         ("C", "A", "B", "SFA", "SFB"),
         "Start C = A @ B.T, or C += A @ B.T where `accum` holds; SFA and SFB are factors that scale blocks of A and B.",
         {"transA": False, "transB": False, "accum": False, "dispatch": None, "cta_group": 1, "mma_m": None,
-         "mma_n": None, "smem_desc": "hoist"},
+         "mma_n": None, "smem_desc": "hoist", "descI": None, "is_AB_tf32": False},
         checks.gemm,
         optional=("SFA", "SFB"),
         course=("accum", "dispatch", "cta_group"),
@@ -270,15 +288,15 @@ _ALL = (
         {"transpose_A": False, "transpose_B": False, "alpha": 1.0, "beta": 0.0, "dispatch": None},
         checks.product,
     ),
-    _elementwise("add", "dst = a + b.", "a", "b"),
-    _elementwise("sub", "dst = a - b.", "a", "b"),
-    _elementwise("mul", "dst = a * b.", "a", "b"),
+    _elementwise("add", "dst = a + b.", "a", "b", rounds=True),
+    _elementwise("sub", "dst = a - b.", "a", "b", rounds=True),
+    _elementwise("mul", "dst = a * b.", "a", "b", rounds=True),
     _elementwise("fdiv", "dst = a / b.", "a", "b"),
     _elementwise("maximum", "dst = max(a, b).", "a", "b"),
     _elementwise("minimum", "dst = min(a, b).", "a", "b"),
     _elementwise("neg", "dst = -a.", "a"),
-    TileOp("fma", ("dst", "src", "scale", "bias"), "dst = src * scale + bias, rounded once.", {"dispatch": None},
-           checks.elementwise, either=("scale", "bias")),
+    TileOp("fma", ("dst", "src", "scale", "bias"), "dst = src * scale + bias, rounded once.",
+           {"dispatch": None, "rounding_mode": None}, checks.elementwise, either=("scale", "bias")),
     _scaled("exp2", "2 to the power of each element of src."),
     _scaled("exp", "e to the power of each element of src."),
     _scaled("log2", "The logarithm of each element of src to the base 2."),

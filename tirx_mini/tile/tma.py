@@ -86,14 +86,7 @@ class TmaStore(Rule):
                     "remove it, and follow the copy with Tx.ptx.cp_async.bulk.commit_group() and wait_group(0)",
                 )
         _single_thread(ctx)
-        stores = [
-            issue(
-                "cp.async.bulk.tensor.store",
-                box.map.var, AddressOf(HANDLE, src.buffer, (box.place,)), *box.coords,
-                dim=box.map.rank, **_cache_hint(call), span=ctx.span,
-            )
-            for box in _transfers(call, ctx, src, dst)
-        ]  # fmt: skip
+        stores = [_store(call, ctx, src, box) for box in _transfers(call, ctx, src, dst)]
         return seq(*stores, span=ctx.span)
 
 
@@ -117,6 +110,20 @@ def _cache_hint(call: TileCall) -> dict[str, str]:
         known = ", ".join(f'"{name}"' for name in POLICIES)
         raise Refusal(f"cache_hint must be one of {known}, not {hint!r}")
     return {"cache_hint": str(hint)}
+
+
+def _store(call: TileCall, ctx: Context, src: Tile, box: Transfer) -> Stmt:
+    """The instruction that stores a box, or adds it to what the memory holds."""
+    combine, hint = call.option("use_tma_reduce"), _cache_hint(call)
+    operands = (box.map.var, AddressOf(HANDLE, src.buffer, (box.place,)), *box.coords)
+    if combine is None:
+        return issue("cp.async.bulk.tensor.store", *operands, dim=box.map.rank, **hint, span=ctx.span)
+    if combine != "add" or hint:
+        raise Refusal(
+            f"a TMA store that combines adds, without a cache_hint: use_tma_reduce is {combine!r}",
+            'write use_tma_reduce="add", without cache_hint',
+        )
+    return issue("cp.reduce.async.bulk.tensor", *operands, dim=box.map.rank, span=ctx.span)
 
 
 def _load_attributes(call: TileCall) -> dict[str, int | str]:
@@ -159,6 +166,8 @@ def _check_options(call: TileCall, boxes: int, dtype: DataType) -> None:
             raise Refusal(
                 f"tma_dtype {other} is not as wide as {dtype}", "pass views of both buffers with that dtype instead"
             )
+    if call.option("oob") not in (None, "zero"):
+        raise Refusal(f"elements outside of the tensor are 0, not {call.option('oob')!r}", 'write oob="zero"')
     if call.option("shape") is not None:
         raise Refusal("shape is an option of tcgen05.cp", "remove it: the box follows from the slices")
 
