@@ -299,7 +299,7 @@ class _Primitives:
 
         shape: the shape of a tcgen05.cp, which is checked; it follows from the layouts
 
-        remote_cta_id: of a copy between CTAs, the rank of the receiving CTA in the cluster
+        remote_cta_id: of a copy between CTAs, the rank of the receiving CTA
 
         use_tma_reduce: of a TMA store, the operation with which it combines what the memory holds
 
@@ -661,7 +661,7 @@ def copy_async(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->loc
 
     shape: the shape of a tcgen05.cp, which is checked; it follows from the layouts
 
-    remote_cta_id: of a copy between CTAs, the rank of the receiving CTA in the cluster
+    remote_cta_id: of a copy between CTAs, the rank of the receiving CTA
 
     use_tma_reduce: of a TMA store, the operation with which it combines what the memory holds
 

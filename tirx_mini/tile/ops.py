@@ -52,7 +52,7 @@ OPTIONS: Mapping[str, Option] = {
     "accum": Option("Condition", "whether the result is added to the destination; otherwise it overwrites it"),
     "axes": Option("int | tuple[int, ...] | None", "the dimensions of src to reduce, from the end if negative"),
     "rounding_mode": Option("Literal['rn', 'rz', 'rm', 'rp'] | None", "how float32 is rounded; without it, to nearest"),
-    "remote_cta_id": Option("Expr | int | None", "of a copy between CTAs, the rank of the receiving CTA in the cluster"),
+    "remote_cta_id": Option("Expr | int | None", "of a copy between CTAs, the rank of the receiving CTA"),
     "use_tma_reduce": Option(
         "Literal['add'] | None", "of a TMA store, the operation with which it combines what the memory holds"
     ),
