@@ -26,6 +26,7 @@ from tirx_mini.ir import (
     While,
     children,
     seq,
+    unary,
     walk,
 )
 from tirx_mini.isa import NAMES, TABLE, Memory
@@ -140,6 +141,14 @@ class _Placer:
             first = before or self._needed(branch, accesses, since, team)
             since.add(accesses)
             return seq(first, branch)
+        if inner is not team:  # a part of the threads cannot wait for what all have done
+            whole_branch = self.accesses(branch)
+            first = before or self._needed(branch, whole_branch, since, team)
+            others = team.part(unary("not", branch.cond)) or team
+            then = self.stmt(branch.then, _Since(), inner)
+            orelse = None if branch.orelse is None else self.stmt(branch.orelse, _Since(), others)
+            since.add(whole_branch)
+            return seq(first, replace(branch, then=then, orelse=orelse))
         one, two = since.copy(), since.copy()
         then = self.stmt(branch.then, one, inner)
         orelse = None if branch.orelse is None else self.stmt(branch.orelse, two, team)
@@ -205,7 +214,7 @@ class _Placer:
                 (found.writes if writes else found.reads).add(node.buffer.root)
 
     def _counts(self, buffer: Buffer) -> bool:
-        return buffer.scope == "shared" and buffer.root not in self.ordered and buffer.root.dtype != "uint64"
+        return buffer.scope in ("shared", "tmem") and buffer.root not in self.ordered and buffer.root.dtype != "uint64"
 
 
 def _is_one_statement(body: Stmt) -> bool:

@@ -21,6 +21,7 @@ from tirx_mini.ir import (
     DataType,
     DeclBuffer,
     Expr,
+    Hint,
     If,
     Mutator,
     PrimFunc,
@@ -39,7 +40,7 @@ from tirx_mini.ir import (
 from tirx_mini.layout import Layout, S, TCol, TileLayout, TLane, tid_in_wg
 from tirx_mini.tile import OPS
 
-from .gemm import GEMM, PHASE, Place, part, tmem_fragment
+from .gemm import GEMM, NEVER, PHASE, TCGEN05_DRAIN, WG_WAIT, Place, part, tmem_fragment
 from .tma import COPY, address_of, issue, shared_layout, tma_store
 
 WARPGROUP = 128
@@ -116,14 +117,19 @@ class _Plan(Mutator):
 
     def visit_TileCall(self, node: TileCall) -> Stmt:
         call = self.rebuild(node)
-        target = call.operands[2] if call.op == GEMM else None
-        if not (isinstance(target, Region) and target.buffer.scope == "tmem"):
+        target = call.operands[2] if call.op in (GEMM, TCGEN05_DRAIN) else None
+        in_flight = call.op == GEMM and call.option(WG_WAIT, 0) == NEVER
+        if in_flight or not (isinstance(target, Region) and target.buffer.scope == "tmem"):
             return call
         operands = call.operands if len(call.operands) > 3 else (*call.operands, self._own_barrier())
         barrier = operands[3]
         assert isinstance(barrier, BufferLoad)
         phase = self.phases.setdefault(barrier.buffer, scalar(f"{barrier.buffer.name}_parity", "int32"))
         return replace(call, operands=operands, options=(*call.options, (PHASE, phase[0])))
+
+    def visit_Hint(self, node: Hint) -> Stmt:
+        attrs = tuple((name, self.field(value) if name == "rings" else value) for name, value in node.attrs)
+        return replace(self.rebuild(node), attrs=attrs)
 
     def _own_barrier(self) -> Expr:
         if self.own is None:

@@ -31,8 +31,7 @@ from tirx_mini.isa import TABLE
 from tirx_mini.layout import Layout
 from tirx_mini.tile import OPS
 
-from .gemm import RULES as GEMMS
-from .gemm import Place, capability, shared_layout
+from .gemm import PRODUCTS, Place, capability, shared_layout
 
 COPY, TMA_COPY = "tl.copy", "tl.tma_copy"
 
@@ -87,7 +86,7 @@ def async_operands(func: PrimFunc, arch: str) -> set[Buffer]:
     proxy"): a thread that stores to one executes `fence.proxy.async` before it synchronises with them."""
     found: set[Buffer] = set()
     for call in (node for node in walk(func.body) if isinstance(node, TileCall)):
-        if call.op in GEMMS:
+        if call.op in PRODUCTS:
             a, b, c = call.operands[:3]
             in_tmem = isinstance(c, Region) and c.buffer.scope == "tmem"
             if in_tmem or capability(arch) // 10 == 9:

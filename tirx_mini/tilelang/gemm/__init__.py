@@ -12,11 +12,23 @@ from .plan import (
     operand_swizzle,
     tmem_fragment,
 )
-from .rules import GEMM, PHASE, RULES, Place, capability, product_of, shared_layout
+from .rules import (
+    GEMM,
+    NEVER,
+    PHASE,
+    PRODUCTS,
+    RULES,
+    TCGEN05_DRAIN,
+    WG_WAIT,
+    Place,
+    capability,
+    product_of,
+    shared_layout,
+)
 from .warp_code import mma_sync
 
 __all__ = [
-    "GEMM", "MMA_SYNC", "PHASE", "RULES", "TCGEN05", "WGMMA", "GemmPlan", "GemmWarpPolicy", "Operands", "Place",
-    "Product", "capability", "gemm_plan", "mma_sync", "operand_swizzle", "part", "product_of", "shared_layout",
-    "tcgen05", "tmem_fragment", "wgmma",
+    "GEMM", "MMA_SYNC", "NEVER", "PHASE", "PRODUCTS", "RULES", "TCGEN05", "TCGEN05_DRAIN", "WGMMA", "WG_WAIT",
+    "GemmPlan", "GemmWarpPolicy", "Operands", "Place", "Product", "capability", "gemm_plan", "mma_sync",
+    "operand_swizzle", "part", "product_of", "shared_layout", "tcgen05", "tmem_fragment", "wgmma",
 ]  # fmt: skip

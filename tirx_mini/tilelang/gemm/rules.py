@@ -30,6 +30,10 @@ from .plan import TCGEN05, WGMMA, GemmPlan, GemmWarpPolicy, Product, gemm_plan, 
 from .warp_code import mma_sync
 
 GEMM, WGMMA_GEMM, TCGEN05_GEMM = "tl.gemm", "tl.wgmma_gemm", "tl.tcgen05_gemm"
+TCGEN05_DRAIN = "tl.tcgen05_drain"
+"""The wait for products in tensor memory that T.gemm has begun in a pipelined loop."""
+WG_WAIT, NEVER = "wg_wait", -1
+"""The option that says how many groups of products may be in flight afterwards, and its value for no wait."""
 PHASE = "phase"
 """The option of a product in tensor memory that names the parity of its mbarrier, a variable of each thread."""
 
@@ -133,7 +137,7 @@ class GemmRule:
             return _in_tensor_memory(call, plan, operands)
         if plan.instruction != WGMMA:
             return mma_sync(plan, operands)
-        wait = int_value(call.option("wg_wait", -1 if call.op == WGMMA_GEMM else 0))
+        wait = int_value(call.option(WG_WAIT, NEVER if call.op == WGMMA_GEMM else 0))
         waited = None if wait is None or wait < 0 else operands.issue("wgmma.wait_group", n=wait)
         return seq(wgmma(plan, operands), waited, span=call.span)
 
@@ -141,16 +145,35 @@ class GemmRule:
 def _in_tensor_memory(call: TileCall, plan: GemmPlan, operands: Operands) -> Stmt:
     """The first thread of the role issues the MMAs and makes an mbarrier observe them; T.gemm waits for it."""
     group = 2 if call.option("use_2cta", False) else 1
-    barrier, phase = barrier_of(call), call.option(PHASE)
+    flies = call.op == GEMM and int_value(call.option(WG_WAIT, 0)) == NEVER
+    barrier = None if flies else barrier_of(call)
     commit = operands.issue("tcgen05.commit", barrier, cta_group=group) if barrier is not None else None
-    begin = seq(tcgen05(plan, operands, group), commit)
+    begin = seq(operands.issue("tcgen05.fence.after_thread_sync"), tcgen05(plan, operands, group), commit)
     issued = If(binary("==", special("threadIdx.x"), operands.first), begin, span=call.span)
-    if call.op == TCGEN05_GEMM or phase is None:
-        return issued
+    return issued if flies or call.op == TCGEN05_GEMM else seq(issued, _arrived(call, operands), span=call.span)
+
+
+def _arrived(call: TileCall, operands: Operands) -> Stmt:
+    """The wait for the mbarrier of a product."""
+    barrier, phase = barrier_of(call), call.option(PHASE)
     assert isinstance(phase, BufferLoad) and barrier is not None
     flip = BufferStore(phase.buffer, phase.indices, phase ^ 1)
     wait = operands.issue("mbarrier.try_wait", barrier, phase)
-    return seq(issued, wait, flip, operands.issue("tcgen05.fence.after_thread_sync"), span=call.span)
+    return seq(wait, flip, operands.issue("tcgen05.fence.after_thread_sync"), span=call.span)
+
+
+class DrainRule:
+    """All products that the first thread of the role has begun in tensor memory are complete."""
+
+    def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Layout]:
+        return {}
+
+    def lower(self, call: TileCall, place: Place) -> Stmt:
+        a, b, c = (matrix(call, name, operand) for name, operand in zip("ABC", call.operands, strict=False))
+        operands = Operands(c, a, b, as_bool(False), place.team.first, call.span)
+        commit = operands.issue("tcgen05.commit", barrier_of(call), cta_group=1)
+        first = binary("==", special("threadIdx.x"), place.team.first)
+        return seq(If(first, commit, span=call.span), _arrived(call, operands), span=call.span)
 
 
 def barrier_of(call: TileCall) -> Expr | None:
@@ -165,4 +188,5 @@ def shared_layout(buffer: Buffer) -> Layout:
     return tma_shared_layout(str(buffer.dtype), mode, buffer.shape)
 
 
-RULES: Mapping[str, Any] = dict.fromkeys((GEMM, WGMMA_GEMM, TCGEN05_GEMM), GemmRule())
+PRODUCTS = (GEMM, WGMMA_GEMM, TCGEN05_GEMM)
+RULES: Mapping[str, Any] = {**dict.fromkeys(PRODUCTS, GemmRule()), TCGEN05_DRAIN: DrainRule()}

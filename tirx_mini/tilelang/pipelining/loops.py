@@ -25,6 +25,7 @@ from tirx_mini.ir import (
     walk,
 )
 
+from ..gemm import GEMM, PRODUCTS
 from ..tma import tma_moves
 
 PIPELINED, WARP_SPECIALISED = "tl.pipelined", "tl.ws"
@@ -53,12 +54,15 @@ class Copy:
 class Group:
     """Copies whose tiles are first used by the same statement.
 
-    first, last: the positions of the first and the last statement of the loop that use one of the tiles.
+    first, last: the positions of the first and the last statement of the loop that use one of the tiles, the last one
+        with the wait for the products that it begins.
+    in_tensor_memory: whether only tcgen05.mma uses them.
     """
 
     copies: tuple[Copy, ...]
     first: int
     last: int
+    in_tensor_memory: bool = False
 
     @property
     def bytes(self) -> int:
@@ -129,12 +133,33 @@ def _pipelined(hint: Hint, everywhere: Counter[Buffer]) -> PipelinedLoop | None:
         writers = [at for at in users if copy.buffer in writes(body[at])]
         if users and not writers and users[0] > position:
             groups.setdefault(users[0], []).append(copy)
-    made = [
-        Group(tuple(copies), first, max(at for c in copies for at, used in enumerate(uses) if c.buffer in used))
-        for first, copies in groups.items()
-    ]
+    made = [_group(copies, first, body, uses) for first, copies in groups.items()]
     made.sort(key=lambda group: group.copies[0].position)
     return PipelinedLoop(hint, loop, body, stages, tuple(made)) if made else None
+
+
+def _group(copies: Sequence[Copy], first: int, body: Sequence[Stmt], uses: Sequence[Counter[Buffer]]) -> Group:
+    tiles = {copy.buffer for copy in copies}
+    copied = {copy.position for copy in copies}
+    users = [at for at, used in enumerate(uses) if at not in copied and tiles & used.keys()]
+    if all(is_tcgen05(body[at]) for at in users):
+        return Group(tuple(copies), first, users[-1], in_tensor_memory=True)
+    last = len(body) - 1 if any(_is_asynchronous(body[at]) for at in users) else users[-1]
+    return Group(tuple(copies), first, last)
+
+
+def is_tcgen05(stmt: Stmt) -> bool:
+    """Whether a statement is a product in tensor memory."""
+    if not (isinstance(stmt, TileCall) and stmt.op in PRODUCTS):
+        return False
+    target = stmt.operands[2]
+    return isinstance(target, Region) and target.buffer.scope == "tmem"
+
+
+def _is_asynchronous(stmt: Stmt) -> bool:
+    """Whether a statement begins products for which the program waits itself."""
+    calls = [node for node in walk(stmt) if isinstance(node, TileCall) and node.op in PRODUCTS]
+    return any(is_tcgen05(call) or call.op != GEMM or call.option("wg_wait", 0) != 0 for call in calls)
 
 
 def _copy(stmt: Stmt, position: int) -> Copy | None:

@@ -7,7 +7,7 @@ phase of `full`; the consumers wait for `full`, and each warp arrives at `empty`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tirx_mini.ir import (
@@ -16,9 +16,7 @@ from tirx_mini.ir import (
     AllocBuffer,
     Bind,
     Buffer,
-    BufferStore,
     Call,
-    DataType,
     Expr,
     For,
     Hint,
@@ -26,25 +24,22 @@ from tirx_mini.ir import (
     Mutator,
     Range,
     Region,
-    Span,
     Stmt,
-    TileCall,
     Var,
     as_expr,
     binary,
     const,
-    scalar,
     seq,
     special,
 )
 from tirx_mini.isa import TABLE
 from tirx_mini.tile import OPS
 
-from ..gemm import GEMM, WGMMA, Place, capability, gemm_plan, product_of
 from ..tma import issue
-from .loops import PIPELINED, Copy, Group, PipelinedLoop
+from .consumers import CONSUMER_BARRIER, Consumer, product_in
+from .loops import PIPELINED, Copy, PipelinedLoop
+from .rings import Pipeline, Ring
 from .slices import Renamed, slice_of
-from .stages import Staged, staged
 
 WARP, WARPGROUP = 32, 128
 REGISTERS = {2: (24, 240), 3: (32, 160)}
@@ -52,9 +47,6 @@ REGISTERS = {2: (24, 240), 3: (32, 160)}
 65,536 (PTX ISA: "setmaxnreg")."""
 THREADS = "tl.threads"
 """Message of a hint: which threads execute its body, and which barrier they have."""
-CONSUMER_BARRIER = 1
-WG_WAIT = "wg_wait"
-"""The option of T.gemm that says how many groups of wgmma may be in flight afterwards."""
 
 
 @dataclass(frozen=True)
@@ -72,74 +64,6 @@ class _Place:
 
     def registers(self, buffer: Buffer) -> Buffer:
         raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class Ring:
-    """The tiles of a group of copies, once for each stage, and the mbarriers of the stages.
-
-    tiles: by the buffer of the program.
-    """
-
-    group: Group
-    tiles: dict[Buffer, Buffer]
-    full: Buffer
-    empty: Buffer
-
-
-@dataclass(frozen=True)
-class Position:
-    """The stage at which a role is, and the parity of the phase that it waits for next."""
-
-    stages: int
-    stage: Buffer
-    phase: Buffer
-
-    @classmethod
-    def of(cls, name: str, stages: int) -> Position:
-        return cls(stages, scalar(f"{name}_stage", "int32"), scalar(f"{name}_phase", "int32"))
-
-    def begin(self, parity: int) -> Stmt:
-        zero, first = const(0), const(parity)
-        stage = (AllocBuffer(self.stage), BufferStore(self.stage, (zero,), zero)) if self.stages > 1 else ()
-        return seq(*stage, AllocBuffer(self.phase), BufferStore(self.phase, (zero,), first))
-
-    @property
-    def index(self) -> Expr:
-        return self.stage[0] if self.stages > 1 else const(0)
-
-    def advance(self) -> Stmt:
-        flip = BufferStore(self.phase, (const(0),), self.phase[0] ^ 1)
-        if self.stages == 1:
-            return flip
-        after = BufferStore(self.stage, (const(0),), self.stage[0] + 1)
-        again = seq(BufferStore(self.stage, (const(0),), const(0)), flip)
-        return seq(after, If(binary("==", self.stage[0], self.stages), again))
-
-
-@dataclass(frozen=True)
-class Pipeline:
-    """A pipelined loop, its rings, and where both roles are in them."""
-
-    loop: PipelinedLoop
-    rings: tuple[Ring, ...]
-    producer: Position
-    consumer: Position
-
-    @classmethod
-    def of(cls, loop: PipelinedLoop, number: str) -> Pipeline:
-        rings = tuple(_ring(group, loop.stages) for group in loop.groups)
-        positions = (Position.of(f"{role}{number}", loop.stages) for role in ("fill", "use"))
-        return cls(loop, rings, *positions)
-
-
-def _ring(group: Group, stages: int) -> Ring:
-    tiles = {copy.buffer: staged(copy.buffer, stages) for copy in group.copies}
-    name = "_".join(buffer.name for buffer in tiles)
-    full, empty = (
-        Buffer(f"{name}_{state}", (stages,), DataType("uint64"), "shared", align=8) for state in ("full", "empty")
-    )
-    return Ring(group, tiles, full, empty)
 
 
 @dataclass(frozen=True)
@@ -194,19 +118,29 @@ def specialised(body: Stmt, loops: Sequence[PipelinedLoop], roles: Roles, arch: 
     alone = binary("and", binary("==", special("warp_id_in_cta"), threads // WARP), _elected())
     elected = If(alone if roles.producer > WARP else _elected(), seq(*begin, producer))
     team = _Place(arch, _Team(0, threads))
-    kept = _Consumer(by_hint, sliced.scalars, {id(loop.hint) for loop in loops if in_flight(loop, team)})
+    kept = Consumer(by_hint, sliced.scalars, team)
     begin = [pipe.consumer.begin(parity=0) for pipe in pipes]
     rings = [ring for pipe in pipes for ring in pipe.rings]
     tiles = tuple(tile for ring in rings for tile in ring.tiles.values())
-    attrs = (("first", 0), ("count", threads), ("barrier", CONSUMER_BARRIER), ("rings", tiles))
+    ordered = (*tiles, *_flying(loops))
+    attrs = (("first", 0), ("count", threads), ("barrier", CONSUMER_BARRIER), ("rings", ordered))
     consumer = Hint(THREADS, attrs, seq(*begin, kept.stmt(body)))
     copying, computing = seq(roles.moved(True), elected), seq(roles.moved(False), consumer)
     return seq(
         *(AllocBuffer(tile) for tile in tiles),
         *(AllocBuffer(scalar) for scalar in sliced.scalars),
+        *kept.barriers,
         *_initialised(rings, threads // WARP),
         If(special("warp_id_in_cta") < threads // WARP, computing, copying),
     )
+
+
+def _flying(loops: Iterable[PipelinedLoop]) -> Iterator[Buffer]:
+    """The results of products in tensor memory that mbarriers order."""
+    for call in filter(None, map(product_in, loops)):
+        result = call.operands[2]
+        if isinstance(result, Region) and result.buffer.scope == "tmem":
+            yield result.buffer
 
 
 def _elected() -> Expr:
@@ -216,7 +150,9 @@ def _elected() -> Expr:
 
 def _initialised(rings: Iterable[Ring], warps: int) -> list[Stmt]:
     """The mbarriers: the producer arrives once at a full one, with its bytes, and each warp at an empty one."""
-    counts = [(barrier, count) for ring in rings for barrier, count in ((ring.full, 1), (ring.empty, warps))]
+    counts: list[tuple[Buffer, int]] = []
+    for ring in rings:
+        counts += [(ring.full, 1), (ring.empty, 1 if ring.group.in_tensor_memory else warps)]
     inits = [issue("mbarrier.init", b.ptr_to([stage]), count) for b, count in counts for stage in range(b.shape[0])]
     return [
         *(AllocBuffer(barrier) for barrier, _ in counts),
@@ -270,99 +206,3 @@ def _load(copy: Copy, ring: Ring, stage: Expr) -> Stmt:
     )
 
 
-class _Consumer(Mutator):
-    """The program without its copies: it waits for their tiles, uses them where the stage is, and releases them.
-
-    hoisted: variables that are declared outside. in_flight: the loops, by their hints, whose products stay in flight.
-    """
-
-    def __init__(self, pipes: dict[int, Pipeline], hoisted: frozenset[Buffer], in_flight: set[int]) -> None:
-        self.pipes, self.hoisted, self.in_flight = pipes, hoisted, in_flight
-        self.rings = {b: tile for p in pipes.values() for ring in p.rings for b, tile in ring.tiles.items()}
-
-    def visit_AllocBuffer(self, node: AllocBuffer) -> Stmt:
-        return seq() if node.buffer in self.rings or node.buffer in self.hoisted else node
-
-    def visit_Hint(self, node: Hint) -> Stmt:
-        pipe = self.pipes.get(id(node))
-        if pipe is None:
-            return self.rebuild(node)
-        stage = Var(INT32, "stage")
-        kept = _InFlight(self.rings, pipe, stage) if id(node) in self.in_flight else _Complete(self.rings, pipe, stage)
-        made = {copy.position for copy in pipe.loop.copies}
-        body: list[Stmt] = [Bind(stage, pipe.consumer.index)]
-        for position, stmt in enumerate(pipe.loop.body):
-            body += [
-                issue("mbarrier.try_wait", ring.full.ptr_to([stage]), pipe.consumer.phase[0], span=stmt.span)
-                for ring in pipe.rings
-                if ring.group.first == position
-            ]
-            if position not in made:
-                body.append(kept.stmt(stmt))
-            ends = [ring for ring in pipe.rings if ring.group.last == position]
-            body += kept.after(ends, stmt.span)
-        return seq(replace(pipe.loop.loop, body=seq(*body, pipe.consumer.advance())), *kept.afterwards())
-
-
-@dataclass(frozen=True)
-class _Complete:
-    """An iteration whose statements are complete when the next begins."""
-
-    tiles: dict[Buffer, Buffer]
-    pipe: Pipeline
-    stage: Expr
-
-    def stmt(self, stmt: Stmt) -> Stmt:
-        return Staged(self.tiles, self.stage).stmt(stmt)
-
-    def after(self, rings: Sequence[Ring], span: Span | None) -> list[Stmt]:
-        """What follows the last use of `rings`."""
-        return [_release(ring, self.stage, span) for ring in rings]
-
-    def afterwards(self) -> list[Stmt]:
-        """What follows the loop."""
-        return []
-
-
-class _InFlight(_Complete):
-    """An iteration whose only statement is a product by wgmma, which is complete when that of the next has begun."""
-
-    def stmt(self, stmt: Stmt) -> Stmt:
-        call = super().stmt(stmt)
-        if not isinstance(call, TileCall):
-            return call
-        options = tuple(option for option in call.options if option[0] != WG_WAIT)
-        return replace(call, options=(*options, (WG_WAIT, 1)))
-
-    def _before(self, stage: Expr) -> Expr:
-        count = self.pipe.loop.stages
-        return (stage + (count - 1)) % count
-
-    def after(self, rings: Sequence[Ring], span: Span | None) -> list[Stmt]:
-        loop, before = self.pipe.loop.loop, Var(INT32, "before")
-        released = (_release(ring, before, span) for ring in rings)
-        return [If(loop.var > loop.start, seq(Bind(before, self._before(self.stage)), *released))] if rings else []
-
-    def afterwards(self) -> list[Stmt]:
-        loop, last = self.pipe.loop.loop, Var(INT32, "last")
-        released = (_release(ring, last, loop.span) for ring in self.pipe.rings)
-        free = If(loop.start < loop.stop, seq(Bind(last, self._before(self.pipe.consumer.index)), *released))
-        return [issue("wgmma.wait_group", n=0, span=loop.span), free]
-
-
-def in_flight(loop: PipelinedLoop, place: Place) -> bool:
-    """Whether the only statement of a loop, besides its copies, is a product by wgmma that may stay in flight."""
-    made = {copy.position for copy in loop.copies}
-    rest = [s for at, s in enumerate(loop.body) if at not in made and not isinstance(s, Bind)]
-    call = rest[0] if len(rest) == 1 else None
-    if loop.stages < 2 or not isinstance(call, TileCall) or call.op != GEMM or call.option(WG_WAIT, 0) != 0:
-        return False
-    shared = all(isinstance(x, Region) and x.buffer.scope == "shared" for x in call.operands[:2])
-    return shared and gemm_plan(product_of(call, place), capability(place.arch)).instruction == WGMMA
-
-
-def _release(ring: Ring, stage: Expr, span: Span | None) -> Stmt:
-    """One thread of each warp arrives when all of its threads have used the tiles."""
-    arrive = issue("mbarrier.arrive", ring.empty.ptr_to([stage]), span=span)
-    first = binary("==", special("threadIdx.x") % WARP, 0)
-    return seq(issue("bar.warp.sync", span=span), If(first, arrive, span=span))
