@@ -93,7 +93,7 @@ class Consumer(Mutator):
             ends = [ring for ring in pipe.rings if ring.group.last == position]
             body += kept.after(ends, stmt.span)
         loop = replace(pipe.loop.loop, body=seq(*body, pipe.consumer.advance()))
-        return seq(*kept.before(self.place), loop, *kept.afterwards())
+        return seq(*kept.before(self.place), kept.executed(loop, self.place), *kept.afterwards())
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,10 @@ class _Complete:
     def before(self, place: Place) -> list[Stmt]:
         """What precedes the loop."""
         return []
+
+    def executed(self, loop: Stmt, place: Place) -> Stmt:
+        """The loop, by the threads that execute it."""
+        return loop
 
     def afterwards(self) -> list[Stmt]:
         """What follows the loop."""
@@ -152,6 +156,10 @@ class _Tcgen05InFlight(_Complete):
         """All threads have read what earlier products left in tensor memory."""
         barrier = NAMES["ptx.bar.sync"].call(CONSUMER_BARRIER, place.team.count)
         return [Evaluate(barrier, span=self.pipe.loop.loop.span)]
+
+    def executed(self, loop: Stmt, place: Place) -> Stmt:
+        """One thread waits for the tiles, issues the MMAs and releases the tiles."""
+        return If(binary("==", special("threadIdx.x"), place.team.first), loop, span=loop.span)
 
     def afterwards(self) -> list[Stmt]:
         call = product_in(self.pipe.loop)
