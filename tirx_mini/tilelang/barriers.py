@@ -31,7 +31,7 @@ from tirx_mini.ir import (
 )
 from tirx_mini.isa import NAMES, TABLE, Memory
 
-from .teams import THREADS_HINT, Team, team_of_hint, whole
+from .teams import THREADS_HINT, WARPGROUP, Team, team_of_hint, whole
 
 RINGS = "rings"
 """The option of a hint of threads that names the buffers that mbarriers order."""
@@ -42,25 +42,54 @@ FREE_BARRIERS = 8
 
 @dataclass
 class _Since:
-    """The shared buffers that were read and written since the last barrier."""
+    """The shared buffers that were read and written since the last barrier.
+
+    parts: those that only some threads accessed, with these threads.
+    """
 
     reads: set[Buffer] = field(default_factory=set)
     writes: set[Buffer] = field(default_factory=set)
+    parts: list[tuple[Team, _Since]] = field(default_factory=list)
 
-    def conflicts(self, later: _Since) -> bool:
-        """Whether `later` accesses need a barrier before them: they read what was written, or write what was used."""
-        return bool(later.reads & self.writes or later.writes & (self.reads | self.writes))
+    def conflicts(self, later: _Since, team: Team) -> bool:
+        """Whether `later` accesses of a team need a barrier before them: they read what was written, or write what was
+        used. Warpgroups with roles of their own order their accesses by mbarriers."""
+        if later.reads & self.writes or later.writes & (self.reads | self.writes):
+            return True
+        return any(_meet(other, team) and part.conflicts(later, team) for other, part in self.parts)
+
+    def of(self, team: Team) -> _Since:
+        """What exactly this team has accessed by itself."""
+        found = _Since()
+        for other, part in self.parts:
+            if (other.first, other.count) == (team.first, team.count):
+                found.add(part)
+        return found
+
+    def without(self, team: Team) -> _Since:
+        """All accesses but those of exactly this team."""
+        kept = [(o, part) for o, part in self.parts if (o.first, o.count) != (team.first, team.count)]
+        return _Since(self.reads, self.writes, kept)
 
     def add(self, later: _Since) -> None:
         self.reads |= later.reads
         self.writes |= later.writes
+        self.parts += later.parts
 
     def copy(self) -> _Since:
-        return _Since(set(self.reads), set(self.writes))
+        return _Since(set(self.reads), set(self.writes), list(self.parts))
 
     def clear(self) -> None:
         self.reads.clear()
         self.writes.clear()
+        self.parts.clear()
+
+
+def _meet(one: Team, other: Team) -> bool:
+    """Whether two teams have threads in common, or are not whole warpgroups, which have no roles of their own."""
+    apart = one.first + one.count <= other.first or other.first + other.count <= one.first
+    roles = all(number % WARPGROUP == 0 for team in (one, other) for number in (team.first, team.count))
+    return not (apart and roles)
 
 
 def insert_barriers(func: PrimFunc) -> PrimFunc:
@@ -102,7 +131,7 @@ class _Placer:
         return seq(before, stmt)
 
     def _needed(self, stmt: Stmt, accesses: _Since, since: _Since, team: Team) -> Stmt | None:
-        if not since.conflicts(accesses):
+        if not since.conflicts(accesses, team):
             return None
         since.clear()
         return self.barrier(stmt, team)
@@ -115,7 +144,7 @@ class _Placer:
 
     def _loop(self, loop: For | While, since: _Since, team: Team) -> Stmt:
         accesses = self.accesses(loop)
-        if not accesses.conflicts(accesses):  # no iteration waits for another: at most one barrier, before the loop
+        if not accesses.conflicts(accesses, team):  # no iteration waits for another: a barrier before the loop at most
             before = self._needed(loop, accesses, since, team)
             since.add(accesses)
             return seq(before, loop)
@@ -141,18 +170,29 @@ class _Placer:
             first = before or self._needed(branch, accesses, since, team)
             since.add(accesses)
             return seq(first, branch)
-        if inner is not team:  # a part of the threads cannot wait for what all have done
-            whole_branch = self.accesses(branch)
-            first = before or self._needed(branch, whole_branch, since, team)
-            others = team.part(unary("not", branch.cond)) or team
-            then = self.stmt(branch.then, _Since(), inner)
-            orelse = None if branch.orelse is None else self.stmt(branch.orelse, _Since(), others)
-            since.add(whole_branch)
-            return seq(first, replace(branch, then=then, orelse=orelse))
+        if inner is not team:
+            return self._parted(branch, since, team, inner, before)
         one, two = since.copy(), since.copy()
         then = self.stmt(branch.then, one, inner)
         orelse = None if branch.orelse is None else self.stmt(branch.orelse, two, team)
         since.reads, since.writes = one.reads | two.reads, one.writes | two.writes
+        return seq(before, replace(branch, then=then, orelse=orelse))
+
+    def _parted(self, branch: If, since: _Since, team: Team, inner: Team, before: Stmt | None) -> Stmt:
+        """A branch of a part of the threads, which cannot wait inside it for what all have done."""
+        sides: list[Stmt | None] = []
+        others = team.part(unary("not", branch.cond)) or team
+        taken = [(branch.then, inner)] if branch.orelse is None else [(branch.then, inner), (branch.orelse, others)]
+        for side, own in taken:
+            if since.without(own).conflicts(self.accesses(side), own):
+                since.clear()
+                before = seq(before, self.barrier(branch, team))
+        for side, own in taken:
+            done = since.of(own)
+            sides.append(self.stmt(side, done, own))
+            since.parts = [*since.without(own).parts, (own, done)]
+        then, orelse = (*sides, None)[:2]
+        assert then is not None
         return seq(before, replace(branch, then=then, orelse=orelse))
 
     def barrier(self, before: Stmt, team: Team) -> Stmt:

@@ -47,7 +47,7 @@ def _planned(func: PrimFunc, ids: ScopeIds, scope: Scope, loops: list[PipelinedL
         else:
             made = {id(ids): replace(ids, extents=(roles.all,)), id(scope): replace(scope, body=planned)}
             return _Replaced(made).func(func)
-    planned = overlapped(scope.body, loops, fences=capability(arch) >= 90)
+    planned = overlapped(scope.body, loops, threads, fences=capability(arch) >= 90)
     return _Replaced({id(scope): replace(scope, body=planned)}).func(func)
 
 

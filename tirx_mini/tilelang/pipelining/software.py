@@ -21,6 +21,7 @@ from tirx_mini.ir import (
 
 from ..tma import issue
 from .loops import PipelinedLoop
+from .rings import THREADS
 from .slices import NoSlice, Renamed, Slice, slice_of
 from .stages import Staged, staged
 
@@ -29,8 +30,8 @@ FEWEST = 2
 """Stages: a copy is in flight while another tile is in use."""
 
 
-def overlapped(body: Stmt, loops: Sequence[PipelinedLoop], fences: bool) -> Stmt:
-    """`body` with its pipelined loops as loops that begin copies ahead of time.
+def overlapped(body: Stmt, loops: Sequence[PipelinedLoop], threads: int, fences: bool) -> Stmt:
+    """`body`, which `threads` threads execute, with its pipelined loops as loops that begin copies ahead of time.
 
     fences: whether asynchronous engines read the tiles, which then need a proxy fence.
     """
@@ -42,7 +43,10 @@ def overlapped(body: Stmt, loops: Sequence[PipelinedLoop], fences: bool) -> Stmt
             continue
         if not sliced.scalars:
             found[id(loop.hint)] = (loop, sliced)
-    return _Overlapped(found, fences).stmt(body)
+    made = _Overlapped(found, fences)
+    rings = tuple(ring for tiles in made.rings.values() for ring in tiles.values())
+    attrs = (("first", 0), ("count", threads), ("barrier", 0), ("rings", rings))
+    return Hint(THREADS, attrs, made.stmt(body)) if found else body
 
 
 class _Overlapped(Mutator):
@@ -71,8 +75,8 @@ class _Overlapped(Mutator):
 
         def begun(iteration: Expr) -> Stmt:
             slot = (iteration - loop.start) % stages
-            copied = _Begun(rings, slot).stmt(Renamed().stmt(sliced.body))
-            return seq(If(iteration < loop.stop, substitute(copied, {loop.var: iteration})), commit)
+            copies_of = substitute(Renamed().stmt(sliced.body), {loop.var: iteration})
+            return seq(If(iteration < loop.stop, _Begun(rings, slot).stmt(copies_of)), commit)
 
         slot = (loop.var - loop.start) % stages
         use = Staged(rings, slot)
@@ -81,7 +85,8 @@ class _Overlapped(Mutator):
         arrived = seq(issue("cp.async.wait_group", n=stages - 2), fence, issue("bar.sync.all", 0))
         body = seq(arrived, begun(loop.var + (stages - 1)), *rest)
         ahead = [begun(loop.start + number) for number in range(stages - 1)]
-        return seq(*(AllocBuffer(ring) for ring in rings.values()), *ahead, replace(loop, body=body))
+        free = issue("bar.sync.all", 0, span=loop.span)  # all threads have used the tiles of an earlier loop
+        return seq(*(AllocBuffer(ring) for ring in rings.values()), free, *ahead, replace(loop, body=body))
 
 
 class _Begun(Mutator):

@@ -38,15 +38,13 @@ from tirx_mini.tile import OPS
 from ..tma import issue
 from .consumers import CONSUMER_BARRIER, Consumer, product_in
 from .loops import PIPELINED, Copy, PipelinedLoop
-from .rings import Pipeline, Ring
+from .rings import THREADS, Pipeline, Ring
 from .slices import Renamed, slice_of
 
 WARP, WARPGROUP = 32, 128
 REGISTERS = {2: (24, 240), 3: (32, 160)}
 """Registers of a thread of the producer and of a consumer, by the number of warpgroups of consumers: together at most
 65,536 (PTX ISA: "setmaxnreg")."""
-THREADS = "tl.threads"
-"""Message of a hint: which threads execute its body, and which barrier they have."""
 
 
 @dataclass(frozen=True)
