@@ -42,6 +42,7 @@ class DataType(str):
 
     def __new__(cls, dtype: Any) -> DataType:
         name = dtype.__name__ if isinstance(dtype, type) else str(dtype).removeprefix("torch.")
+        name = f"{name}32" if name in ("int", "uint", "float") else name  # as TVM has them
         _parse(name)
         return super().__new__(cls, name)
 

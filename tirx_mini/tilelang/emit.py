@@ -21,6 +21,7 @@ from tirx_mini.ir import (
     If,
     Mutator,
     PrimFunc,
+    Region,
     Seq,
     Stmt,
     TileCall,
@@ -40,6 +41,7 @@ from .loops import lower_nest
 from .nest import Nest, lanes_of, nest_of
 from .place import Place, Rule
 from .raster import RANGES
+from .rules import SCAN
 from .teams import THREADS_HINT, Team, team_of_hint, whole
 from .tma import async_operands
 
@@ -69,6 +71,14 @@ class _Lower(Mutator):
         layout = nest_layout(nest, self.place.fragments, self.place.team, self.place.analyzer)
         return self._fenced(nest, lower_nest(nest, layout, self.place))
 
+    def _shown(self, call: TileCall, made: Stmt) -> Stmt:
+        """The code of a scan, and where it stores what the async proxy reads, a fence."""
+        target = call.operands[1] if call.op == SCAN else None
+        if not isinstance(target, Region) or target.buffer.root not in self.shown:
+            return made
+        fence = NAMES["ptx.fence.proxy_async"].call("shared::cta", span=call.span)
+        return seq(made, Evaluate(fence, span=call.span))
+
     def _fenced(self, nest: Nest, made: Stmt) -> Stmt:
         """The code of parallel loops, and where they store what the async proxy reads, a fence (PTX ISA: membar)."""
         if not any(isinstance(a, BufferStore) and a.buffer.root in self.shown for a in nest.accesses()):
@@ -88,7 +98,7 @@ class _Lower(Mutator):
     def visit_TileCall(self, node: TileCall) -> Stmt:
         rule = self.rules.get(node.op)
         if rule is not None:
-            return rule.lower(node, self.place)
+            return self._shown(node, rule.lower(node, self.place))
         if node.op.startswith("tl."):
             raise TirxError(f"T.{node.op.removeprefix('tl.')} is not provided for these operands", node.span)
         return node

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from tirx_mini.ir import (
     PARALLEL,
+    SERIAL,
+    VECTORIZED,
+    AllocBuffer,
+    Buffer,
     BufferLoad,
     BufferStore,
     Evaluate,
@@ -21,12 +26,15 @@ from tirx_mini.ir import (
     Var,
     cast,
     const,
+    seq,
     simplify,
 )
 
 from .language.atomics import apply
 from .language.loops import PARALLEL_HINT
+from .language.memory import FRAGMENT
 from .nest import loop_vars
+from .rules import SCAN
 from .tma import COPY, stores_by_tma
 
 
@@ -60,11 +68,16 @@ def _element(region: Region, at: Mapping[int, Expr]) -> tuple[Expr, ...]:
 
 
 def nested(call: TileCall, extents: Sequence[int], body: Callable[[Sequence[Var]], Stmt]) -> Stmt:
-    """Parallel loops over `extents` around the body that is made of their variables."""
+    """Parallel loops over `extents` around the body that is made of their variables.
+
+    Each thread executes them all where an operand is an array of its own.
+    """
     names = loop_vars(len(extents) or 1)
     made: Stmt = body(names)
-    for var, extent in reversed(list(zip(names, extents or (1,), strict=True))):
-        made = For(var, const(0), const(extent), made, kind=PARALLEL, span=call.span)
+    own = any(isinstance(operand, Region) and operand.buffer.scope == "local" for operand in call.operands)
+    kinds = [PARALLEL] * len(names) if not own else [*([SERIAL] * (len(names) - 1)), VECTORIZED]
+    for var, extent, kind in reversed(list(zip(names, extents or (1,), kinds, strict=True))):
+        made = For(var, const(0), const(extent), made, kind=kind, span=call.span)
     options = {name: call.option(name) for name in ("coalesced_width", "loop_layout")}
     given = tuple((name, value) for name, value in options.items() if value is not None)
     return Hint(PARALLEL_HINT, given, made, span=call.span) if given else made
@@ -139,8 +152,20 @@ def _transpose(call: TileCall) -> Stmt:
     return nested(call, [n, m], body)
 
 
+def _scan(call: TileCall) -> Stmt:
+    """A scan of fragments goes through shared memory."""
+    source, target = (operand for operand in call.operands if isinstance(operand, Region))
+    if FRAGMENT not in (source.buffer.scope, target.buffer.scope):
+        return call
+    scratch = Buffer(f"{target.buffer.name}_scan", target.extents, target.dtype, "shared", span=call.span)
+    into = replace(call, op=COPY, operands=(source, scratch.region()), options=())
+    out = replace(call, op=COPY, operands=(scratch.region(), target), options=())
+    scan = replace(call, operands=(scratch.region(), scratch.region()))
+    return seq(AllocBuffer(scratch), _copy(into), scan, _copy(out), span=call.span)
+
+
 EXPANSIONS: Mapping[str, Callable[[TileCall], Stmt]] = {
-    "tl.copy": _copy, "tl.fill": _fill, "tl.atomic": _atomic, "tl.transpose": _transpose,
+    "tl.copy": _copy, "tl.fill": _fill, "tl.atomic": _atomic, "tl.transpose": _transpose, SCAN: _scan,
 }  # fmt: skip
 """The operations that are parallel loops, unless an operand is in tensor memory."""
 

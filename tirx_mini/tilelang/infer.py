@@ -39,7 +39,7 @@ from tirx_mini.layout import Layout, SwizzleMode, TileLayout, tma_shared_layout
 
 from .language.hints import LAYOUT_HINT, Swizzled
 from .language.memory import FRAGMENT
-from .layouts import THREAD, Digit, Fragment, compact, from_axe, replicated, spread, with_replicas
+from .layouts import REGISTER, THREAD, Digit, Fragment, compact, from_axe, replicated, spread, with_replicas
 from .nest import Access, Nest, lanes_of, nest_of
 from .place import Place, Rule
 from .raster import RANGES
@@ -291,24 +291,30 @@ def known_layout(nest: Nest, fragments: Mapping[Buffer, Fragment], team: Team) -
 def _fits(nest: Nest, access: Access, layout: Fragment) -> bool:
     """Whether the dimensions with threads are indexed by loops of their own."""
     places = nest.dimensions(access)
-    for dim, loop in enumerate(places):
+    for dim, (loop, divisor) in enumerate(zip(places, nest.divisors(access), strict=True)):
         in_threads = any(digit.place == THREAD for digit in layout.along(dim))
         if in_threads and loop is None:
             return False
-        if loop is not None and (places.count(loop) > 1 or layout.covered(dim) < nest.extents[loop]):
+        if loop is not None and (places.count(loop) > 1 or layout.covered(dim) * divisor < nest.extents[loop]):
             return False
     return True
 
 
 def _of_access(nest: Nest, access: Access, layout: Fragment) -> Fragment:
     """The layout of loops from that of a fragment that they index."""
-    loops = nest.dimensions(access)
+    loops, divisors = nest.dimensions(access), nest.divisors(access)
     digits: list[Digit] = []
+    below = 1
+    for loop, divisor in zip(loops, divisors, strict=True):
+        if loop is not None and divisor > 1:  # iterations of the same element are neighbours in one thread
+            digits.append(Digit(loop, divisor, 1, REGISTER, below))
+            below *= divisor
     for digit in layout.digits:
         if digit.dim is None:
             digits.append(digit)
         elif (loop := loops[digit.dim]) is not None:
-            digits.append(replace(digit, dim=loop))
+            stride = digit.stride * (below if digit.place == REGISTER else 1)
+            digits.append(replace(digit, dim=loop, weight=digit.weight * divisors[digit.dim], stride=stride))
     missing = [loop for loop in range(len(nest.vars)) if loop not in loops and nest.extents[loop] > 1]
     top = 1 + sum((d.extent - 1) * d.stride for d in digits if d.place != THREAD)
     for loop in reversed(missing):
@@ -345,11 +351,15 @@ def derive(nest: Nest, access: Access, layout: Fragment) -> Fragment | None:
     """The layout of a fragment from that of the loops that index it; None where an index is no loop variable."""
     shape, digits = access.buffer.shape, []
     places = nest.dimensions(access)
-    for dim, loop in enumerate(places):
+    for dim, (loop, divisor) in enumerate(zip(places, nest.divisors(access), strict=True)):
         if loop is not None:
-            if places.count(loop) > 1 or layout.covered(loop) < shape[dim]:
+            if places.count(loop) > 1 or layout.covered(loop) < shape[dim] * divisor:
                 return None
-            digits += [replace(digit, dim=dim) for digit in layout.along(loop)]
+            for digit in layout.along(loop):
+                if digit.weight % divisor == 0:
+                    digits.append(replace(digit, dim=dim, weight=digit.weight // divisor))
+                elif divisor % (digit.weight * digit.extent):
+                    return None
         elif nest.names_loops(access.indices[dim]):
             return None
     stride = 1 + sum((d.extent - 1) * d.stride for d in digits if d.place != THREAD)

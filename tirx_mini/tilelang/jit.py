@@ -36,7 +36,10 @@ class JITImpl:
         """ "lazy" for a function that makes kernels, "eager" for one that is a kernel."""
         if self.options.get("mode", "auto") in ("lazy", "eager"):
             return self.options["mode"]
-        tree = ast.parse(textwrap.dedent(inspect.getsource(self.function)))
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(self.function)))
+        except OSError:  # a function without a file
+            return "lazy"
         function = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
         inner = any(isinstance(node, ast.FunctionDef) for statement in function.body for node in ast.walk(statement))
         opens = any(isinstance(node, ast.With) for statement in function.body for node in ast.walk(statement))
@@ -69,7 +72,7 @@ class JITImpl:
         return self.kernels[key]
 
     def _compiled(self, func: PrimFunc, out_idx: Any) -> JITKernel:
-        return compile(func, out_idx, target=self.options.get("target"))
+        return compile(func, out_idx, target=self.options.get("target"), pass_configs=self.options.get("pass_configs"))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.mode == "lazy":
@@ -152,7 +155,7 @@ def jit(
     **more: Any,
 ) -> Any:
     """Decorator: a function that makes kernels, or that is one. The options are those of `compile`."""
-    options = {"out_idx": out_idx, "target": target, "mode": mode}
+    options = {"out_idx": out_idx, "target": target, "mode": mode, "pass_configs": pass_configs}
     if func is None:
         return lambda function: JITImpl(function, options)
     return compile(func, out_idx, target=target) if isinstance(func, PrimFunc) else JITImpl(func, options)

@@ -21,6 +21,8 @@ from tirx_mini.target import Target
 from .pipeline import is_tilelang, lower
 from .profiler import Profiler
 
+SWITCHES = ("tl.disable_warp_specialized", "tl.disable_tma_lower")
+"""The options of passes that have an effect: without them, copies of pipelined loops are made by warps of their own."""
 SHOWN_EXTENT = 1024
 """What symbolic extents are in texts of a kernel that has not been called."""
 
@@ -306,6 +308,9 @@ def compile(
 
     out_idx: the parameters that a call makes and returns.
     target: "auto", "cuda", "cuda -arch=sm_90a", {"kind": "cuda", "arch": "sm_90"}, or "sim:h100".
-    execution_backend, target_host, verbose, pass_configs, compile_flags: accepted as TileLang has them, without effect.
+    pass_configs: of TileLang's options of passes, those of `SWITCHES` have an effect.
+    execution_backend, target_host, verbose, compile_flags: accepted as TileLang has them, without effect.
     """
-    return JITKernel(func, out_idx, target)
+    switches = {getattr(key, "value", key): value for key, value in (pass_configs or {}).items()}
+    chosen = func.with_attrs({key: bool(switches[key]) for key in SWITCHES if key in switches})
+    return JITKernel(chosen, out_idx, target)

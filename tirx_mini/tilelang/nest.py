@@ -10,10 +10,12 @@ from tirx_mini.ir import (
     INT32,
     PARALLEL,
     Analyzer,
+    Binary,
     Bind,
     Buffer,
     BufferLoad,
     BufferStore,
+    Const,
     Evaluate,
     Expr,
     For,
@@ -69,10 +71,13 @@ class Nest:
         return (node for node in self.accesses() if node.buffer.scope == FRAGMENT)
 
     def dimensions(self, access: Access) -> list[int | None]:
-        """For each dimension of an access, the loop whose variable is its index; None for any other index."""
+        """For each dimension of an access, the loop whose variable, or a quotient of it, is its index; or None."""
         numbers = {var: number for number, var in enumerate(self.vars)}
-        bare = (_bare(index) for index in access.indices)
-        return [numbers.get(index) if isinstance(index, Var) else None for index in bare]
+        return [numbers.get(var) if var is not None else None for var, _ in map(_quotient, access.indices)]
+
+    def divisors(self, access: Access) -> list[int]:
+        """For each dimension of an access, by what the variable of its loop is divided."""
+        return [divisor for _, divisor in map(_quotient, access.indices)]
 
     def names_loops(self, index: Expr) -> bool:
         """Whether an index depends on the variables of the loops."""
@@ -80,8 +85,14 @@ class Nest:
         return any(part in own for part in walk(index) if isinstance(part, Var))
 
 
-def _bare(index: Expr) -> Expr:
-    return Analyzer().simplify(index)
+def _quotient(index: Expr) -> tuple[Var | None, int]:
+    """The variable and the divisor of an index that is a variable, or a variable // a constant."""
+    bare = Analyzer().simplify(index)
+    if isinstance(bare, Var):
+        return bare, 1
+    if isinstance(bare, Binary) and bare.op == "//" and isinstance(bare.a, Var) and isinstance(bare.b, Const):
+        return bare.a, int(bare.b.value)
+    return None, 1
 
 
 def nest_of(stmt: Stmt, analyzer: Analyzer) -> Nest | None:

@@ -240,6 +240,8 @@ class CopyRule:
             return tmem_copy_layouts(call, place)
         source = call.operands[0]
         assert isinstance(source, Region)
+        if source.buffer.root.shape[-2:-1] and source.buffer.root.shape[-2] % 8:  # no whole atom of a swizzle
+            return {}
         return {source.buffer.root: shared_layout(source.buffer.root)}
 
     def lower(self, call: TileCall, place: Place) -> Stmt:

@@ -65,11 +65,11 @@ class Kernel:
         self._open.enter_context(builder.in_scope("thread"))
         return self.block_vars[0] if len(self.block_vars) == 1 else self.block_vars
 
-    def __exit__(self, kind: Any, *rest: object) -> None:
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
         builder = self._builder
         assert builder is not None
         body = builder.body(self._block)
-        self._open.__exit__(kind, None, None)
+        self._open.__exit__(kind, value, traceback)
         builder.attrs.pop(LAUNCH)
         if kind is not None:
             return

@@ -9,6 +9,7 @@ from typing import Any
 
 from tirx_mini.ir import (
     UINT64,
+    AddressOf,
     Buffer,
     BufferLoad,
     BufferStore,
@@ -53,12 +54,19 @@ class TensorType:
 
     strided: bool = False
 
-    def __call__(self, shape: Any, *rest: Any, dtype: Any = None, strides: Any = None, **_: Any) -> BufferType:
+    def __call__(
+        self, shape: Any, *rest: Any, dtype: Any = None, strides: Any = None, data: Any = None, scope: Any = None
+    ) -> Any:
+        """The type of an argument; with `data`, the pointer of a buffer, another view of that buffer."""
         given = list(rest)
         if self.strided:
             strides = given.pop(0) if given else strides
         kind = given.pop(0) if given else "float32" if dtype is None else dtype
         extents = _shape(shape)
+        data = given.pop(0) if given else data
+        if isinstance(data, AddressOf):
+            name = current("T.Tensor").take_name(f"{data.buffer.name}_view")
+            return Buffer(name, extents, dtype_of(kind), data.buffer.scope, None, data.buffer)
         options = ()
         if strides is not None and self.strided:
             options = (("layout", _strided(extents, _shape(strides))),)

@@ -7,7 +7,8 @@ from .barriers import InitBarriers
 from .reduction import Reduce
 from .scan import Scan
 
-RULES: Mapping[str, Rule] = {"tl.reduce": Reduce(), "tl.scan": Scan(), "tl.init_barriers": InitBarriers()}
+SCAN = "tl.scan"
+RULES: Mapping[str, Rule] = {"tl.reduce": Reduce(), SCAN: Scan(), "tl.init_barriers": InitBarriers()}
 """The rules of this room, by the names of tile operations."""
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "SCAN"]

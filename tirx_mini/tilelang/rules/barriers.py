@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tirx_mini.ir import Buffer, Evaluate, If, Region, Stmt, TileCall, const, seq
+from tirx_mini.ir import Buffer, Evaluate, If, Region, Stmt, TileCall, binary, const, seq
 from tirx_mini.isa import NAMES
 
 from ..layouts import Fragment
@@ -28,6 +28,12 @@ class InitBarriers:
             for number, count in enumerate(call.option("counts"))
         ]
         made.append(Evaluate(fence.call(), span=call.span))
-        everyone = "cuda.cluster_sync" if call.option("cluster") else "cuda.cta_sync"
-        first = place.team.thread.__eq__(const(0))
-        return seq(If(first, seq(*made), span=call.span), Evaluate(NAMES[everyone].call(), span=call.span))
+        team = place.team
+        if call.option("cluster"):
+            meet = NAMES["cuda.cluster_sync"].call(span=call.span)
+        elif team.barrier > 0:  # a role beside others
+            meet = NAMES["ptx.bar.sync"].call(team.barrier, team.count, span=call.span)
+        else:
+            meet = NAMES["cuda.cta_sync"].call(span=call.span)
+        first = binary("==", team.thread, const(0))
+        return seq(If(first, seq(*made), span=call.span), Evaluate(meet, span=call.span))
