@@ -139,6 +139,7 @@ def counts_of_bits() -> Built:
         T.device_entry()
         cta = T.cta_id([1])
         tx = T.thread_id([64])
+        T.Assert(tx < 64, "the condition of a trap that is not taken")
         out[0, tx] = T.Cast("int32", T.popcount(A[tx]))
         out[1, tx] = T.Cast("int32", T.popcount(B[tx]))
         out[2, tx] = T.clz(A[tx] >> T.Cast("uint32", tx % 32))

@@ -27,6 +27,7 @@ from .stmt import (
     For,
     Hint,
     If,
+    Return,
     Scope,
     ScopeIds,
     Seq,
@@ -127,6 +128,11 @@ class Printer(ExprPrinter):
             "layout": buffer.layout,
             "align": buffer.align or None,
         }
+        if buffer.scalar and buffer.source is not None:
+            extra = {name: value for name, value in extra.items() if name.endswith("_offset") and value is not None}
+            more = "".join(f", {name}={self.value(value)}" for name, value in extra.items())
+            call = f'Tx.decl_scalar("{buffer.dtype}", {self.name(buffer.source)}.data, "{buffer.scope}"{more})'
+            return self._line(f"{self.name(buffer)} = {call}", depth)
         storage = self._storage(buffer, extra)
         return self._line(f"{self.name(buffer)} = Tx.decl_buffer({storage})", depth)
 
@@ -163,6 +169,9 @@ class Printer(ExprPrinter):
         if stmt.unroll is not None:
             bounds.append(f"unroll={stmt.unroll}")
         plain = not stmt.parallel and stmt.unroll is None
+        if stmt.thread:
+            head = f"for {self.name(stmt.var)} in Tx.thread_binding({', '.join(bounds)}, thread={quoted(stmt.thread)})"
+            return self._block(head, stmt.body, depth, [stmt.var])
         function = "Tx.unroll" if stmt.kind == UNROLLED else "range" if plain else "Tx.serial"
         head = f"for {self.name(stmt.var)} in {function}({', '.join(bounds)})"
         return self._block(head, stmt.body, depth, [stmt.var])
@@ -177,6 +186,9 @@ class Printer(ExprPrinter):
 
     def visit_Continue(self, stmt: Continue, depth: int) -> list[str]:
         return self._line("continue", depth)
+
+    def visit_Return(self, stmt: Return, depth: int) -> list[str]:
+        return self._line("Tx.thread_return()", depth)
 
     def visit_Hint(self, stmt: Hint, depth: int) -> list[str]:
         attrs = (

@@ -3,7 +3,7 @@
     stmt ::= Seq(stmts*) | Bind(var, value) | AllocBuffer(buffer) | DeclBuffer(buffer)
            | BufferStore(buffer, indices*, value) | Evaluate(call)
            | If(cond, then, orelse?) | For(var, start, stop, body, step, kind, parallel, unroll?, thread)
-           | While(cond, body) | Break | Continue | Hint(message, attrs*, body?) | Expanded(path, args*, body)
+           | While(cond, body) | Break | Continue | Return | Hint(message, attrs*, body?) | Expanded(path, args*, body)
            | ScopeIds(vars*, extents*, kind, parent, preferred*)  -- bx, by = Tx.cta_id([m, n], parent="kernel")
            | Scope(kind, body, parent?, filter?)         -- with Tx.thread(parent="warp")[cond]:
            | TileCall(op, operands*, options*, scope?)   -- Tx.copy(dst, src)
@@ -129,6 +129,11 @@ class Break(Stmt):
 @dataclass(frozen=True, eq=False, repr=False)
 class Continue(Stmt):
     pass
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Return(Stmt):
+    """The thread ends. Lowering removes it (`passes/returns.py`)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,12 +8,32 @@ import sys
 import numpy as np
 
 from .core import instruction
-from .facts import CudaName, Scope
+from .facts import Alias, CudaName, Scope
 from .machine import Machine, Thread
-from .operands import any_value
+from .operands import any_value, pred
 
 CONVERSION = re.compile(r"%(?P<flags>[-+ #0]*\d*(?:\.\d+)?)(?P<length>l{0,2})(?P<letter>[diuxXeEfgGc%])")
 """One conversion of a format, "%%" included (CUDA C++ Programming Guide: "Formatted Output")."""
+
+
+@instruction(
+    "@!{condition} trap;",
+    name="trap.unless",
+    api=(Alias("cuda.trap_when_assert_failed", order={"cond": "condition"}),),
+    issued_by=Scope.THREAD,
+    min_sm=70,
+    isa="trap",
+    cost="alu",
+    lanewise=True,
+)
+def trap_unless(gpu: Machine, thread: Thread, condition: pred) -> None:
+    """End the launch with an error where `condition` does not hold."""
+    holds = np.broadcast_to(np.asarray(condition, bool), 32)[thread.mask.lanes]
+    if not holds.all():
+        count = int((~holds).sum())
+        who = "a thread" if count == 1 else f"{count} threads"
+        message = f"an assertion does not hold in {who} of a warp"
+        raise thread.fault("illegal-instruction", message, rule="PTX ISA: trap")
 
 
 @instruction(

@@ -11,10 +11,10 @@ from .operands import any_value
 
 NOT_IN_TABLE = frozenset(
     """
-    activemask applypriority barrier.cta bfind bmsk brev brkpt clz copysign
-    cp.async.bulk.prefetch createpolicy discard dp2a dp4a getctarank isspacep istypep ldu lop3 mad match
-    membar mma.sp movmatrix multimem pmevent popc prefetch prefetchu prmt setp shf sin stackrestore
-    stacksave suld sured sust szext tanh tcgen05.mma.sp tcgen05.mma.ws tcgen05.shift tensormap testp tex tld4
+    activemask applypriority barrier.cta bfind bmsk brev brkpt copysign
+    cp.async.bulk.prefetch createpolicy discard dp2a getctarank isspacep istypep ldu lop3 mad match
+    membar mma.sp movmatrix multimem pmevent prefetch prefetchu prmt setp shf sin stackrestore
+    stacksave suld sured sust szext tanh tcgen05.mma.sp tcgen05.shift tensormap testp tex tld4
     trap txq wmma
     """.split()
 )
@@ -23,7 +23,7 @@ NOT_IN_TABLE = frozenset(
 
 CUDA_NOT_IN_TABLE = frozenset(
     """
-    runtime_instr_desc trap_when_assert_failed
+    runtime_instr_desc
     """.split()
 )
 """Functions of CUDA C++ that TVM has below ``T.cuda`` and the table lacks."""

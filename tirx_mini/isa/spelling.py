@@ -214,7 +214,7 @@ def _forms_of(entry: Instruction) -> Iterator[Form]:
                 registers[widened.group(2)] = widened.group(1)
             elif line.strip() not in ("{", "}") and not line.strip().startswith(".reg"):
                 lines.append(line.strip())
-        if len(lines) != 1:
+        if len(lines) != 1 or lines[0].startswith("@"):
             continue
         opcode, _, operands = lines[0].removesuffix(";").partition(" ")
         for name, value in registers.items():

@@ -12,6 +12,7 @@ from .blocks import lower_blocks
 from .flatten import flatten_buffers
 from .griddepcontrol import find_grid_dependence
 from .prefetch import prefetch_tensor_maps
+from .returns import lower_returns
 from .scopes import lower_scopes
 from .shared_memory import plan_shared_memory
 from .simplify import simplify_function
@@ -36,6 +37,7 @@ class Pass:
 PIPELINE: tuple[Pass, ...] = (
     Pass("LowerBlocks", "blocks become the statements in them, and buffers as small as their use", lower_blocks),
     Pass("BindLoops", "loops that a schedule bound become CTAs and threads, with barriers between them", bind_loops),
+    Pass("LowerReturns", "threads that end early skip what follows", lower_returns),
     Pass("LowerScopes", "scopes and ids become special registers and conditions; the launch is known", lower_scopes),
     Pass("LowerVectors", "vectors that are computed become the lanes of which they are made", lower_vectors),
     Pass("DispatchTilePrimitives", "tile calls become instructions", dispatch_tile_primitives),

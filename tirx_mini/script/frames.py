@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from tirx_mini.ir import (
@@ -30,11 +30,14 @@ from tirx_mini.ir import (
     If as IfStmt,
 )
 from tirx_mini.ir import (
+    Return as ReturnStmt,
+)
+from tirx_mini.ir import (
     While as WhileStmt,
 )
 
 from .builder import current
-from .instructions import namespace
+from .instructions import namespace, raw_call
 from .vectors import stored
 
 
@@ -122,6 +125,37 @@ def buffer_store(buffer: Buffer, value: ExprLike, indices: Sequence[ExprLike], p
         raise TirxError("T.buffer_store has no predicate here", hint="write an `if` around it")
     places = tuple(as_expr(index) for index in (indices if isinstance(indices, (list, tuple)) else (indices,)))
     current("T.buffer_store").emit(stored(buffer, places, as_expr(value)))
+
+
+def BufferLoad(buffer: Buffer, indices: Sequence[ExprLike], predicate: Any = None) -> Expr:
+    """``buffer[indices]``."""
+    if predicate is not None:
+        raise TirxError("T.BufferLoad has no predicate here", hint="write T.if_then_else(predicate, buf[i], 0)")
+    return buffer[tuple(indices) if isinstance(indices, (list, tuple)) else indices]
+
+
+def Assert(condition: ExprLike, message: Any = "", error_kind: str = "RuntimeError") -> Any:
+    """End the launch with an error where a condition does not hold (PTX ISA: trap); also ``with T.Assert(…):``.
+
+    Raises `TirxError` with `message` where the condition is known not to hold.
+    """
+    known = int_value(condition)
+    if known is None:
+        raw_call("trap.unless", condition)
+    elif not known:
+        parts = message if isinstance(message, (list, tuple)) else [message]
+        raise TirxError("".join(map(str, parts)) or "this assertion fails")
+    return nullcontext()
+
+
+def thread_return() -> None:
+    """End the executing thread: it executes nothing more of the kernel."""
+    current("T.thread_return").emit(ReturnStmt())
+
+
+def Return(value: Any = None) -> None:
+    """The same; a kernel has no value."""
+    thread_return()
 
 
 def Bind(value: ExprLike, type_annotation: Any = None, *, var: Any = None) -> Expr:

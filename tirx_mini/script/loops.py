@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tirx_mini.ir import SERIAL, UNROLLED, ExprLike, Span, TirxError, Var, int_value
+from tirx_mini.ir import PARALLEL, SERIAL, THREAD, TIR, UNROLLED, ExprLike, Span, TirxError, Var, int_value
 
-from .builder import in_dialect_of_tvm, in_native_dialect
+from .builder import current, in_dialect_of_tvm, in_native_dialect
 from .handles import Loop, loop
 
 
@@ -48,6 +48,21 @@ def unroll(
 def vectorized(*bounds: ExprLike) -> Loop:
     """The same as `unroll`. Tile primitives choose their vector widths themselves."""
     return loop(UNROLLED, bounds)
+
+
+def parallel(*bounds: ExprLike, step: int | None = None, annotations: Mapping[str, Any] | None = None) -> Loop:
+    """A loop whose iterations the cores of a CPU share; on a GPU each thread executes all of them."""
+    return loop(PARALLEL if current("T.parallel").spelling == TIR else SERIAL, _stepped(bounds, step))
+
+
+def thread_binding(*bounds: Any, thread: str = "", annotations: Mapping[str, Any] | None = None) -> Loop:
+    """A loop whose iterations are the CTAs or threads that `thread` counts: "blockIdx.x", "threadIdx.x", …."""
+    if not thread and bounds and isinstance(bounds[-1], str):
+        *bounds, thread = bounds
+    if not thread.startswith(("blockIdx.", "threadIdx.")) or thread[-1] not in "xyz":
+        hint = 'write thread="blockIdx.x" or thread="threadIdx.x"'
+        raise TirxError(f"{thread!r} is not an index of a grid", hint=hint)
+    return replace(loop(THREAD, tuple(bounds)), thread=thread)
 
 
 def _stepped(bounds: tuple[Any, ...], step: int | None) -> tuple[Any, ...]:

@@ -13,6 +13,7 @@ from .builder import current, innermost_scope
 from .diagnostics import did_you_mean, unknown
 from .handles import ScopeKind, data_type
 from .mathematics import MATH
+from .pointers import BufferRegion, is_buffer_var
 
 SCOPE_NAMES = {**{kind: kind for kind in SCOPE_KINDS}, "wg": "warpgroup"}
 """The names of scopes below `Tx`, and the kinds that they are."""
@@ -60,12 +61,17 @@ def scope_of(name: str) -> ScopeKind:
     return ScopeKind(SCOPE_NAMES[name], primitive_of, innermost_scope)
 
 
+_TILE_HELPERS: Mapping[str, Any] = {"BufferRegion": BufferRegion, "is_buffer_var": is_buffer_var}
+
+
 class Tiles:
     """``Tx.tile``: the tile primitives, and the scopes to which they can be bound."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in _TILE_HELPERS:
+            return _TILE_HELPERS[name]
         if name not in SCOPE_NAMES and op_of(name) is None:
             raise unknown("Tx.tile", name, did_you_mean(name, self.__dir__()))
         return scope_of(name) if name in SCOPE_NAMES else primitive_of(name, None)

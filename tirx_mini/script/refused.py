@@ -93,16 +93,9 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "statements as functions",
-        "Assert Return parallel selector thread_binding thread_return BufferLoad undef assume void",
-        "it builds a statement of TVM's IR that the language writes as a statement of Python",
-        "write `if`, `while`, `for`, `break`, an assignment, `Tx.cta_id([n])`, `Tx.thread_id([n])`",
-    ),
-    _row(
-        "pointers and raw memory",
-        "ptr tvm_access_ptr buffer buffer_var decl_scalar isnullptr smem tmem var",
-        "a pointer to bytes has no buffer whose bounds and types could be checked",
-        "declare a buffer: `Tx.alloc_local`, `Tx.alloc_shared`, `pool.alloc`, `Tx.decl_buffer`; `buf.ptr_to([i])` is "
-        "an address, and `Tx.cuda.cta_sync()` synchronises",
+        "selector undef void",
+        "it has no meaning in CUDA, and Apache TVM does not compile it for a GPU either",
+        "give the value itself, and a filter as a condition: `with Tx.thread()[tx == 0]:`",
     ),
     _row(
         "sparse and shifted matrices",
@@ -124,12 +117,6 @@ REFUSALS: Sequence[Refusal] = (
         'use `Tx.copy_async(dst, src, dispatch="tma", mbar=…)`; the kernel prefetches its tensor maps by itself',
     ),
     _row(
-        "registers for one instruction",
-        "alloc_cast_frag alloc_tcgen05_ldst_frag",
-        "the fragment follows from the layout of a register tile",
-        "declare registers with `Tx.wg_reg_tile(columns, dtype)`, or with `Tx.alloc_local` and `.view(…, layout=…)`",
-    ),
-    _row(
         "dtypes of six bits",
         "float6_e2m3fn float6_e2m3fnx* float6_e3m2fn float6_e3m2fnx*",
         "no buffer can have elements of six bits here",
@@ -143,16 +130,15 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "functions of CUDA C++",
-        "cuda.trap_when_assert_failed ptx.fetch_register ptx.ldg32 ptx.ld_mmio ptx.st_mmio ptx.st_bulk",
+        "ptx.fetch_register ptx.ldg32 ptx.ld_mmio ptx.st_mmio ptx.st_bulk",
         "the table of instructions does not have it",
         "convert with `Tx.cast(value, dtype)`, reinterpret with `Tx.reinterpret(dtype, value)`; "
         '`Tx.cuda.func_call("name", …, source_code="…")` brings CUDA C++ along, unsimulated',
     ),
     _row(
         "parts of TVM's compiler",
-        "CallEffectKind Call DtypeConstructor LetAnnotation LocalVectorAnnotation ExecScope ScopeIdDef StringImm "
-        "add_to_parent scalar_wrapper register_script_namespace tile.BufferRegion tile.is_buffer_var "
-        "type_annotation scope_id Range Var",
+        "CallEffectKind Call DtypeConstructor ExecScope ScopeIdDef StringImm add_to_parent register_script_namespace "
+        "scope_id Range",
         "it builds or describes TVM's own IR",
         "write the statement itself; annotate arguments with `Tx.Buffer((M, N), dtype)`",
     ),

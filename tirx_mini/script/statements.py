@@ -35,6 +35,7 @@ from .builder import stamp
 from .diagnostics import did_you_mean, first_sentence, keyword_of, todo_error
 from .environment import Bound, Env, keeps_meaning
 from .expressions import is_runtime, short
+from .frames import Assert
 from .handles import Loop, OpenHint, OpenRole, OpenScope, loop
 from .loops import loop_variables
 from .rounds import read_before_assigned
@@ -193,7 +194,10 @@ class StatementExecutor(Assigner):
         return None
 
     def visit_Assert(self, node: ast.Assert) -> Outcome:
-        if not self.decide(node.test):
+        test = self.eval(node.test)
+        if is_runtime(test):
+            self.guarded(node.test, Assert, test)
+        elif not self.guarded(node.test, bool, test):
             message = "this assertion fails" if node.msg is None else str(self.eval(node.msg))
             raise self.error(node.test, f"`{short(node.test)}`: {message}")
         return None

@@ -6,7 +6,6 @@ The names in `__all__` are those of TIR; all others, dtypes and arithmetic among
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,6 +16,7 @@ from . import tirx
 from .blocks import axis, block, block_attr, init, reads, where, writes
 from .builder import current
 from .handles import Loop, loop
+from .loops import parallel, thread_binding
 from .prim_func import caller_locals, reading
 
 __all__ = [
@@ -41,22 +41,9 @@ def _with_caller(function: Callable[..., Any]) -> ir.PrimFunc:
     return reading(function, caller_locals(2), spelling=ir.TIR)
 
 
-def parallel(*bounds: ir.ExprLike, annotations: Any = None) -> Loop:
-    """A loop whose iterations the cores of a CPU share."""
-    return loop(ir.PARALLEL, bounds)
-
-
 def vectorized(*bounds: ir.ExprLike, annotations: Any = None) -> Loop:
     """A loop whose iterations are the lanes of a vector."""
     return loop(ir.VECTORIZED, bounds)
-
-
-def thread_binding(*bounds: ir.ExprLike, thread: str = "", annotations: Any = None) -> Loop:
-    """A loop whose iterations are the CTAs or threads that `thread` counts: "blockIdx.x", "threadIdx.x", …."""
-    if not thread.startswith(("blockIdx.", "threadIdx.")) or thread[-1] not in "xyz":
-        hint = 'write thread="blockIdx.x" or thread="threadIdx.x"'
-        raise ir.TirxError(f"{thread!r} is not an index of a grid", hint=hint)
-    return replace(loop(ir.THREAD, bounds), thread=thread)
 
 
 def alloc_buffer(

@@ -18,12 +18,27 @@ from tirx_mini.tile import OPS, SPELLINGS, op_of
 from .collectives import COLLECTIVES
 from .diagnostics import did_you_mean, unknown
 from .encoding import ENCODING
-from .frames import Bind, Else, If, Let, Then, While, break_loop, buffer_store, continue_loop, tvm_storage_sync
+from .frames import (
+    Assert,
+    Bind,
+    BufferLoad,
+    Else,
+    If,
+    Let,
+    Return,
+    Then,
+    While,
+    break_loop,
+    buffer_store,
+    continue_loop,
+    thread_return,
+    tvm_storage_sync,
+)
 from .functions import inline
 from .handles import DType, Ptr, bind, hint, let, meta_class, meta_var
 from .instructions import Path, elsewhere, namespace, raw_call
 from .jit import Optional, constexpr, jit
-from .loops import grid, serial, unroll, vectorized
+from .loops import grid, parallel, serial, thread_binding, unroll, vectorized
 from .lowered import launch, node, tensor_map
 from .mathematics import MATH
 from .memory import (
@@ -42,6 +57,24 @@ from .memory import (
 from .opaque import call_extern, func_call
 from .operators import AXES, DTYPES, OPERATORS, SHORT_DTYPES
 from .pairs import PAIRS
+from .pointers import (
+    LetAnnotation,
+    LocalVectorAnnotation,
+    Var,
+    alloc_cast_frag,
+    alloc_tcgen05_ldst_frag,
+    buffer,
+    buffer_var,
+    decl_scalar,
+    isnullptr,
+    ptr,
+    scalar_wrapper,
+    smem,
+    tmem,
+    tvm_access_ptr,
+    type_annotation,
+    var,
+)
 from .pool import PoolAllocator
 from .prim_func import prim_func
 from .primitives import SCOPE_NAMES, Tiles, max, min, primitive_of, scope_of
@@ -67,6 +100,7 @@ from .tensor_maps import TMA, TensorMap, call_packed, tvm_stack_alloca
 from .threads import env_thread, launch_thread
 from .values import (
     Cast,
+    assume,
     ceildiv,
     evaluate,
     handle_add_byte_offset,
@@ -80,19 +114,21 @@ from .values import (
 from .vectors import Shuffle, broadcast, ramp, vectorcombine, vectorhigh, vectorlow
 
 __all__ = [
-    "address_of", "alloc_buffer", "alloc_local", "alloc_scalar", "alloc_shared", "attr", "bind", "Bind",
-    "Break", "break_loop", "Broadcast", "broadcast", "Buffer", "buffer_decl", "buffer_store", "call",
-    "call_packed", "Cast", "cdiv",
-    "ceildiv", "cluster_id", "ComposeLayout", "const", "constexpr", "Continue", "continue_loop", "cta_id",
-    "cta_id_in_cluster", "cta_id_in_pair", "decl_buffer", "device_entry", "Else", "env_thread", "evaluate",
-    "filter", "func_attr", "grid", "handle_add_byte_offset", "hint", "If", "if_then_else", "inline", "Iter",
-    "jit", "lane_id", "launch", "launch_thread", "Layout", "let", "Let", "likely", "local_cell", "local_scalar",
-    "macro", "match_buffer", "max", "meta_class", "meta_var", "min", "node", "Optional", "PoolAllocator",
-    "prim_func", "print_buffer", "Ptr", "ptr_byte_offset", "R", "Ramp", "ramp", "reinterpret", "S", "Select", "select",
-    "serial", "shared_scalar", "Shuffle", "SMEMPool", "static_assert", "tensor_map", "TensorMap", "Then", "thread_id",
-    "thread_id_in_wg", "TileLayout", "tvm_stack_alloca", "tvm_storage_sync", "unroll", "variable_name",
-    "vectorcombine", "vectorhigh", "vectorized", "vectorlow", "warp_id", "warp_id_in_wg",
-    "warpgroup_id", "wg_reg_tile", "While",
+    "address_of", "alloc_buffer", "alloc_cast_frag", "alloc_local", "alloc_scalar", "alloc_shared",
+    "alloc_tcgen05_ldst_frag", "Assert", "assume", "attr", "Bind", "bind", "Break", "break_loop", "Broadcast",
+    "broadcast", "Buffer", "buffer", "buffer_decl", "buffer_store", "buffer_var", "BufferLoad", "call",
+    "call_packed", "Cast", "cdiv", "ceildiv", "cluster_id", "ComposeLayout", "const", "constexpr", "Continue",
+    "continue_loop", "cta_id", "cta_id_in_cluster", "cta_id_in_pair", "decl_buffer", "decl_scalar",
+    "device_entry", "Else", "env_thread", "evaluate", "filter", "func_attr", "grid", "handle_add_byte_offset",
+    "hint", "If", "if_then_else", "inline", "isnullptr", "Iter", "jit", "lane_id", "launch", "launch_thread",
+    "Layout", "Let", "let", "LetAnnotation", "likely", "local_cell", "local_scalar", "LocalVectorAnnotation",
+    "macro", "match_buffer", "max", "meta_class", "meta_var", "min", "node", "Optional", "parallel",
+    "PoolAllocator", "prim_func", "print_buffer", "Ptr", "ptr", "ptr_byte_offset", "R", "Ramp", "ramp",
+    "reinterpret", "Return", "S", "scalar_wrapper", "Select", "select", "serial", "shared_scalar", "Shuffle",
+    "smem", "SMEMPool", "static_assert", "tensor_map", "TensorMap", "Then", "thread_binding", "thread_id",
+    "thread_id_in_wg", "thread_return", "TileLayout", "tmem", "tvm_access_ptr", "tvm_stack_alloca",
+    "tvm_storage_sync", "type_annotation", "unroll", "Var", "var", "variable_name", "vectorcombine",
+    "vectorhigh", "vectorized", "vectorlow", "warp_id", "warp_id_in_wg", "warpgroup_id", "wg_reg_tile", "While",
 ]  # fmt: skip
 
 Buffer = buffer_type

@@ -17,15 +17,19 @@ from tirx_mini.layout import S as S
 from tirx_mini.layout import TileLayout as TileLayout
 
 from .annotations import LanguageDType, ScopeName
+from .frames import Assert as Assert
 from .frames import Bind as Bind
+from .frames import BufferLoad as BufferLoad
 from .frames import Else as Else
 from .frames import If as If
 from .frames import Let as Let
+from .frames import Return as Return
 from .frames import Then as Then
 from .frames import While as While
 from .frames import break_loop as break_loop
 from .frames import buffer_store as buffer_store
 from .frames import continue_loop as continue_loop
+from .frames import thread_return as thread_return
 from .frames import tvm_storage_sync as tvm_storage_sync
 from .functions import inline as inline
 from .handles import OpenScope
@@ -40,7 +44,9 @@ from .jit import Optional as Optional
 from .jit import constexpr as constexpr
 from .jit import jit as jit
 from .loops import grid as grid
+from .loops import parallel as parallel
 from .loops import serial as serial
+from .loops import thread_binding as thread_binding
 from .loops import unroll as unroll
 from .loops import vectorized as vectorized
 from .lowered import launch as launch
@@ -57,6 +63,22 @@ from .memory import match_buffer as match_buffer
 from .memory import shared_scalar as shared_scalar
 from .memory import variable_name as variable_name
 from .memory import wg_reg_tile as wg_reg_tile
+from .pointers import LetAnnotation as LetAnnotation
+from .pointers import LocalVectorAnnotation as LocalVectorAnnotation
+from .pointers import Var as Var
+from .pointers import alloc_cast_frag as alloc_cast_frag
+from .pointers import alloc_tcgen05_ldst_frag as alloc_tcgen05_ldst_frag
+from .pointers import buffer as buffer
+from .pointers import buffer_var as buffer_var
+from .pointers import decl_scalar as decl_scalar
+from .pointers import isnullptr as isnullptr
+from .pointers import ptr as ptr
+from .pointers import scalar_wrapper as scalar_wrapper
+from .pointers import smem as smem
+from .pointers import tmem as tmem
+from .pointers import tvm_access_ptr as tvm_access_ptr
+from .pointers import type_annotation as type_annotation
+from .pointers import var as var
 from .pool import PoolAllocator as PoolAllocator
 from .prim_func import prim_func as prim_func
 from .primitives import max as max
@@ -82,6 +104,7 @@ from .tensor_maps import tvm_stack_alloca as tvm_stack_alloca
 from .threads import env_thread as env_thread
 from .threads import launch_thread as launch_thread
 from .values import Cast as Cast
+from .values import assume as assume
 from .values import ceildiv as ceildiv
 from .values import evaluate as evaluate
 from .values import handle_add_byte_offset as handle_add_byte_offset
@@ -4851,6 +4874,23 @@ class _PtxNanosleep:
         """
 
 
+class _PtxTrap:
+    """Tx.ptx.trap: instructions."""
+
+    def unless(self, condition: Condition) -> None:
+        """End the launch with an error where `condition` does not hold.
+
+        PTX:
+            @!condition trap;
+
+        condition:     a condition
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       trap
+        """
+
+
 class _Ptx:
     """Tx.ptx: instructions."""
 
@@ -6055,6 +6095,7 @@ class _Ptx:
         """
 
     nanosleep: _PtxNanosleep
+    trap: _PtxTrap
     def printf(self, *values: Number, format: str) -> None:
         """Each thread writes its values to standard output in `format`, as C does; one call is written in one piece.
 
@@ -7470,6 +7511,19 @@ class _Cuda:
         architectures: sm_70 and later
         cost:          sync, 6 cycles to issue in the simulator's clock
         PTX ISA:       nanosleep
+        """
+
+    def trap_when_assert_failed(self, cond: Condition) -> None:
+        """End the launch with an error where `condition` does not hold.
+
+        PTX:
+            @!condition trap;
+
+        cond:          a condition
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       trap
         """
 
     def printf(self, format: str, *values: ExprLike) -> None:

@@ -49,6 +49,11 @@ def reinterpret(dtype: DTypeLike, value: ExprLike) -> Expr:
     return bits_as(data_type(dtype), value)
 
 
+def assume(cond: ExprLike) -> Any:
+    """`cond` itself: what TVM's compiler may take for granted."""
+    return cond
+
+
 def likely(cond: ExprLike) -> Any:
     """`cond` itself: a hint for TVM's compiler."""
     return cond

@@ -27,12 +27,15 @@ SECTIONS: Mapping[str, str] = {
     "bind attr hint",
     "Ids and scopes": "device_entry cluster_id cta_id cta_id_in_cluster cta_id_in_pair warpgroup_id warp_id "
     "warp_id_in_wg thread_id thread_id_in_wg lane_id filter",
-    "Loops": "serial unroll vectorized grid",
+    "Loops": "serial unroll vectorized grid parallel thread_binding",
     "Buffers": "Buffer match_buffer alloc_local wg_reg_tile alloc_shared alloc_buffer alloc_scalar shared_scalar "
     "decl_buffer address_of Ptr ptr_byte_offset handle_add_byte_offset",
+    "Storage and pointers in TVM's words": "decl_scalar tmem buffer tvm_access_ptr isnullptr ptr Var var "
+    "type_annotation scalar_wrapper LetAnnotation LocalVectorAnnotation alloc_tcgen05_ldst_frag alloc_cast_frag",
     "Vectors": "ramp broadcast Shuffle vectorlow vectorhigh vectorcombine",
-    "Values": "if_then_else min max ceildiv Cast reinterpret const likely static_assert evaluate",
-    "Statements as functions": "If Then Else While break_loop continue_loop buffer_store Bind Let tvm_storage_sync",
+    "Values": "if_then_else min max ceildiv Cast reinterpret const likely assume static_assert evaluate",
+    "Statements as functions": "If Then Else While break_loop continue_loop thread_return Return Assert buffer_store "
+    "BufferLoad Bind Let tvm_storage_sync",
     "Indices of a launch": "launch_thread env_thread",
     "Tensor maps": "TensorMap tvm_stack_alloca call_packed",
     "Output and CUDA C++": "print_buffer",
@@ -69,6 +72,9 @@ _TEXTS: Mapping[str, str] = {
     "Tensor maps": """
         TMA copies make their tensor maps by themselves. Kernels that encode their own, as in TVM, name them in
         `Tx.ptx.cp_async.bulk.tensor.g2s_cluster`, `g2s_cta` and `s2g`.
+    """,
+    "Storage and pointers in TVM's words": """
+        Other names and forms of the above, as TVM has them.
     """,
     "Vectors": """
         An index that names several elements loads or stores a vector. What only moves one is one access; arithmetic is

@@ -434,6 +434,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("globaltimer",): clock,
     ("clock64", "nanosleep.u32"): sleeps,
     ("bar.red.and", "bar.red.or", "bar.red.popc"): conditions_of_a_cta,
+    ("trap.unless",): simple("trap.unless", LANE < 32),
     ("cvta.shared",): value("cvta.shared", 64, 64),
     ("bar.sync",): simple("bar.sync", 1, 32),
     ("bar.sync.all",): simple("bar.sync.all", 0),

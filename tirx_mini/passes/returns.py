@@ -1,0 +1,116 @@
+"""LowerReturns: a thread that ends early skips what follows. Lowered code has no other end than its last statement."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tirx_mini.ir import (
+    INT32,
+    AllocBuffer,
+    Break,
+    Buffer,
+    BufferStore,
+    For,
+    Hint,
+    If,
+    PrimFunc,
+    Return,
+    Scope,
+    Seq,
+    Stmt,
+    While,
+    binary,
+    const,
+    scalar,
+    seq,
+    unary,
+    walk,
+)
+
+
+def lower_returns(func: PrimFunc) -> PrimFunc:
+    """`func` without `Return`: what follows one is under a condition, and loops around it are left."""
+    if not _returns(func.body):
+        return func
+    lowering = _Returns()
+    body = lowering.statement(func.body, True)
+    return func.with_body(seq(AllocBuffer(lowering.ended), lowering.set(0), body) if lowering.used else body)
+
+
+def _returns(stmt: Stmt) -> bool:
+    return any(isinstance(part, Return) for part in walk(stmt))
+
+
+def _always(stmt: Stmt) -> bool:
+    """Whether each thread that executes a statement returns in it."""
+    if isinstance(stmt, Seq):
+        return any(_always(part) for part in stmt.stmts)
+    if isinstance(stmt, If):
+        return stmt.orelse is not None and _always(stmt.then) and _always(stmt.orelse)
+    return isinstance(stmt, Return)
+
+
+class _Returns:
+    """ended: a variable that says whether the thread has returned. used: whether it is needed.
+
+    last: of a statement, whether nothing of the kernel follows it, so that nobody asks whether the thread has returned.
+    """
+
+    def __init__(self) -> None:
+        self.ended: Buffer = scalar("ended", INT32)
+        self.used = False
+        self.loops = 0
+
+    def set(self, value: int) -> Stmt:
+        return BufferStore(self.ended, (const(0),), const(value))
+
+    def statement(self, stmt: Stmt, last: bool) -> Stmt:
+        """A statement, after which `ended` is set in the threads that have returned."""
+        if isinstance(stmt, Return):
+            return self._left(stmt, last)
+        if not _returns(stmt):
+            return stmt
+        if isinstance(stmt, Seq):
+            return self._in_order(list(stmt.stmts), stmt, last)
+        if isinstance(stmt, If):
+            orelse = None if stmt.orelse is None else self.statement(stmt.orelse, last)
+            return replace(stmt, then=self.statement(stmt.then, last), orelse=orelse)
+        if isinstance(stmt, (For, While)):
+            self.loops += 1
+            inner = self.statement(stmt.body, False)
+            self.loops -= 1
+            return replace(stmt, body=inner)
+        assert isinstance(stmt, (Scope, Hint)) and stmt.body is not None
+        return replace(stmt, body=self.statement(stmt.body, last))
+
+    def _left(self, stmt: Return, last: bool) -> Stmt:
+        """The end of a thread: of the loop that it is in, and after it of all else."""
+        if last and not self.loops:
+            return seq(span=stmt.span)
+        self.used = True
+        leave = (Break(span=stmt.span),) if self.loops else ()
+        return seq(replace(self.set(1), span=stmt.span), *leave, span=stmt.span)
+
+    def _in_order(self, stmts: list[Stmt], whole: Seq, last: bool) -> Stmt:
+        """Statements of which those after a return are executed by the threads that have not returned."""
+        place = next(i for i, stmt in enumerate(stmts) if _returns(stmt))
+        before, first, rest = stmts[:place], stmts[place], stmts[place + 1 :]
+        if not rest or _always(first):
+            return seq(*before, self.statement(first, last), span=whole.span)
+        after = seq(*rest, span=rest[0].span)
+        if isinstance(first, If) and first.orelse is None and _always(first.then):
+            return seq(*before, self._else(first, after, last), span=whole.span)
+        self.used = True
+        going = binary("==", self.ended[0], 0)
+        left = self.statement(first, False)
+        if self.loops and isinstance(first, (For, While)):  # the loop around it is left, too
+            leave = If(unary("not", going), Break(span=first.span), span=first.span)
+            return seq(*before, left, leave, self.statement(after, last), span=whole.span)
+        return seq(*before, left, If(going, self.statement(after, last), span=first.span), span=whole.span)
+
+    def _else(self, first: If, after: Stmt, last: bool) -> Stmt:
+        """``if c: …; return`` and what follows it: the two sides of a branch."""
+        then, orelse = self.statement(first.then, last), self.statement(after, last)
+        if isinstance(then, Seq) and not then.stmts:
+            return replace(first, cond=unary("not", first.cond), then=orelse)
+        return replace(first, then=then, orelse=orelse)

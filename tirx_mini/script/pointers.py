@@ -1,0 +1,157 @@
+"""Pointers, and names of storage that TVM declares in other words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tirx_mini.ir import (
+    HANDLE,
+    AddressOf,
+    Buffer,
+    DataType,
+    Expr,
+    ExprLike,
+    Region,
+    TirxError,
+    as_expr,
+    const,
+    simplify,
+)  # fmt: skip
+from tirx_mini.layout import tcgen05_atom_layout
+
+from .builder import current
+from .handles import ArrayType, DType, data_type, let, shape_of
+from .memory import alloc_buffer, alloc_local, alloc_shared, buffer_type, decl_buffer
+from .views import flat_place, moved, pointed
+
+if TYPE_CHECKING:
+    from .annotations import DTypeLike, Shape
+
+
+def isnullptr(x: Any) -> Expr:
+    """Whether a pointer is null: never, because a kernel's pointers are those of its buffers."""
+    if not isinstance(x, (Buffer, AddressOf)) and not (isinstance(x, Expr) and x.dtype.is_handle):
+        raise TirxError(f"T.isnullptr expects a pointer, such as buf.data, not {x!r}")
+    return const(False)
+
+
+def ptr(dtype: DTypeLike, storage_scope: str = "global") -> DType:
+    """The type of a pointer, as ``T.handle(dtype, storage_scope)``."""
+    data_type(dtype)
+    return DType(HANDLE)
+
+
+def Var(name: str, dtype: DTypeLike = "int32") -> Any:
+    """A symbolic extent of arguments with a name, as ``name = T.int32()``."""
+    return current("T.Var").symbol(name, data_type(dtype))
+
+
+def var(dtype: DTypeLike, name: str = "v") -> Any:
+    """The same, with the type first."""
+    return Var(name, dtype)
+
+
+def type_annotation(dtype: DTypeLike) -> DataType:
+    """A dtype where TVM passes one as an argument."""
+    return data_type(dtype)
+
+
+def tvm_access_ptr(ptype: Any, data: Any, offset: ExprLike, extent: ExprLike, rw_mask: int) -> Expr:
+    """The pointer `offset` elements of `ptype` after `data`. extent, rw_mask: what is accessed, and how."""
+    pointer, kind = data.data if isinstance(data, Buffer) else data, data_type(ptype)
+    if not isinstance(pointer, AddressOf):
+        raise TirxError(f"T.tvm_access_ptr expects the pointer of a buffer, such as buf.data, not {data!r}")
+    if kind != pointer.buffer.dtype:
+        raise TirxError(
+            f"T.tvm_access_ptr counts {kind}, but {pointer.buffer.name} has elements of {pointer.buffer.dtype}",
+            hint="declare a view of that dtype: T.decl_buffer((…,), dtype, data=buf.data)",
+        )
+    return AddressOf(HANDLE, pointer.buffer, (simplify(as_expr(flat_place(pointer)) + as_expr(offset)),))
+
+
+def decl_scalar(
+    dtype: DTypeLike, data: Any, scope: str, elem_offset: Any = None, byte_offset: int | None = None
+) -> Buffer:
+    """A mutable variable in existing storage: the element `elem_offset` elements after `data`."""
+    builder, kind = current("T.decl_scalar"), data_type(dtype)
+    source, first = pointed(data, kind)
+    if scope not in (source.scope, "shared.dyn"):
+        raise TirxError(f"the variable is declared in {scope} memory, but {source.name} is in {source.scope} memory")
+    place = first if elem_offset is None else first + elem_offset
+    view = Buffer(builder.take_name("x"), (1,), kind, source.scope, None, source, byte_offset or 0, scalar=True,
+                  span=builder.span)  # fmt: skip
+    return builder.declare(moved(view, place))
+
+
+def buffer(shape: Shape, dtype: DTypeLike = "float32", data: Any = None, strides: Any = None, elem_offset: Any = None,
+           byte_offset: int | None = None, scope: str = "global", align: int = 0, offset_factor: int = 0,
+           layout: Any = None, allocated_addr: Any = None, buffer_name: str = "") -> Any:  # fmt: skip
+    """A view of the storage at `data`, or without it the type of an argument, as ``T.Buffer(shape, dtype)``."""
+    if data is None and allocated_addr is None:
+        return buffer_type(shape, dtype, scope=scope, align=max(align, 0))
+    return decl_buffer(shape, dtype, data, strides, elem_offset, byte_offset, None, align, layout=layout,
+                       allocated_addr=allocated_addr, name=buffer_name or None)  # fmt: skip
+
+
+def tmem(shape: Shape, dtype: DTypeLike = "float32", *args: Any, allocated_addr: Any = None, **options: Any) -> Buffer:
+    """Tensor memory at the address that tcgen05.alloc wrote, as `decl_buffer` declares it."""
+    return alloc_buffer(shape, dtype, "tmem", allocated_addr=allocated_addr, **options)
+
+
+def alloc_tcgen05_ldst_frag(instr_shape: str, tensor_shape: Sequence[int], dtype: DTypeLike) -> Buffer:
+    """Registers of a warpgroup as a tile that one tcgen05.ld or st moves.
+
+    instr_shape: "32x32b" for 128 rows (or 64 in tensor memory's layout B), or "16x64b", "16x128b", "16x256b" for 64.
+    tensor_shape: the rows and the columns of the tile.
+    """
+    rows, columns = shape_of(tuple(tensor_shape), "T.alloc_tcgen05_ldst_frag")
+    if rows * columns % 128:
+        raise TirxError(f"a tile of {rows} × {columns} elements is not shared evenly by the 128 threads of a warpgroup")
+    layout = tcgen05_atom_layout(instr_shape, (rows, columns), data_type(dtype))
+    return alloc_local((rows * columns // 128,), dtype).view(rows, columns, layout=layout)
+
+
+def alloc_cast_frag(src: Buffer, dtype: DTypeLike) -> Buffer:
+    """Registers for the elements of a register tile as another dtype, in the same threads and in the same order."""
+    if not isinstance(src, Buffer) or src.scope != "local" or src.ndim != 2:
+        raise TirxError("T.alloc_cast_frag expects a register tile of two dimensions")
+    rows, columns = src.shape
+    return alloc_local((rows * columns // 128,), dtype).view(rows, columns, layout=src.layout)
+
+
+def LocalVectorAnnotation(dtype: DTypeLike, shape: Any) -> ArrayType:
+    """``x: T.LocalVectorAnnotation("float32", 4)``: the type ``T.float32[4]``."""
+    return ArrayType(data_type(dtype), shape_of(shape, "an array"))
+
+
+def LetAnnotation(type_spec: Any = None) -> Any:
+    """``x: T.LetAnnotation()``: the same as ``x: T.let``."""
+    return let if type_spec is None else let[type_spec]
+
+
+def scalar_wrapper(scalar: Any) -> Any:
+    """A scalar variable itself."""
+    return scalar
+
+
+def is_buffer_var(value: Any) -> bool:
+    """``T.tile.is_buffer_var(x)``: whether `x` is a buffer."""
+    return isinstance(value, Buffer)
+
+
+def BufferRegion(buffer: Buffer, region: Sequence[Any]) -> Region:
+    """``T.tile.BufferRegion(buf, ranges)``: a part of a buffer. region: a slice or a `Range` for each dimension."""
+    parts = tuple(
+        part if isinstance(part, slice) or not hasattr(part, "extent")
+        else slice(getattr(part, "min", getattr(part, "start", 0)), getattr(part, "min", 0) + part.extent)
+        for part in region
+    )  # fmt: skip
+    found = buffer[parts]
+    if not isinstance(found, Region):
+        raise TirxError("T.tile.BufferRegion expects a range for each dimension")
+    return found
+
+
+smem = alloc_shared
+buffer_var = ptr
