@@ -58,11 +58,11 @@ def parallel(*bounds: ExprLike, step: int | None = None, annotations: Mapping[st
 def thread_binding(*bounds: Any, thread: str = "", annotations: Mapping[str, Any] | None = None) -> Loop:
     """A loop whose iterations are the CTAs or threads that `thread` counts: "blockIdx.x", "threadIdx.x", …."""
     if not thread and bounds and isinstance(bounds[-1], str):
-        *bounds, thread = bounds
+        bounds, thread = bounds[:-1], bounds[-1]
     if not thread.startswith(("blockIdx.", "threadIdx.")) or thread[-1] not in "xyz":
         hint = 'write thread="blockIdx.x" or thread="threadIdx.x"'
         raise TirxError(f"{thread!r} is not an index of a grid", hint=hint)
-    return replace(loop(THREAD, tuple(bounds)), thread=thread)
+    return replace(loop(THREAD, bounds), thread=thread)
 
 
 def _stepped(bounds: tuple[Any, ...], step: int | None) -> tuple[Any, ...]:

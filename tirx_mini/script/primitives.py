@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from tirx_mini.ir import cast as convert
 from tirx_mini.tile import OPS, SPELLINGS, op_of
 
 from .builder import current, innermost_scope
+from .composites import COMPOSITES
 from .diagnostics import did_you_mean, unknown
 from .handles import ScopeKind, data_type
 from .mathematics import MATH
@@ -21,6 +23,8 @@ SCOPE_NAMES = {**{kind: kind for kind in SCOPE_KINDS}, "wg": "warpgroup"}
 
 def primitive_of(name: str, scope: str | None) -> Any:
     """A tile primitive, bound to an execution scope if `scope` is given."""
+    if name in COMPOSITES:
+        return _composite(name, scope)
     op = op_of(name)
     if op is None:
         raise unknown("Tx" if scope is None else f"Tx.{scope}", name, did_you_mean(name, [*OPS, *SPELLINGS]))
@@ -43,6 +47,20 @@ def primitive_of(name: str, scope: str | None) -> Any:
     primitive.__doc__ = op.help
     primitive.__signature__ = op.signature
     return primitive
+
+
+def _composite(name: str, scope: str | None) -> Any:
+    """A function of several primitives, bound to an execution scope."""
+    function = COMPOSITES[name]
+
+    def composite(*args: Any, **kwargs: Any) -> None:
+        function(lambda part: primitive_of(part, scope), *args, **kwargs)
+
+    composite.__name__ = composite.__qualname__ = name
+    composite.__doc__ = inspect.getdoc(function)
+    own = inspect.signature(function)
+    vars(composite)["__signature__"] = own.replace(parameters=list(own.parameters.values())[1:])
+    return composite
 
 
 VALUES = {"fma": 3}
@@ -72,12 +90,12 @@ class Tiles:
             raise AttributeError(name)
         if name in _TILE_HELPERS:
             return _TILE_HELPERS[name]
-        if name not in SCOPE_NAMES and op_of(name) is None:
+        if name not in SCOPE_NAMES and name not in COMPOSITES and op_of(name) is None:
             raise unknown("Tx.tile", name, did_you_mean(name, self.__dir__()))
         return scope_of(name) if name in SCOPE_NAMES else primitive_of(name, None)
 
     def __dir__(self) -> list[str]:
-        return [*OPS, *SPELLINGS, *SCOPE_NAMES]
+        return [*OPS, *SPELLINGS, *COMPOSITES, *SCOPE_NAMES]
 
 
 def _extreme(op: str, values: Sequence[Any], options: Mapping[str, Any]) -> Any:

@@ -123,10 +123,10 @@ REFUSALS: Sequence[Refusal] = (
         'use "float8_e4m3fn", "float8_e5m2" or "float4_e2m1fn"',
     ),
     _row(
-        "reductions of several operations",
-        "tile.binary_chain tile.binary_reduce tile.reduce_negate tile.unary_reduce tile.select",
+        "choices by a predicate",
+        "tile.select",
         "TVM 0.26 has no dispatch of it for NVIDIA GPUs either",
-        "call the operations one after the other: `Tx.sub`, `Tx.exp2`, `Tx.sum`, `Tx.fill`",
+        "write a loop with `Tx.if_then_else`, or `Tx.maximum` and `Tx.minimum` with a tile of limits",
     ),
     _row(
         "functions of CUDA C++",
