@@ -359,6 +359,9 @@ _COLLECTIVES: Mapping[str, str] = {
         )
         for name in ("call_extern", "call_pure_extern")
     },
+    "call_intrin": _plain(
+        "dtype: str | LanguageDType, func_name: str, *args: Any", "Any", "A function of the language by TVM's name."
+    ),
     **{
         f"cuda.{unit}_reduce": _plain(
             'value: ExprLike, op: Literal["sum", "max", "min"] | str, *args: Any, **options: Any',

@@ -28,6 +28,19 @@ def loads_and_stores(dtype: str, sem: str) -> Built:
     return kernel, (random_bytes((64,), dtype), blank(64, dtype))
 
 
+def of_devices() -> Built:
+    """ld.mmio and st.mmio, of memory."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((64,), "uint32"), out: T.Buffer((64,), "uint32")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([64])
+        T.ptx.st_mmio(out.ptr_to([tx]), T.ptx.ld_mmio(A.ptr_to([63 - tx]), "uint32", "u32") + 1, ptx_type="u32")
+
+    return kernel, (random_bytes((64,), "uint32"), blank(64, "uint32"))
+
+
 def vectors(vec: str) -> Built:
     """Vectors of words to registers and from there, to other places."""
     n = int(vec[1:])
@@ -84,6 +97,7 @@ def compare_and_swap() -> Built:
 
 
 MEMORY = (
+    Case("ld, st", "of devices", of_devices),
     *(
         Case("ld, st", f"{sem} {dtype}", lambda d=dtype, s=sem: loads_and_stores(d, s))
         for sem in ("relaxed", "acquire", "volatile")

@@ -190,6 +190,31 @@ def hinted(load_hint: str, store_hint: str) -> Built:
     return kernel, (random_bytes((8, 64), "float16"), blank((8, 64), "float16"))
 
 
+def reduce_by(op: str, dtype: str) -> Built:
+    """A box combined with what is there, by another operation, after it was brought into the L2."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((8, 32), dtype), out: T.Buffer((8, 32), dtype)):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([32])
+        box = T.alloc_shared((8, 32), dtype, align=128)
+        out_map = T.tvm_stack_alloca("tensormap", 1)
+        shape = (32, 8, 128, 32, 8, 1, 1, 0, 0, 2, 0)
+        T.call_packed("runtime.cuTensorMapEncodeTiled", out_map, dtype, 2, out.data, *shape)
+        for i in T.unroll(8):
+            box[i, tx] = A[i, tx]
+        T.ptx.fence.proxy_async()
+        T.cuda.cta_sync()
+        if tx == 0:
+            T.ptx.cp_async.bulk.tensor.prefetch(2, out_map, "", 0, 0)
+            T.ptx.cp_async.bulk.tensor.s2g_reduce(2, box.ptr_to([0, 0]), out_map, "", op, 0, 0)
+            T.ptx.cp_async.bulk.commit_group()
+            T.ptx.cp_async.bulk.wait_group(0)
+
+    return kernel, (small_integers((8, 32), dtype, 1), small_integers((8, 32), dtype, 2))
+
+
 def prefetched(threads: int) -> Built:
     """A box there and back, by maps that so many threads prefetch first."""
     func, arrays = hinted("evict_normal", "evict_normal")
@@ -300,6 +325,8 @@ TMA = (
         Case("TMA multicast", f"mask {mask:#b} of {size}", lambda size=size, mask=mask: multicast(size, mask))
         for size, mask in ((2, 0b11), (4, 0b1111), (4, 0b1010), (4, 0b0110))
     ),
+    *(Case("TMA reduce", f"{op} {dtype}", lambda op=op, dtype=dtype: reduce_by(op, dtype))
+      for op, dtype in (("min", "int32"), ("max", "int32"), ("and", "int32"), ("xor", "int32"))),
     Case("TMA cache hint", "evict_last, evict_first", lambda: hinted("evict_last", "evict_first")),
     Case("TMA cache hint", "evict_first, evict_last", lambda: hinted("evict_first", "evict_last")),
     *(Case("TMA prefetch", f"of the tensor maps by {n} of 32 threads", lambda n=n: prefetched(n)) for n in (1, 7, 32)),

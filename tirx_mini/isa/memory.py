@@ -40,7 +40,7 @@ WIDE: Mapping[tuple[str, object], tuple[int, ...]] = {("vec", "v8"): (100, 101, 
 """The architectures whose accesses of global memory have up to 32 bytes (PTX ISA: "ld", "st", target notes)."""
 
 
-def _access(sem: str, scope: str, space: str, type: str, words: int = 1, returned: str = "") -> MemoryAccess:
+def access(sem: str, scope: str, space: str, type: str, words: int = 1, returned: str = "") -> MemoryAccess:
     """What the simulator is told. Without a name, loads and stores are weak."""
     return MemoryAccess(_held(type, returned), sem or "weak", scope or "sys", space, words)
 
@@ -128,7 +128,7 @@ def ld(
 
     With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
     """
-    return gpu.load_memory(thread, _access(sem, scope, space, type, 1, returned), address)
+    return gpu.load_memory(thread, access(sem, scope, space, type, 1, returned), address)
 
 
 def _registers(vec: str, **_: Any) -> int:
@@ -186,7 +186,7 @@ def ld_registers(
 
     Before Blackwell a load of 8 words is two of 4.
     """
-    gpu.load_registers(thread, _access(sem, scope, space, type, _WORDS[vec]), address, dst)
+    gpu.load_registers(thread, access(sem, scope, space, type, _WORDS[vec]), address, dst)
 
 
 def _store(vec: str, **_: Any) -> str:
@@ -228,7 +228,7 @@ def st(
 
     With sem = "release", whoever acquires the value sees all that happened before the store.
     """
-    gpu.store_memory(thread, _access(sem, scope, space, type, len(values)), address, values)
+    gpu.store_memory(thread, access(sem, scope, space, type, len(values)), address, values)
 
 
 def _store_registers(vec: str, **_: Any) -> str:
@@ -275,7 +275,7 @@ def st_registers(
 
     Before Blackwell a store of 8 words is two of 4.
     """
-    gpu.store_registers(thread, _access(sem, scope, space, type, _WORDS[vec]), address, src)
+    gpu.store_registers(thread, access(sem, scope, space, type, _WORDS[vec]), address, src)
 
 
 _BITWISE = ("and", "or", "xor", "exch")

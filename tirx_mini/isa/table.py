@@ -21,6 +21,7 @@ from . import (
     matrix,
     mbarrier,
     memory,
+    memory_special,
     mma,
     opaque,
     packed,
@@ -39,8 +40,8 @@ from .facts import Alias
 from .operands import BadCombination, OtherSignature
 
 FAMILIES = (
-    memory, mbarrier, fence, sync, grid, warp, vote, math, library, packed, doubles, cvt, tma, cp_async, matrix, mma,
-    wgmma, tcgen05, tcgen05_forms, tcgen05_scaled, launch_control, timer, debug, opaque,
+    memory, memory_special, mbarrier, fence, sync, grid, warp, vote, math, library, packed, doubles, cvt, tma,
+    cp_async, matrix, mma, wgmma, tcgen05, tcgen05_forms, tcgen05_scaled, launch_control, timer, debug, opaque,
 )  # fmt: skip
 """The files of instructions, in the order of the table."""
 

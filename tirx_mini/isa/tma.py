@@ -18,6 +18,7 @@ from .operands import REGISTER_TYPES, GlobalAddress, MbarrierAddress, SharedAddr
 
 CacheHint = Literal["", "evict_first", "evict_normal", "evict_last"]
 """Which data the L2 cache gives up first; "" leaves it to the cache."""
+Reduction = Literal["add", "min", "max", "inc", "dec", "and", "or", "xor"]
 POLICIES = {
     "evict_first": 0x12F0000000000000, "evict_normal": 0x1000000000000000, "evict_last": 0x14F0000000000000,
 }  # fmt: skip
@@ -146,8 +147,14 @@ def cp_async_bulk_tensor_store(
         gpu.tma_store(thread, tensor_map, src, coords, None)
 
 
+def _tensor_reduce(dim: int, op: str, cache_hint: str) -> str:
+    hint = ".L2::cache_hint" if cache_hint else ""
+    form = f"cp.reduce.async.bulk.tensor.{dim}d.global.shared::cta.{op}.tile.bulk_group{hint}"
+    return hinted(f"{form} [{{tensor_map}}, {{{{coords}}}}], [{{src}}]", 0, cache_hint)
+
+
 @instruction(
-    "cp.reduce.async.bulk.tensor.{dim}d.global.shared::cta.add.tile.bulk_group [{tensor_map}, {{coords}}], [{src}];",
+    _tensor_reduce,
     name="cp.reduce.async.bulk.tensor",
     implied=("tile",),
     api=("ptx.cp_reduce_async.bulk.tensor",),
@@ -159,11 +166,41 @@ def cp_async_bulk_tensor_store(
     completion=Completion.BULK_GROUP,
 )
 def cp_reduce_async_bulk_tensor(
-    gpu: Machine, thread: Thread, tensor_map: TensorMapHandle, src: SharedAddress, *coords: s32, dim: int
+    gpu: Machine,
+    thread: Thread,
+    tensor_map: TensorMapHandle,
+    src: SharedAddress,
+    *coords: s32,
+    dim: int,
+    op: Reduction = "add",
+    cache_hint: CacheHint = "",
 ) -> None:
-    """Add shared memory to the box at `coords`, element by element, as part of the thread's open bulk group."""
+    """Add shared memory to the box at `coords`, element by element, as part of the thread's open bulk group.
+
+    op: another operation instead of the sum.
+    """
     for _ in range(thread.mask.count):
-        gpu.tma_store(thread, tensor_map, src, coords, "add")
+        gpu.tma_store(thread, tensor_map, src, coords, op)
+
+
+def _tensor_prefetch(dim: int, cache_hint: str) -> str:
+    hint = ".L2::cache_hint" if cache_hint else ""
+    text = f"cp.async.bulk.prefetch.tensor.{dim}d.L2.global.tile{hint} [{{tensor_map}}, {{{{coords}}}}]"
+    return hinted(text, 0, cache_hint)
+
+
+@instruction(
+    _tensor_prefetch,
+    name="cp.async.bulk.prefetch.tensor",
+    implied=("tile",),
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    cost="tma",
+)
+def cp_async_bulk_prefetch_tensor(
+    gpu: Machine, thread: Thread, tensor_map: TensorMapHandle, *coords: s32, dim: int, cache_hint: CacheHint = ""
+) -> None:
+    """Bring the box at `coords` into the L2 cache. No access is ordered; in the simulator's clock it has no effect."""
 
 
 @instruction(
@@ -339,7 +376,7 @@ def cp_reduce_async_bulk(
     src: SharedAddress,
     bytes: u32,
     *,
-    op: Literal["add", "min", "max", "inc", "dec", "and", "or", "xor"] = "add",
+    op: Reduction = "add",
     type: Literal["f16", "bf16", "f32", "f64", "b32", "b64", "u32", "s32", "u64", "s64"] = "f32",
 ) -> None:
     """Apply `op` to elements of global memory and those of `bytes` bytes of shared memory, in the open bulk group.

@@ -55,11 +55,11 @@ def parallel(*bounds: ExprLike, step: int | None = None, annotations: Mapping[st
     return loop(PARALLEL if current("T.parallel").spelling == TIR else SERIAL, _stepped(bounds, step))
 
 
-def thread_binding(*bounds: Any, thread: str = "", annotations: Mapping[str, Any] | None = None) -> Loop:
+def thread_binding(*bounds: Any, thread: str | None = None, annotations: Mapping[str, Any] | None = None) -> Loop:
     """A loop whose iterations are the CTAs or threads that `thread` counts: "blockIdx.x", "threadIdx.x", …."""
     if not thread and bounds and isinstance(bounds[-1], str):
         bounds, thread = bounds[:-1], bounds[-1]
-    if not thread.startswith(("blockIdx.", "threadIdx.")) or thread[-1] not in "xyz":
+    if thread is None or not thread.startswith(("blockIdx.", "threadIdx.")) or thread[-1] not in "xyz":
         hint = 'write thread="blockIdx.x" or thread="threadIdx.x"'
         raise TirxError(f"{thread!r} is not an index of a grid", hint=hint)
     return replace(loop(THREAD, bounds), thread=thread)

@@ -42,12 +42,12 @@ def ptr(dtype: DTypeLike, storage_scope: str = "global") -> DType:
     return DType(HANDLE)
 
 
-def Var(name: str, dtype: DTypeLike = "int32") -> Any:
+def Var(name: str | None = None, dtype: DTypeLike = "int32") -> Any:
     """A symbolic extent of arguments with a name, as ``name = T.int32()``."""
-    return current("T.Var").symbol(name, data_type(dtype))
+    return current("T.Var").symbol(name or "v", data_type(dtype))
 
 
-def var(dtype: DTypeLike, name: str = "v") -> Any:
+def var(dtype: DTypeLike, name: str = "") -> Any:
     """The same, with the type first."""
     return Var(name, dtype)
 

@@ -86,7 +86,7 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "LLVM",
-        "call_llvm_intrin call_llvm_pure_intrin llvm_lookup_intrinsic_id call_intrin vscale get_active_lane_mask "
+        "call_llvm_intrin call_llvm_pure_intrin llvm_lookup_intrinsic_id vscale get_active_lane_mask "
         "q_multiply_shift q_multiply_shift_per_axis",
         "it names an operation of TVM's LLVM back end",
         "write the expression with operators, or `Tx.ptx` and `Tx.cuda` where it is an instruction",
@@ -111,12 +111,6 @@ REFUSALS: Sequence[Refusal] = (
         'use `Tx.gemm_async`; `exe.source("cuda")` explains its descriptors in comments',
     ),
     _row(
-        "TMA by its operands",
-        "ptx.cp_async.bulk.tensor.prefetch ptx.cp_async.bulk.tensor.s2g_reduce",
-        "tensor maps are made from copies, so that box, swizzle and layout agree",
-        'use `Tx.copy_async(dst, src, dispatch="tma", mbar=…)`; the kernel prefetches its tensor maps by itself',
-    ),
-    _row(
         "dtypes of six bits",
         "float6_e2m3fn float6_e2m3fnx* float6_e3m2fn float6_e3m2fnx*",
         "no buffer can have elements of six bits here",
@@ -130,7 +124,7 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "functions of CUDA C++",
-        "ptx.fetch_register ptx.ldg32 ptx.ld_mmio ptx.st_mmio ptx.st_bulk",
+        "ptx.ldg32",
         "the table of instructions does not have it",
         "convert with `Tx.cast(value, dtype)`, reinterpret with `Tx.reinterpret(dtype, value)`; "
         '`Tx.cuda.func_call("name", …, source_code="…")` brings CUDA C++ along, unsimulated',

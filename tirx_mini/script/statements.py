@@ -195,9 +195,7 @@ class StatementExecutor(Assigner):
 
     def visit_Assert(self, node: ast.Assert) -> Outcome:
         test = self.eval(node.test)
-        if is_runtime(test):
-            self.guarded(node.test, Assert, test)
-        elif not self.guarded(node.test, bool, test):
+        if not self.guarded(node.test, Assert if is_runtime(test) else bool, test):
             message = "this assertion fails" if node.msg is None else str(self.eval(node.msg))
             raise self.error(node.test, f"`{short(node.test)}`: {message}")
         return None

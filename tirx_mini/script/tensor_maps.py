@@ -139,6 +139,22 @@ def s2g(
     raw_call("cp.async.bulk.tensor.store", tensormap_addr, src_ptr, *coords, dim=int(dim), cache_hint=cache_hint)
 
 
+def s2g_reduce(
+    dim: int, src_ptr: Any, tensormap_addr: Any, cache_hint: str, red_op: str, *coords: Any, cache_policy: Any = None
+) -> None:
+    """A TMA store that combines each element with what is there (PTX ISA: cp.reduce.async.bulk.tensor)."""
+    _check_options("s2g_reduce", cache_policy)
+    raw_call(
+        "cp.reduce.async.bulk.tensor", tensormap_addr, src_ptr, *coords, dim=int(dim), op=red_op, cache_hint=cache_hint
+    )
+
+
+def prefetch(dim: int, tensormap_addr: Any, cache_hint: str, *coords: Any, cache_policy: Any = None) -> None:
+    """Bring a box into the L2 cache (PTX ISA: cp.async.bulk.prefetch.tensor)."""
+    _check_options("prefetch", cache_policy)
+    raw_call("cp.async.bulk.prefetch.tensor", tensormap_addr, *coords, dim=int(dim), cache_hint=cache_hint)
+
+
 def prefetch_tensormap(tensormap_addr: Any, space: str = "") -> None:
     """Bring a tensor map into the cache (PTX ISA: prefetch.tensormap)."""
     raw_call("prefetch.tensormap", tensormap_addr)
@@ -148,6 +164,8 @@ TMA: Mapping[str, Callable[..., Any]] = {
     "ptx.cp_async.bulk.tensor.g2s_cluster": g2s_cluster,
     "ptx.cp_async.bulk.tensor.g2s_cta": g2s_cta,
     "ptx.cp_async.bulk.tensor.s2g": s2g,
+    "ptx.cp_async.bulk.tensor.s2g_reduce": s2g_reduce,
+    "ptx.cp_async.bulk.tensor.prefetch": prefetch,
     "ptx.prefetch_tensormap": prefetch_tensormap,
 }
 """The functions, by their names below ``T``."""

@@ -8,10 +8,11 @@ of tile operations. `tirx.pyi` has the types of all of them for editors; `make s
 from __future__ import annotations
 
 import inspect
+import sys
 from functools import cache
 from typing import Any
 
-from tirx_mini.ir import SPECIALS, DataType, Special, const, special
+from tirx_mini.ir import SPECIALS, DataType, Expr, Special, const, special
 from tirx_mini.layout import ComposeLayout, Iter, Layout, R, S, TileLayout
 from tirx_mini.tile import OPS, SPELLINGS, op_of
 
@@ -79,6 +80,7 @@ from .pool import PoolAllocator
 from .prim_func import prim_func
 from .primitives import SCOPE_NAMES, Tiles, max, min, primitive_of, scope_of
 from .printing import print_buffer, printf
+from .registers import fetch_register
 from .scopes import (
     attr,
     cluster_id,
@@ -145,6 +147,18 @@ Broadcast = broadcast
 Ramp = ramp
 
 
+def _call_intrin(dtype: Any, func_name: str, *args: Any) -> Any:
+    """``T.call_intrin("float32", "tirx.exp", x)``: the function `T.exp` by its name in TVM's table of operations.
+
+    Raises `TirxError` where the language has no function of that name.
+    """
+    value: Any = sys.modules[__name__]
+    for part in str(func_name).removeprefix("tirx.").removeprefix("tir.").split("."):
+        value = getattr(value, part)
+    result = value(*args)
+    return Cast(dtype, result) if isinstance(result, Expr) and not result.dtype.is_handle else result
+
+
 class _Axes:
     """``Tx.threadIdx``: special registers with components."""
 
@@ -166,7 +180,7 @@ def _root() -> Path:
     root = namespace()
     opaque = {"cuda.func_call": func_call, "ptx.func_call": func_call, "call_extern": call_extern}
     opaque |= {"call_pure_extern": call_extern, "cuda.printf": printf}
-    opaque["ptx.pred"] = predicate
+    opaque |= {"call_intrin": _call_intrin, "ptx.pred": predicate, "ptx.fetch_register": fetch_register}
     for path, function in {**COLLECTIVES, **STORED, **ENCODING, **TMA, **PAIRS, **opaque}.items():
         node = root.at(path)
         node.function = function

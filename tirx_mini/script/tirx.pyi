@@ -1166,6 +1166,22 @@ class _PtxLd:
         PTX ISA:       ld
         """
 
+    def mmio(self, address: Integer, returned: str = '', type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '') -> Expr:
+        """The value at `address`, loaded once, as a strong access of the whole system (memory-mapped input and output).
+
+        PTX:
+            ld.mmio.relaxed.sys.global result, [address];
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        returned:      known at compile time
+        type:          one of "", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"
+        returns:       a value of the instruction's type
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       ld
+        """
+
 
 class _PtxSt:
     """Tx.ptx.st: instructions."""
@@ -1240,6 +1256,36 @@ class _PtxSt:
         cost:          alu, 2 cycles to issue in the simulator's clock
         vec="v8":      only on sm_100a and sm_101a and sm_103a and sm_110a and sm_120a and sm_121a
         PTX ISA:       st
+        """
+
+    def mmio(self, address: Integer, value: Integer, type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '') -> None:
+        """Store a value at `address` once, as a strong access of the whole system.
+
+        PTX:
+            st.mmio.relaxed.sys.global [address], value;
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        value:         a value of the instruction's type
+        type:          one of "", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       st
+        """
+
+    def bulk(self, address: SharedPointer, bytes: Integer, weak: _bool = False) -> None:
+        """Set `bytes` bytes of shared memory to zero; both are multiples of 8.
+
+        PTX:
+            st.bulk.shared::cta [address], bytes, 0;
+
+        address:       a pointer to shared memory, as in bar.ptr_to([0])
+        bytes:         a 64-bit integer
+        weak:          known at compile time
+        issued by:     each active thread
+        architectures: sm_100a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       st.bulk
         """
 
 
@@ -3682,10 +3728,31 @@ class _PtxCp_asyncBulkTensor:
         """
 
 
+class _PtxCp_asyncBulkPrefetch:
+    """Tx.ptx.cp_async.bulk.prefetch: instructions."""
+
+    def tensor(self, tensor_map: MapPointer, *coords: Integer, dim: int, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+        """Bring the box at `coords` into the L2 cache. No access is ordered; in the simulator's clock it has no effect.
+
+        PTX:
+            cp.async.bulk.prefetch.tensor.2d.L2.global.tile [tensor_map, {coords}];
+
+        tensor_map:    a tensor map
+        coords:        an integer
+        dim:           a whole number, known at compile time
+        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        PTX ISA:       cp.async.bulk.prefetch.tensor
+        """
+
+
 class _PtxCp_asyncBulk:
     """Tx.ptx.cp_async.bulk: instructions."""
 
     tensor: _PtxCp_asyncBulkTensor
+    prefetch: _PtxCp_asyncBulkPrefetch
     def commit_group(self, ) -> None:
         """Close the bulk group of the stores that this thread issued since the last one.
 
@@ -3959,8 +4026,10 @@ class _PtxCpReduce_asyncBulk:
         PTX ISA:       cp.reduce.async.bulk
         """
 
-    def tensor(self, tensor_map: MapPointer, src: SharedPointer, *coords: Integer, dim: int) -> None:
+    def tensor(self, tensor_map: MapPointer, src: SharedPointer, *coords: Integer, dim: int, op: Literal['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor'] | str = 'add', cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
         """Add shared memory to the box at `coords`, element by element, as part of the thread's open bulk group.
+
+        op: another operation instead of the sum.
 
         PTX:
             cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [tensor_map, {coords}], [src];
@@ -3969,6 +4038,8 @@ class _PtxCpReduce_asyncBulk:
         src:           a pointer to shared memory, as in bar.ptr_to([0])
         coords:        an integer
         dim:           a whole number, known at compile time
+        op:            one of "add", "min", "max", "inc", "dec", "and", "or", "xor"
+        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          tma, 30 cycles to issue in the simulator's clock
@@ -4010,8 +4081,10 @@ class _PtxCp_reduce_asyncBulk:
         PTX ISA:       cp.reduce.async.bulk
         """
 
-    def tensor(self, tensor_map: MapPointer, src: SharedPointer, *coords: Integer, dim: int) -> None:
+    def tensor(self, tensor_map: MapPointer, src: SharedPointer, *coords: Integer, dim: int, op: Literal['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor'] | str = 'add', cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
         """Add shared memory to the box at `coords`, element by element, as part of the thread's open bulk group.
+
+        op: another operation instead of the sum.
 
         PTX:
             cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [tensor_map, {coords}], [src];
@@ -4020,6 +4093,8 @@ class _PtxCp_reduce_asyncBulk:
         src:           a pointer to shared memory, as in bar.ptr_to([0])
         coords:        an integer
         dim:           a whole number, known at compile time
+        op:            one of "add", "min", "max", "inc", "dec", "and", "or", "xor"
+        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          tma, 30 cycles to issue in the simulator's clock
@@ -5328,6 +5403,52 @@ class _Ptx:
         architectures: sm_90a and later
         cost:          alu, 2 cycles to issue in the simulator's clock
         PTX ISA:       red
+        """
+
+    def ld_mmio(self, addr: Integer, return_type: str = '', ptx_type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: str = 'relaxed', dst: Any = None) -> Expr:
+        """The value at `address`, loaded once, as a strong access of the whole system (memory-mapped input and output).
+
+        PTX:
+            ld.mmio.relaxed.sys.global result, [address];
+
+        addr:          a pointer to global or shared memory (also addr, ptr)
+        return_type:   known at compile time
+        ptx_type:      one of "", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"
+        returns:       a value of the instruction's type
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       ld
+        """
+
+    def st_mmio(self, address: Integer, value: Integer, sem: str = 'relaxed', ptx_type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '') -> None:
+        """Store a value at `address` once, as a strong access of the whole system.
+
+        PTX:
+            st.mmio.relaxed.sys.global [address], value;
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        value:         a value of the instruction's type
+        ptx_type:      one of "", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       st
+        """
+
+    def st_bulk(self, ptr: SharedPointer, num_bytes: Integer, weak: _bool = False, space: str = 'shared::cta') -> None:
+        """Set `bytes` bytes of shared memory to zero; both are multiples of 8.
+
+        PTX:
+            st.bulk.shared::cta [address], bytes, 0;
+
+        ptr:           a pointer to shared memory, as in bar.ptr_to([0])
+        num_bytes:     a 64-bit integer
+        weak:          known at compile time
+        issued by:     each active thread
+        architectures: sm_100a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       st.bulk
         """
 
     mbarrier: _PtxMbarrier
@@ -7567,6 +7688,9 @@ def call_extern(dtype: str | LanguageDType, function: str, *args: ExprLike | _Bu
 
 def call_pure_extern(dtype: str | LanguageDType, function: str, *args: ExprLike | _Buffer | str) -> Any:
     """Call a function that CUDA C++ has. The simulator does not know what it does."""
+
+def call_intrin(dtype: str | LanguageDType, func_name: str, *args: Any) -> Any:
+    """A function of the language by TVM's name."""
 
 def tvm_warp_activemask() -> Expr:
     """The mask of active lanes: all 32."""

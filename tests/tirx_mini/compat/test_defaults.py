@@ -29,8 +29,8 @@ _IN_PLACE = "TVM reads the destination where the source is left out"
 DIFFERENT: Mapping[tuple[str, str], tuple[Any, Any, str]] = {
     **{(name, "layout"): ("default", None, _LAYOUT)
        for name in ("Buffer", "alloc_buffer", "alloc_local", "alloc_shared", "decl_buffer", "match_buffer",
-                    "SMEMPool.alloc")},
-    **{(name, "align"): (-1, 0, _ALIGN) for name in ("alloc_buffer", "alloc_shared", "match_buffer")},
+                    "SMEMPool.alloc", "buffer", "smem")},
+    **{(name, "align"): (-1, 0, _ALIGN) for name in ("alloc_buffer", "alloc_shared", "match_buffer", "smem")},
     ("SMEMPool.alloc", "align"): (0, None, _ALIGN + ", or of the layout"),
     ("SMEMPool.alloc_tcgen05_mma_AB", "align"): (1024, None, "None: what the layout needs"),
     ("ComposeLayout.broadcast", "axis"): ("m", "m", "an axis here, its name there"),
@@ -39,6 +39,8 @@ DIFFERENT: Mapping[tuple[str, str], tuple[Any, Any, str]] = {
     ("match_buffer", "shape"): (None, NEEDED, "shapes are numbers"),
     ("static_assert", "message"): ("", "the assertion fails", "the words of the error"),
     ("ptx.tcgen05.commit", "cta_mask"): (0, None, "no multicast"),
+    ("ptx.ld_mmio", "sem"): ("acquire", "relaxed", "PTX has only ld.mmio.relaxed"),
+    ("ptx.st_mmio", "sem"): ("release", "relaxed", "PTX has only st.mmio.relaxed"),
     ("PrimFunc.__init__", "attrs"): (None, (), "no attributes"),
     **{(f"tile.{name}", "axes"): (-1, None, _AXES) for name in ("sum", "max", "min")},
     **{(f"tile.{name}", "src"): (None, NEEDED, _IN_PLACE) for name in ("cast", "max", "min")},

@@ -210,6 +210,7 @@ def copies(w: RunningWarp) -> Any:
     one_lane(w)
     bar, tile = address(w, "bar"), address(w, "tile")
     do(w, "prefetch.tensormap", mapped(w, "A"))
+    do(w, "cp.async.bulk.prefetch.tensor", mapped(w, "A"), 0, 0, dim=2)
     do(w, "cp.async.bulk.tensor.load", tile, mapped(w, "A"), bar, 0, 0, dim=2)
     do(w, "mbarrier.arrive.expect_tx", bar, 8192)
     yield from block(w, "mbarrier.try_wait", bar, 0)
@@ -365,6 +366,26 @@ def accesses(w: RunningWarp) -> Any:
     yield from ()
 
 
+def accesses_of_devices(w: RunningWarp) -> Any:
+    place = w.global_address(buffer(w, "D"), 2 * LANE)
+    do(w, "st.mmio", place, LANE * 3, type="u32")
+    assert (do(w, "ld.mmio", place, type="u32") == LANE * 3).all()
+    yield from ()
+
+
+def many_zeros(w: RunningWarp) -> Any:
+    tile = buffer(w, "tile")
+    w.store(tile, LANE * 8, np.ones((32, 8), np.float16), 8)
+    do(w, "bar.warp.sync")
+    one_lane(w)
+    do(w, "st.bulk", address(w, "tile") + 64, 128)
+    all_lanes(w)
+    do(w, "bar.warp.sync")
+    left = w.load(tile, LANE * 8, 8).astype(float).reshape(-1)
+    assert (left == ((np.arange(256) < 32) | (np.arange(256) >= 96))).all()
+    yield from ()
+
+
 def atomics(w: RunningWarp) -> Any:
     slot = address(w, "slot")
     one_lane(w)
@@ -398,6 +419,8 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("fence",): simple("fence"),
     ("ld", "st", "ld.registers", "st.registers"): accesses,
     ("atom", "atom.cas", "red"): atomics,
+    ("ld.mmio", "st.mmio"): accesses_of_devices,
+    ("st.bulk",): many_zeros,
     ("vote.any",): value("vote.any", np.full(32, True), EVERY, LANE == 7),
     ("vote.all",): value("vote.all", np.full(32, False), EVERY, LANE == 7),
     ("vote.ballot",): value("vote.ballot", np.full(32, 6), EVERY, (LANE == 1) | (LANE == 2)),
@@ -480,7 +503,8 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("shfl.up.segment",): value("shfl.up.segment", np.maximum(LANE - 1, LANE & -8), LANE, 1, EVERY, width=8),
     ("setmaxnreg.dec", "setmaxnreg.inc"): moves_registers,
     ("cp.async.bulk.tensor.load", "cp.async.bulk.tensor.store", "cp.reduce.async.bulk.tensor",
-     "cp.async.bulk.commit_group", "cp.async.bulk.wait_group", "mbarrier.try_wait", "prefetch.tensormap"): copies,
+     "cp.async.bulk.commit_group", "cp.async.bulk.wait_group", "mbarrier.try_wait", "prefetch.tensormap",
+     "cp.async.bulk.prefetch.tensor"): copies,
     ("cp.async.bulk.load", "cp.async.bulk.store", "cp.reduce.async.bulk"): bytes_by_bulk,
     ("cp.async.bulk.copy",): bytes_to_the_cluster,
     ("clusterlaunchcontrol.try_cancel", "clusterlaunchcontrol.query_cancel"): asks_for_a_cluster,

@@ -59,6 +59,11 @@ CASES: dict[tuple[str, ...], Any] = {
     ("T.Assert(tx < 32, 'too many')", "O[tx] = A[tx]"): A[:32],
     ("assert tx < 32, 'too many'", "O[tx] = A[tx]"): A[:32],
     ("with T.Assert(T.assume(tx < 32), ['too', 'many']):", "    O[tx] = A[tx]"): A[:32],
+    ("O[tx] = T.call_intrin('float32', 'tirx.exp2', A[tx] - A[tx] + 3.0)",): np.full(32, 8),
+    ("O[tx] = T.Cast('float32', T.ptx.fetch_register(32, 'laneid') + T.ptx.fetch_register(32, '%ctaid.x'))",):
+        np.arange(32),
+    ("O[tx] = T.Cast('float32', T.popcount(T.ptx.fetch_register(32, 'lanemask_gt')))",): 31 - np.arange(32),
+    ("O[tx] = T.Cast('float32', T.popcount(T.ptx.fetch_register(32, 'lanemask_le')))",): 1 + np.arange(32),
     ("T.cuda.trap_when_assert_failed(tx < 32)", "O[tx] = T.scalar_wrapper(A[tx])"): A[:32],
 }  # fmt: skip
 
@@ -89,6 +94,9 @@ def test_an_assertion_that_does_not_hold_ends_the_launch(line: str) -> None:
         ("T.alloc_tcgen05_ldst_frag('32x32b', (127, 1), 'float32')", "not shared evenly"),
         ("T.alloc_cast_frag(A, 'float16')", "expects a register tile of two dimensions"),
         ("T.BufferLoad(A, [0], True)", "has no predicate"),
+        ("T.ptx.fetch_register(32, 'smid')", "the special register %smid has no value here"),
+        ("T.ptx.fetch_register(16, 'laneid')", "32 or 64 bits, not 16"),
+        ("T.call_intrin('float32', 'tirx.expo', 1.0)", "has no attribute `expo`"),
         ("T.thread_binding(2, thread='warp')", "is not an index of a grid"),
     ],
 )
