@@ -20,7 +20,8 @@ memory](../concepts/shared-memory.md) shows what swizzles do. In the signatures,
 a value of a kernel."""
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "Layouts": ("S", "R", "Layout", "TileLayout", "ComposeLayout", "Spec", "Replica", "Iter", "LayoutError"),
+    "Layouts": ("S", "R", "Layout", "TileLayout", "ComposeLayout", "Spec", "Replica", "Iter", "ExecScope",
+                "LayoutError"),
     "Swizzles and shared memory": ("tma_shared_layout", "SwizzleMode", "SwizzleLayout", "swizzle_mode", "dtype_bits"),
     "Registers": (
         "tcgen05_ld_layout", "wg_local_layout", "tcgen05_atom_layout", "tmem_datapath_layout",
