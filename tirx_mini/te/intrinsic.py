@@ -15,7 +15,7 @@ Statements = Stmt | tuple[Stmt | None, ...]
 """What computes a region: one statement, or three: all of it, how a reduction begins, and one more step of it."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TensorIntrin:
     """An instruction, described by the computation that it performs.
 
@@ -28,6 +28,9 @@ class TensorIntrin:
     op: ComputeOp
     inputs: tuple[Tensor, ...]
     lower: Callable[[Sequence[Buffer], Sequence[Buffer]], Statements]
+
+    def __repr__(self) -> str:
+        return self.name
 
 
 def decl_tensor_intrin(

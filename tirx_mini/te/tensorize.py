@@ -47,11 +47,17 @@ class Tensorized(NamedTuple):
 
 
 def tensorized(
-    nest: Nest, depth: int, body: Expr, intrin: TensorIntrin, storages: dict[Tensor, Storage], ranges: Analyzer
+    nest: Nest,
+    depth: int,
+    body: Expr,
+    intrin: TensorIntrin,
+    storages: dict[Tensor, Storage],
+    ranges: Analyzer,
+    continues: bool = False,
 ) -> Tensorized:
     """The statements of `intrin` for the loops of `nest` from `depth` on.
 
-    body: the value of an element of the stage. Raises `TirxError` where the instruction computes something else.
+    body: the value of an element of the stage. continues: whether its reduction was begun elsewhere. Raises `TirxError` where the instruction computes something else.
     """
     match = _Match(nest, depth, intrin, ranges)
     match.axes()
@@ -62,7 +68,7 @@ def tensorized(
     output = match.view(intrin.op.tensor, storages[stage.tensor], match.first)
     made = intrin.lower(inputs, [output])
     whole, reset, update = (*(made if isinstance(made, tuple) else (made, None, None)), None, None)[:3]
-    outside = any(loop.axis.kind == REDUCTION and loop.written for loop in nest.loops[:depth])
+    outside = continues or any(loop.axis.kind == REDUCTION and loop.written for loop in nest.loops[:depth])
     if not outside and whole is not None:
         return Tensorized(None, match.marked(whole))
     if isinstance(body, Reduce) and (reset is None or update is None):

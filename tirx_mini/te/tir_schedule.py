@@ -34,8 +34,10 @@ from tirx_mini.passes import STORAGE_ALIGN, box
 from tirx_mini.script import caller_span
 
 from . import tree
+from .intrinsic import TensorIntrin
 from .stage import checked_scope
 from .tir_loops import LoopSchedule, extent_of
+from .tir_tensorize import tensorized_loops
 from .trace import BlockRV, LoopRV, traced
 
 
@@ -231,6 +233,22 @@ class Schedule(LoopSchedule):
             raise TirxError(f"{buffer.name} is an argument, which is in global memory", caller_span())
         moved = replace(buffer, scope=checked_scope(storage_scope))
         self._set(substitute(self.func.body, {}, {buffer: moved}))
+
+    # -- instructions --------------------------------------------------------------------------------------------
+
+    @traced
+    def tensorize(self, loop: LoopRV, tensor_intrin: TensorIntrin) -> None:
+        """Let an instruction compute what a loop and those inside it compute. The block in them is gone then.
+
+        tensor_intrin: of `te.decl_tensor_intrin`. Where its reduction goes on in a loop around it, the reduction begins
+            in a block of its own (`decompose_reduction`).
+        """
+        if not isinstance(tensor_intrin, TensorIntrin):
+            raise TirxError(f"{tensor_intrin!r} is not an instruction", caller_span(), "use te.decl_tensor_intrin")
+        if not isinstance(loop, LoopRV):
+            raise TirxError(f"{loop!r} is not a loop", caller_span(), "tensorize a loop of get_loops")
+        node = self._loop(loop)
+        self._swap(node, tensorized_loops(self.func.body, node, tensor_intrin))
 
     # -- reductions ----------------------------------------------------------------------------------------------
 

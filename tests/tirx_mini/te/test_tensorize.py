@@ -8,6 +8,7 @@ import pytest
 import tirx_mini as tvm
 from tirx_mini import te
 from tirx_mini.ir import BufferStore, TirxError, const, seq
+from tirx_mini.script import tir as T
 
 from .examples import lines, matmul, random, threads
 
@@ -149,3 +150,60 @@ def test_an_instruction_of_a_warp_needs_its_lanes():
         stage.threads = {axis: index for axis, index in stage.threads.items() if index.thread != "threadIdx.x"}
     with refused(r"mma_m16n8k16_float16 is an instruction of a warp, but threadIdx\.x has 1 values"):
         tvm.compile(te.lower(s, args), "sim")
+
+
+def dot(width: int) -> te.TensorIntrin:
+    """The product of a row and a column of `width` elements."""
+    a, b = te.placeholder((1, width), name="a"), te.placeholder((width, 1), name="b")
+    k = te.reduce_axis((0, width), "k")
+    c = te.compute((1, 1), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="c")
+
+    def statements(inputs, outputs):
+        (row, column), (total,) = inputs, outputs
+        value = total[0, 0]
+        for place in range(width):
+            value = value + row[0, place] * column[place, 0]
+        first = (const(0), const(0))
+        return None, BufferStore(total, first, const(0.0)), BufferStore(total, first, value)
+
+    return te.decl_tensor_intrin(c.op, statements, name="dot")
+
+
+@T.prim_func
+def product(A: T.Buffer((32, 24), "float32"), B: T.Buffer((24, 16), "float32"), C: T.Buffer((32, 16), "float32")):
+    for i, j, k in T.grid(32, 16, 24):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+@pytest.mark.parametrize("width", [8, 24])
+def test_blocks_are_tensorized(width):
+    sch = te.TirSchedule(product)
+    block = sch.get_block("C")
+    *_, k = sch.get_loops(block)
+    if width < 24:
+        outer, k = sch.split(k, [None, width])
+        sch.decompose_reduction(block, outer)
+    sch.tensorize(k, dot(width))
+    assert "tensorize(" in str(sch.trace) and "dot" in str(sch.trace)
+    assert sch.mod.script().count('"tensor_intrin": "dot"') == (2 if width == 24 else 1)
+    a, b, c = random(32, 24), random(24, 16, seed=1), np.full((32, 16), np.nan, np.float32)
+    te.build(sch.mod, target="llvm")(a, b, c)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-5)
+
+
+def test_blocks_that_compute_something_else_are_not_tensorized():
+    sch = te.TirSchedule(product)
+    i, j, k = sch.get_loops(sch.get_block("C"))
+    _, ki = sch.split(k, [None, 8])
+    with refused("its reduction goes on in a loop around it: call decompose_reduction first"):
+        sch.tensorize(ki, dot(8))
+    with refused("the loops from there on cover 1 × 1 × 8|the loops from there on cover 8, and the instruction 16"):
+        sch.tensorize(ki, dot(16))
+    with refused("is not an instruction"):
+        sch.tensorize(ki, "dot")
+    with refused("is not a loop"):
+        sch.tensorize(sch.get_block("C"), dot(8))
