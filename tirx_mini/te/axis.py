@@ -11,6 +11,8 @@ from tirx_mini.script import caller_span
 
 DATA_PARALLEL, REDUCTION, THREAD_INDEX = "data parallel", "reduction", "thread index"
 """The kinds of axes."""
+VIRTUAL = "vthread"
+"""The name of virtual threads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +107,8 @@ def reduce_axis(dom: Sequence[int], name: str = "rv", thread_tag: str = "", span
 def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: Any = None) -> IterVar:
     """An index of the grid to `bind` loops to: ``thread_axis("threadIdx.x")``, ``thread_axis((0, 32), "threadIdx.x")``.
 
-    Raises `TirxError` for another name than blockIdx or threadIdx with .x, .y or .z.
+    ``thread_axis("vthread")`` is a virtual thread: its iterations are executed by each thread, one after the other.
+    Raises `TirxError` for another name than these: blockIdx or threadIdx with .x, .y or .z, and vthread.
     """
     if isinstance(dom, str):
         dom, tag = None, dom
@@ -113,7 +116,7 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: Any = None
     if dom is not None:
         first, end = (0, dom) if isinstance(dom, int) else dom
         extent = int(end) - int(first)
-    if tag not in SPECIALS or not tag.startswith(("blockIdx", "threadIdx")):
+    if tag != VIRTUAL and (tag not in SPECIALS or not tag.startswith(("blockIdx", "threadIdx"))):
         raise TirxError(
             f"{tag!r} is not an index of a grid", caller_span(), 'use "blockIdx.x" or "threadIdx.x", or .y or .z'
         )

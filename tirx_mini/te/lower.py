@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tirx_mini.ir import (
+    SERIAL,
     TIR,
     AllocBuffer,
     Analyzer,
@@ -32,6 +33,7 @@ from tirx_mini.passes import box, vectorize
 from tirx_mini.script import caller_span
 
 from .axis import REDUCTION
+from .double_buffer import Ahead, ahead, reading
 from .nest import Loop, Nest, nest_of, outside
 from .reduction import Reduce
 from .schedule import Schedule
@@ -208,16 +210,26 @@ class _Lowering:
             update = seq(init, update)
         for number in reversed(range(depth)):
             loop = nest.loops[number]
-            attached = [
-                part
-                for inner in self.computed
-                if isinstance(inner.place, At) and inner.place.stage is stage and inner.place.axis is loop.axis
-                for part in (AllocBuffer(self.storages[inner.tensor].buffer, span=inner.op.span), self._emit(inner))
-            ]
-            update = _loop(loop, seq(*attached, update), stage)
+            update = self._loop_of(stage, loop, update)
             if number == start and init is not None:
                 update = seq(self._around_init(nest, init, start, depth), update)
         return update
+
+    def _loop_of(self, stage: Stage, loop: Loop, body: Stmt) -> Stmt:
+        """A loop of a stage around `body` and the stages that are computed at it."""
+        attached: list[Stmt] = []
+        copies: list[Ahead] = []
+        for inner in self.computed:
+            if not isinstance(inner.place, At) or inner.place.stage is not stage or inner.place.axis is not loop.axis:
+                continue
+            buffer, fill = self.storages[inner.tensor].buffer, self._emit(inner)
+            if inner.doubled and loop.written and loop.kind == SERIAL:
+                copies.append(ahead(fill, buffer, loop.var, loop.extent))
+            else:
+                attached += [AllocBuffer(buffer, span=inner.op.span), fill]
+        rest = reading(seq(*attached, body), copies, loop.var)
+        whole = _loop(loop, seq(*(copy.next for copy in copies), rest), stage)
+        return seq(*(copy.before for copy in copies), whole)
 
     def _around_init(self, nest: Nest, init: Stmt, start: int, depth: int) -> Stmt:
         """The loops of an initialisation: those that do not reduce, with variables of their own."""

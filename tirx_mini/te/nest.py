@@ -61,7 +61,7 @@ class Nest:
 def nest_of(stage: Stage, first: tuple[Expr, ...], sizes: tuple[int, ...], ranges: Analyzer) -> tuple[Nest, Analyzer]:
     """The loops of `stage` for a region of its tensor, and `ranges` with the variables of the loops."""
     nest = Nest(stage, first, sizes)
-    extents = _extents(stage, sizes)
+    extents = extents_of_loops(stage, sizes)
     for leaf in stage.leaves:
         index = stage.threads.get(leaf)
         extent = extents[leaf]
@@ -103,7 +103,7 @@ def _guard(nest: Nest, condition: Expr, reduces: bool, ranges: Analyzer) -> None
         nest.guards.append((known, reduces))
 
 
-def _extents(stage: Stage, sizes: tuple[int, ...]) -> Mapping[IterVar, int]:
+def extents_of_loops(stage: Stage, sizes: tuple[int, ...]) -> Mapping[IterVar, int]:
     """The number of iterations of every axis and loop of a stage."""
     extents = dict(zip(stage.compute.axis, sizes, strict=True))
     extents |= {axis: axis.extent or 1 for axis in stage.compute.reduce_axis}

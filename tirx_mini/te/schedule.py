@@ -8,8 +8,9 @@ from typing import Any
 from tirx_mini.ir import INT32, TirxError, Var, substitute
 from tirx_mini.script import caller_span
 
-from .axis import DATA_PARALLEL, IterVar
-from .stage import Stage, checked_scope
+from .axis import DATA_PARALLEL, REDUCTION, IterVar
+from .rfactor import partial_results
+from .stage import Stage, checked_scope, relation_kind
 from .tensor import ComputeOp, Operation, Tensor, defined
 
 
@@ -76,6 +77,24 @@ class Schedule:
         _replace_body(stage, cached[tuple(axis.var for axis in op.axis)])
         stage.leaves = list(op.axis)
         return cached
+
+    def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> Tensor:
+        """Reduce in two steps: a new stage computes what each iteration of the loop `axis` adds up, in parallel along a
+        new dimension, and the stage of `tensor` reduces over that dimension.
+
+        axis: a loop over which `tensor` reduces. factor_axis: the position of the new dimension. The sum has another
+        order then, and with it the rounding of its last bits. ``s[tensor].op.reduce_axis[0]`` is the loop that is left.
+        """
+        stage = self[tensor]
+        partial, over, body = partial_results(stage, axis, factor_axis)
+        self.stages.insert(self.stages.index(stage), Stage(partial.op))
+        _replace_body(stage, body)
+        kept = [leaf for leaf in stage.leaves if leaf.kind != REDUCTION]
+        first = next(place for place, leaf in enumerate(stage.leaves) if leaf.kind == REDUCTION)
+        stage.leaves = [*kept[:first], over, *kept[first:]]
+        stage.relations = [each for each in stage.relations if relation_kind(each) != REDUCTION]
+        stage.kinds = {leaf: kind for leaf, kind in stage.kinds.items() if leaf.kind != REDUCTION}
+        return partial
 
     def normalize(self) -> Schedule:
         """The schedule itself, which is always in normal form."""

@@ -8,7 +8,7 @@ from typing import Any
 from tirx_mini.ir import INT32, PARALLEL, THREAD, UNROLLED, VECTORIZED, TirxError, Var
 from tirx_mini.script import caller_span
 
-from .axis import DATA_PARALLEL, REDUCTION, THREAD_INDEX, IterVar
+from .axis import DATA_PARALLEL, REDUCTION, THREAD_INDEX, VIRTUAL, IterVar
 from .intrinsic import TensorIntrin
 from .tensor import ComputeOp, Operation, Tensor
 
@@ -33,6 +33,11 @@ class Fuse:
     outer: IterVar
     inner: IterVar
     fused: IterVar
+
+
+def relation_kind(relation: Split | Fuse) -> str:
+    """The kind of the loops of a relation."""
+    return relation.parent.kind if isinstance(relation, Split) else relation.fused.kind
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,7 @@ class Stage:
     threads: the indices of the grid that loops are bound to.
     align: for a dimension, the factor and offset of `storage_align`.
     tensorized: the loop from which on an instruction computes the stage, and the instruction.
+    doubled: whether it is in two buffers, one of them for the next iteration of the loop that it is computed at.
     scope: the memory of the tensor; "" to follow from the place.
     """
 
@@ -75,6 +81,7 @@ class Stage:
     place: Root | Inline | At = field(default_factory=Root)
     align: dict[IterVar, tuple[int, int]] = field(default_factory=dict)
     tensorized: tuple[IterVar, TensorIntrin] | None = None
+    doubled: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.op, ComputeOp):
@@ -180,11 +187,17 @@ class Stage:
         self.kinds[var] = PARALLEL
 
     def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
-        """Make the iterations of a loop the CTAs, or the threads of a CTA, that an index counts."""
+        """Make the iterations of a loop the CTAs, or the threads of a CTA, that an index counts.
+
+        Those of a virtual thread, `thread_axis("vthread")`, each thread executes one after the other, unrolled.
+        """
         if thread_ivar.kind != THREAD_INDEX:
             hint = 'bind to te.thread_axis("threadIdx.x")'
             raise TirxError(f"{thread_ivar} is not an index of a grid", caller_span(), hint)
         self._independent(ivar, "bind", f"bound to {thread_ivar.thread}")
+        if thread_ivar.thread == VIRTUAL:
+            self.kinds[ivar] = UNROLLED
+            return
         taken = next((axis for axis, index in self.threads.items() if index.thread == thread_ivar.thread), None)
         if taken is not None and taken is not ivar:
             raise TirxError(
@@ -243,8 +256,12 @@ class Stage:
         self.tensorized = (var, tensor_intrin)
 
     def double_buffer(self) -> None:
-        """Not supported: it always raises `TirxError`."""
-        raise TirxError("double_buffer is not supported", caller_span(), "write the pipeline as a kernel, as in step 5")
+        """Keep the stage in two buffers: a loop computes what its next iteration needs before it uses what this one needs.
+
+        It is for a stage computed at a serial loop (`compute_at`); at another one it changes nothing.
+        """
+        self._movable("double_buffer")
+        self.doubled = True
 
     # -- checks -------------------------------------------------------------------------------------------------
 

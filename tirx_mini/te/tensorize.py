@@ -57,7 +57,8 @@ def tensorized(
 ) -> Tensorized:
     """The statements of `intrin` for the loops of `nest` from `depth` on.
 
-    body: the value of an element of the stage. continues: whether its reduction was begun elsewhere. Raises `TirxError` where the instruction computes something else.
+    body: the value of an element of the stage. continues: whether its reduction was begun elsewhere. Raises `TirxError`
+    where the instruction computes something else.
     """
     match = _Match(nest, depth, intrin, ranges)
     match.axes()

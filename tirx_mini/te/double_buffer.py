@@ -1,0 +1,98 @@
+"""`double_buffer`: what a loop needs next is copied into a second buffer, before the loop uses the first one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tirx_mini.ir import (
+    AddressOf,
+    AllocBuffer,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    If,
+    Mutator,
+    Stmt,
+    Var,
+    const,
+    seq,
+    simplify,
+    substitute,
+)
+from tirx_mini.layout import S, TileLayout
+
+from .storage import strides_of
+
+ALIGN_BITS = 128
+"""Both halves begin at a multiple of this many bits, those of the widest access."""
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """A copy that is one iteration ahead of its loop.
+
+    before: its allocation and the first copy, before the loop. next: the copy for the next iteration, at the beginning
+    of an iteration. buffers: what the loop reads in the place of the buffer.
+    """
+
+    before: Stmt
+    next: Stmt
+    single: Buffer
+    double: Buffer
+
+
+def ahead(fill: Stmt, buffer: Buffer, loop: Var, extent: int) -> Ahead:
+    """`fill`, which writes `buffer` for each of the `extent` iterations of `loop`, one iteration ahead."""
+    layout = None
+    if buffer.layout is not None:
+        units = max(1, ALIGN_BITS // buffer.dtype.bits)
+        half = -(-buffer.layout.cosize() // units) * units
+        layout = TileLayout(S[(2, *buffer.shape) : (half, *strides_of(buffer))])
+    double = replace(buffer, shape=(2, *buffer.shape), layout=layout)
+    first = _in_half(substitute(fill, {loop: const(0)}), buffer, double, const(0))
+    following = _in_half(substitute(fill, {loop: loop + 1}), buffer, double, (loop + 1) % 2)
+    return Ahead(
+        seq(AllocBuffer(double, span=buffer.span), first),
+        If(loop + 1 < extent, following),
+        buffer,
+        double,
+    )
+
+
+def reading(body: Stmt, copies: Sequence[Ahead], loop: Var) -> Stmt:
+    """The body of the loop, which reads the half that was filled for this iteration."""
+    for copy in copies:
+        body = _in_half(body, copy.single, copy.double, loop % 2)
+    return body
+
+
+def _in_half(stmt: Stmt, buffer: Buffer, double: Buffer, half: Expr) -> Stmt:
+    return _Half(buffer, double, half).stmt(stmt)
+
+
+class _Half(Mutator):
+    """Replaces accesses of a buffer by those of one half of a double buffer."""
+
+    def __init__(self, buffer: Buffer, double: Buffer, half: Expr) -> None:
+        self.replaced, self.double, self.half = buffer, double, half
+        self.distance = strides_of(double)[0]
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        return self._moved(self.rebuild(node))
+
+    def visit_AddressOf(self, node: AddressOf) -> Expr:
+        return self._moved(self.rebuild(node))
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        return self._moved(self.rebuild(node))
+
+    def _moved(self, node: Any) -> Any:
+        indices = tuple(map(simplify, node.indices))
+        if node.buffer is not self.replaced:
+            return replace(node, indices=indices)
+        if len(indices) == 1 and self.replaced.ndim != 1:  # a place in memory
+            return replace(node, buffer=self.double, indices=(simplify(indices[0] + self.half * self.distance),))
+        return replace(node, buffer=self.double, indices=(self.half, *indices))
