@@ -256,7 +256,7 @@ class Stage:
         self.tensorized = (var, tensor_intrin)
 
     def double_buffer(self) -> None:
-        """Keep the stage in two buffers: a loop computes what its next iteration needs before it uses what this one needs.
+        """Keep the stage in two buffers: a loop fills one of them for its next iteration before it uses the other one.
 
         It is for a stage computed at a serial loop (`compute_at`); at another one it changes nothing.
         """
