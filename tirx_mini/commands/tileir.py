@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import ArgumentError
-from ..course import TILE_PROGRAMS, KernelFileError, load_module, tile_program
+from ..course import TILE_PROGRAMS, KernelFileError, tile_launch
 from ..hardware import DEFAULT_GPU
 from ..ir import TirxError
 from ..runtime import ToolchainError
@@ -25,12 +25,9 @@ from ..tile_ir import (
     Launch,
     Module,
     Options,
-    TileKernel,
     TileProgram,
-    captured,
     compile,
     diff,
-    imports,
     print_module,
 )
 from .arguments import positive
@@ -58,7 +55,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini til
     """
     options = _parser(prog).parse_args(argv)
     try:
-        launch = _launch(options)
+        launch = tile_launch(options.program, options.size, None if options.args is None else _arguments(options.args))
         program = compile(launch.kernel, launch.args, options.gpu, _told(options))
         if options.grid:
             launch = Launch(launch.kernel, _grid(options.grid), launch.args)
@@ -110,29 +107,6 @@ def _told(options: argparse.Namespace) -> Options:
         occupancy=options.occupancy,
         agents=options.agents,
         schedule=options.schedule,
-    )
-
-
-def _launch(options: argparse.Namespace) -> Launch:
-    """The kernel and its arguments: of a program of the course, of --args, or of what the file launches."""
-    file, _, name = options.program.rpartition(":")
-    if not file:
-        if options.program.endswith(".py"):
-            raise KernelFileError(f"which kernel? Write for example: {options.program}:KERNEL")
-        return tile_program(name, options.size) if options.size else tile_program(name)
-    with captured() as launches, imports():
-        module = load_module(file)
-    kernel = getattr(module, name, None)
-    if not isinstance(kernel, TileKernel):
-        found = [n for n, v in vars(module).items() if isinstance(v, TileKernel)]
-        raise KernelFileError(f"{file} has no kernel {name!r}; it has {', '.join(found) or 'none'}")
-    if options.args is not None:
-        return Launch(kernel, (1, 1, 1), _arguments(options.args))
-    for launch in launches:
-        if launch.kernel.function is kernel.function:
-            return launch
-    raise KernelFileError(
-        f'{file} does not launch {name} while it is imported: give its arguments, as in --args "float16[512,512], 64"'
     )
 
 

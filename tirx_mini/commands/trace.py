@@ -9,8 +9,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from ..arguments import ArgumentError
 from ..course import (
     FORMS,
+    TILE_PROGRAMS,
     Checked,
     Constant,
     KernelFileError,
@@ -21,16 +23,24 @@ from ..course import (
     View,
     changes_of,
     check_file,
+    is_tile_program,
     named_kernel,
+    tile_launch,
     timeline_form,
     told_apart,
     what_if,
 )
 from ..hardware import gpu_spec
+from ..ir import TirxError
 from ..report import FIRST, SLOWEST, report_page
+from ..tile_ir import simulate as simulate_tiles
 from .arguments import INCOMPLETE, add_simulation_arguments, add_what_if, argument, positive, shape
 from .waiting import meter
 
+CLOCK = "clock"
+"""The verdict of a run without data that found nothing."""
+TILE_SIZE = 1024
+"""Of a tile program of the course."""
 TERMINAL = Path("-")
 """As the file: eighty columns of text on the terminal."""
 
@@ -62,11 +72,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     view = View(options.cta, options.start, options.end, options.view == "wave")
     kernels = [options.kernel] if options.against is None else [options.kernel, options.against]
     try:
-        refs = [named_kernel(KernelRef.parse(kernel)) for kernel in kernels]
+        refs = [_named(kernel) for kernel in kernels]
         changes = changes_of(refs[0], options.what_if) if options.what_if else []
         with shown:
             runs = [_run(ref, options, shown) for ref in refs]
-    except (KernelFileError, ValueError) as error:
+    except TirxError as error:
+        console.print(f"{error}", markup=False)
+        return 1
+    except (KernelFileError, ArgumentError, ValueError) as error:
         console.print(f"error: {error}", markup=False)
         return 2
     for checked, traced in runs:
@@ -87,7 +100,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(text, end="")
     else:
         options.output.write_text(text, encoding="utf-8")
-    if not checked.ok or options.output != TERMINAL:
+    fine = checked.ok or checked.report.verdict == CLOCK
+    if not fine or options.output != TERMINAL:
         _show(checked, console)
     if options.output != TERMINAL:
         console.print(Text(f"wrote {options.output} ({_bytes(len(text.encode()))})"))
@@ -97,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.print(Text(line))
     if checked.report.verdict == "incomplete":
         return INCOMPLETE
-    return 0 if checked.ok else 1
+    return 0 if fine else 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -107,7 +121,9 @@ def _parser() -> argparse.ArgumentParser:
         epilog=f"Exit status: 0 if the kernel is ok, 1 if not, 2 for bad input, {INCOMPLETE} if it is not wholly "
         "modelled. docs/timeline.md says how to read a timeline.",
     )
-    parser.add_argument("kernel", metavar="FILE.py:KERNEL", help="as in gemm_kernels.py:hgemm_v7")
+    parser.add_argument(
+        "kernel", metavar="FILE.py:KERNEL", help="as in gemm_kernels.py:hgemm_v7; or a tile program, as tileir takes it"
+    )
     parser.add_argument(
         "-o", "--output", type=argument(parse_file), default=TERMINAL, metavar="FILE",
         help=".html: a page to look around in; .svg: a still picture; .json: trace events for ui.perfetto.dev; .txt, "
@@ -142,9 +158,33 @@ def _check(ref: KernelRef, options: argparse.Namespace, constants: Mapping[str, 
     )  # fmt: skip
 
 
+def _named(kernel: str) -> KernelRef:
+    """The kernel that the command names; a tile program of the course has a name without a file."""
+    return KernelRef(Path(), kernel) if kernel in TILE_PROGRAMS else named_kernel(KernelRef.parse(kernel))
+
+
+def _run_tiles(program: str, options: argparse.Namespace, shown: Meter) -> Checked:
+    """A tile program's verdict, with a timeline: of the clock alone, unless what it does depends on its data."""
+    if options.shape is not None or options.what_if or options.sms is not None:
+        raise KernelFileError("a tile program has the arguments of its launch: leave out --shape, --sms and --what-if")
+    launch = tile_launch(program, options.size or TILE_SIZE)
+
+    def run(data: bool) -> Checked:
+        report = simulate_tiles(
+            launch.grid, launch.kernel, launch.args, options.gpu, trace=True, data=data, seed=options.seed,
+            schedules=options.schedules if data else 1, budget=options.budget, watch=shown.watch,
+        )  # fmt: skip
+        return Checked(report)
+
+    checked = run(options.schedules > 1)
+    return checked if checked.report.trace is not None else run(True)
+
+
 def _run(ref: KernelRef, options: argparse.Namespace, shown: Meter) -> tuple[Checked, Traced]:
     """A kernel's verdict and its timeline."""
-    checked = _check(ref, options, {}, shown)
+    program = ref.name if ref.path == Path() else str(ref)
+    tiles = is_tile_program(program)
+    checked = _run_tiles(program, options, shown) if tiles else _check(ref, options, {}, shown)
     return checked, Traced(checked.report, gpu_spec(options.gpu).with_sms(options.sms), _size(options))
 
 

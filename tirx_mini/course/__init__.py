@@ -32,7 +32,7 @@ from .scheduled import Scheduled, scheduled_in
 from .shapes import check_shape
 from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, TIME_TOLERANCE, Case, Shape, Step, parse_steps, shape_text, step_range, steps_from
-from .tile_programs import TILE_PROGRAMS, tile_program
+from .tile_programs import TILE_PROGRAMS, is_tile_program, tile_launch, tile_program
 from .todos import Todo, architecture_in, hint_command, todos_in
 from .trace import FORMS, NoTimeline, Traced, View, timeline_form, told_apart
 from .what_if import Assignment, Change, Figures, change_text, changes_of, figures_of, parse_what_if, what_if
@@ -127,6 +127,8 @@ __all__ = [
     "student_file",
     "timeline_form",
     "todos_in",
+    "is_tile_program",
+    "tile_launch",
     "tile_program",
     "told_apart",
     "what_if",

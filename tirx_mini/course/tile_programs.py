@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from ..resources import resource
-from ..tile_ir import Launch, captured
+from ..tile_ir import Launch, TileKernel, captured, imports
 from .kernels import KernelFileError, load_module
 
 DEFAULT_TILE_SIZE = 4096
+HOW_TO_LAUNCH = 'give its arguments, as in --args "float16[512,512], 64"'
 
 
 def _matrix(*shape: int) -> np.ndarray:
@@ -41,6 +43,41 @@ TILE_PROGRAMS: Mapping[str, Callable[[ModuleType, int], Any]] = MappingProxyType
     "vector_add": lambda m, n: m.add(_matrix(n * n), _matrix(n * n), _matrix(n * n)),
 })  # fmt: skip
 """What launches each program at a size: extents of matrices, the length of sequences, the number of tokens."""
+
+
+def tile_launch(program: str, size: int | None = None, args: tuple[Any, ...] | None = None) -> Launch:
+    """A launch of ``FILE.py:KERNEL``, as the file launches it while it is imported, or of a program of the course.
+
+    size: of a program of the course. args: instead of those that the file gives; the grid is then one block.
+    Raises `KernelFileError` where there is no such kernel, or no launch of it.
+    """
+    file, _, name = program.rpartition(":")
+    if not file:
+        if program.endswith(".py"):
+            raise KernelFileError(f"which kernel? Write for example: {program}:KERNEL")
+        return tile_program(name, size) if size else tile_program(name)
+    with captured() as launches, imports():
+        module = load_module(file)
+    kernel = getattr(module, name, None)
+    if not isinstance(kernel, TileKernel):
+        found = [n for n, v in vars(module).items() if isinstance(v, TileKernel)]
+        raise KernelFileError(f"{file} has no kernel {name!r}; it has {', '.join(found) or 'none'}")
+    if args is not None:
+        return Launch(kernel, (1, 1, 1), args)
+    for launch in launches:
+        if launch.kernel.function is kernel.function:
+            return launch
+    raise KernelFileError(f"{file} does not launch {name} while it is imported: {HOW_TO_LAUNCH}")
+
+
+def is_tile_program(program: str) -> bool:
+    """Whether ``FILE.py:KERNEL``, or a name, is of a tile program rather than of a kernel of threads."""
+    file, _, name = program.rpartition(":")
+    if not file:
+        return program in TILE_PROGRAMS
+    with captured(), imports(), suppress(Exception):  # what is wrong with the file is told when the kernel is loaded
+        return isinstance(getattr(load_module(file), name, None), TileKernel)
+    return False
 
 
 def tile_program(name: str, size: int = DEFAULT_TILE_SIZE) -> Launch:

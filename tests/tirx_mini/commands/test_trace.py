@@ -119,9 +119,7 @@ def test_kernels_of_one_name_are_told_apart_by_their_files(tmp_path: Path, capsy
     assert f"hgemm_v7 of mine.py against hgemm_v7 of {SOURCES[7].name}" in capsys.readouterr().out
 
 
-def test_a_kernel_that_hangs_is_compared_as_far_as_it_goes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_kernel_that_hangs_is_compared_as_far_as_it_goes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["trace", *hang(tmp_path), "--against", STEP_5]) == 1
     assert "hgemm_v7 hangs after " in capsys.readouterr().out
 
@@ -178,3 +176,33 @@ def test_the_other_kernel_that_cannot_be_built_shows_its_error(
     output = capsys.readouterr()
     said = output.out + output.err
     assert "BLK_Z" in said and "hgemm_v5 did not run, so there is no timeline to show" in " ".join(said.split())
+
+
+def test_a_tile_program_has_its_agents_as_lanes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", "gemm", "--size", "256", "--gpu", "b200"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"\n{lane} " in text for lane in ("TMA (w8)", "MMA (w9)", "write-back (w0-3)", "tensor core"))
+
+
+def test_a_product_with_an_operand_in_registers_has_a_timeline(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", "attention", "--size", "128", "--gpu", "h100"]) == 0
+    assert "tensor core" in capsys.readouterr().out
+
+
+def test_a_tile_program_of_a_file_is_run_as_the_file_launches_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "double.py"
+    file.write_text(
+        "import cuda.tile as ct\nimport numpy as np\n\n"
+        "@ct.kernel\ndef double(x, y):\n"
+        "    ct.store(y, (ct.bid(0),), 2 * ct.load(x, (ct.bid(0),), shape=(128,)))\n\n"
+        "@ct.kernel\ndef unused(x):\n    pass\n\n"
+        "x = np.ones(512, np.float32)\nct.launch(None, (4,), double, (x, x.copy()))\n"
+    )
+    assert main(["trace", f"{file}:double", "--schedules", "2"]) == 0
+    assert "double on B200" in capsys.readouterr().out
+    assert main(["trace", f"{file}:unused"]) == 2
+    assert "does not launch unused" in capsys.readouterr().err.replace("\n", " ")
+    assert main(["trace", f"{file}:double", "--shape", "1,2,3"]) == 2
+    assert "leave out --shape" in capsys.readouterr().err.replace("\n", " ")

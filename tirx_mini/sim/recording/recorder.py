@@ -63,7 +63,8 @@ class TimelineRecorder:
         mmas = batch.products
         if not mmas:
             return
-        note = self._mmas(batch.cta, mmas, mmas[0].cta_group, first, end)
+        a = None if isinstance(mmas[0].a, TmemOperand) else mmas[0].a_start
+        note = self._mmas(batch.cta, mmas, a, mmas[0].cta_group, first, end)
         note.fresh = tuple(each.column for each in mmas if not each.accumulate)
         self._running.setdefault(pipe, deque()).append(note)
 
@@ -80,17 +81,18 @@ class TimelineRecorder:
 
     def group_multiplied(self, cta: Cta, mmas: Any, first: float, end: float) -> None:
         """A tensor core has worked on a group of a warpgroup's MMAs from `first` to `end`."""
-        note = self._mmas(cta, mmas, 1, first, end)
+        product = mmas[0].product
+        note = self._mmas(cta, mmas, None if product.a is None else product.a_start, 1, first, end)
         note.fresh = tuple(
             (each.role, each.registers.array.name, each.registers.index) for each in mmas if not each.accumulate
         )
 
-    def _mmas(self, cta: Cta, mmas: Any, cta_group: int, first: float, end: float) -> MmaNote:
+    def _mmas(self, cta: Cta, mmas: Any, a: int | None, cta_group: int, first: float, end: float) -> MmaNote:
+        """A note of MMAs of one shape. a: where the first has A in shared memory; None where it is elsewhere."""
         mma = mmas[0]
         even = cta.rank & ~1
         ctas = tuple(each.number for each in cta.cluster.ctas[even : even + 2]) if cta_group == 2 else (cta.number,)
         shape = mma.shape.m, mma.shape.n, mma.shape.depth
-        a = None if isinstance(mma.a, TmemOperand) else mma.a_start
         note = MmaNote(ctas, first, end, mma.span, a, mma.b_start, shape, len(mmas), ())
         self.notes.mmas.append(note)
         return note
