@@ -21,22 +21,12 @@ NOT_IN_TABLE = frozenset(
 """Instructions of the PTX ISA that the table lacks (or a part of whose names it lacks), by their names in a kernel."""
 
 
-CUDA_NOT_IN_TABLE = frozenset(
-    """
-    runtime_instr_desc
-    """.split()
-)
-"""Functions of CUDA C++ that TVM has below ``T.cuda`` and the table lacks."""
-
-
 def not_in_table(path: str) -> bool:
     """Whether a path below ``Tx``, as in "ptx.tcgen05.cp", is one that other dialects have and the table lacks.
 
     Beginnings and forms of an instruction's name count: "ptx.st" and "ptx.st.bulk.weak" for "st.bulk".
     """
     group, _, rest = path.partition(".")
-    if group == "cuda":
-        return rest in CUDA_NOT_IN_TABLE
     whole = f"{rest}."
     return group == "ptx" and any(whole.startswith(f"{name}.") or name.startswith(whole) for name in NOT_IN_TABLE)
 

@@ -43,7 +43,7 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "profiling",
-        "cuda.iket cuda.iket.* cuda.timer_* start_profile_intrinsic end_profile_intrinsic",
+        "cuda.iket cuda.iket.* start_profile_intrinsic end_profile_intrinsic",
         "it writes a profile of a run on a GPU",
         "the simulator records a timeline of every run: `python -m tirx_mini trace FILE:KERNEL`; in a kernel, "
         "`Tx.ptx.globaltimer()` reads a clock",
@@ -104,13 +104,6 @@ REFUSALS: Sequence[Refusal] = (
         "use the dense `Tx.gemm_async`, or `Tx.ptx.tcgen05.mma`",
     ),
     _row(
-        "descriptors by their fields",
-        "ptx.wgmma.noop_barrier ptx.wgmma.mma_async.ss "
-        "cuda.runtime_instr_desc cuda.sm100_2sm_leader_smem_addr",
-        "descriptors and addresses are made from layouts, so that they fit the tile",
-        'use `Tx.gemm_async`; `exe.source("cuda")` explains its descriptors in comments',
-    ),
-    _row(
         "dtypes of six bits",
         "float6_e2m3fn float6_e2m3fnx* float6_e3m2fn float6_e3m2fnx*",
         "no buffer can have elements of six bits here",
@@ -121,13 +114,6 @@ REFUSALS: Sequence[Refusal] = (
         "tile.select",
         "TVM 0.26 has no dispatch of it for NVIDIA GPUs either",
         "write a loop with `Tx.if_then_else`, or `Tx.maximum` and `Tx.minimum` with a tile of limits",
-    ),
-    _row(
-        "functions of CUDA C++",
-        "ptx.ldg32",
-        "the table of instructions does not have it",
-        "convert with `Tx.cast(value, dtype)`, reinterpret with `Tx.reinterpret(dtype, value)`; "
-        '`Tx.cuda.func_call("name", …, source_code="…")` brings CUDA C++ along, unsimulated',
     ),
     _row(
         "parts of TVM's compiler",

@@ -19,6 +19,7 @@ from tirx_mini.tile import OPS, SPELLINGS, op_of
 from .collectives import COLLECTIVES
 from .diagnostics import did_you_mean, unknown
 from .encoding import ENCODING
+from .forms import FORMS
 from .frames import (
     Assert,
     Bind,
@@ -181,7 +182,7 @@ def _root() -> Path:
     opaque = {"cuda.func_call": func_call, "ptx.func_call": func_call, "call_extern": call_extern}
     opaque |= {"call_pure_extern": call_extern, "cuda.printf": printf}
     opaque |= {"call_intrin": _call_intrin, "ptx.pred": predicate, "ptx.fetch_register": fetch_register}
-    for path, function in {**COLLECTIVES, **STORED, **ENCODING, **TMA, **PAIRS, **opaque}.items():
+    for path, function in {**COLLECTIVES, **STORED, **ENCODING, **TMA, **PAIRS, **FORMS, **opaque}.items():
         node = root.at(path)
         node.function = function
         node.__doc__ = inspect.getdoc(getattr(function, "func", function))  # a partial has the text of its class

@@ -4300,6 +4300,31 @@ class _PtxWgmmaMma_async:
         PTX ISA:       wgmma.mma_async
         """
 
+    def ss(self, descA: Integer, descB: Integer, *accums: RegisterPointer, M: int, N: int, K: int, in_dtype: Literal['f16', 'bf16'] | str, out_dtype: str, scaleA: int, scaleB: int, scaleD: Condition, transA: _bool = False, transB: _bool = False) -> None:
+        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, 16] and B [n, 16] in shared memory, D in registers.
+
+        n: a multiple of 8 up to 256; D is n / 2 registers of each thread. transpose_a, transpose_b: the operand is
+        contiguous along M or N. Asynchronous: a wait_group waits for its end.
+
+        PTX:
+            wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {d}, a_desc, b_desc, accumulate, 1, 1, 0, 0;
+
+        accums:        a pointer to a register buffer
+        descA:         a matrix descriptor
+        descB:         a matrix descriptor
+        scaleD:        a condition
+        N:             a whole number, known at compile time
+        in_dtype:      one of "f16", "bf16"
+        transA:        known at compile time
+        transB:        known at compile time
+        issued by:     a warpgroup, all its threads together
+        architectures: sm_90a only
+        cost:          wgmma, 10 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through wgmma group
+        PTX ISA:       wgmma.mma_async
+        """
+
+    @overload
     def rs(self, d: RegisterPointer, a: RegisterPointer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'bf16'] | str = 'f16', transpose_b: _bool = False) -> None:
         """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, 16] in registers, B [n, 16] in shared memory.
 
@@ -4316,6 +4341,29 @@ class _PtxWgmmaMma_async:
         n:             a whole number, known at compile time
         dtype:         one of "f16", "bf16"
         transpose_b:   known at compile time
+        issued by:     a warpgroup, all its threads together
+        architectures: sm_90a only
+        cost:          wgmma, 10 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through wgmma group
+        PTX ISA:       wgmma.mma_async
+        """
+    @overload
+    def rs(self, descB: Integer, *reg_list: RegisterPointer, M: int, N: int, K: int, in_dtype: Literal['f16', 'bf16'] | str, out_dtype: str, scaleA: int, scaleB: int, scaleD: Condition, transA: _bool = False, transB: _bool = False) -> None:
+        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, 16] in registers, B [n, 16] in shared memory.
+
+        a: the 4 registers of each thread that hold A (PTX ISA: "Register Fragments for wgmma.mma_async.m64nNk16", matrix
+        A). Nothing may write them before a wait_group that covers the MMA. The rest is as for `wgmma.mma_async`.
+
+        PTX:
+            wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {d}, {a}, b_desc, accumulate, 1, 1, 0;
+
+        reg_list:      a pointer to a register buffer
+        a:             a pointer to a register buffer
+        descB:         a matrix descriptor
+        scaleD:        a condition
+        N:             a whole number, known at compile time
+        in_dtype:      one of "f16", "bf16"
+        transB:        known at compile time
         issued by:     a warpgroup, all its threads together
         architectures: sm_90a only
         cost:          wgmma, 10 cycles to issue in the simulator's clock

@@ -1,0 +1,153 @@
+"""Instructions that TVM calls in forms of its own, which become others of the table, or plain statements.
+
+The functions of TVM's profiler write an event as a time and a tag of 32 bits each to a buffer of the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tirx_mini.ir import (
+    AddressOf,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Evaluate,
+    Expr,
+    ExprLike,
+    If,
+    TirxError,
+    as_bool,
+    as_expr,
+    binary,
+    cast,
+    const,
+    select,
+    seq,
+    simplify,
+    special,
+)
+from tirx_mini.isa import NAMES
+
+from .builder import current, place
+from .instructions import raw_call
+from .views import flat_place
+
+
+def _element(pointer: Any, what: str, offset: ExprLike = 0) -> BufferLoad:
+    """The element `offset` elements behind a pointer, a buffer or an element."""
+    if isinstance(pointer, BufferLoad):
+        pointer = AddressOf(pointer.buffer.data.dtype, pointer.buffer, pointer.indices)
+    pointer = pointer.data if isinstance(pointer, Buffer) else pointer
+    if not isinstance(pointer, AddressOf):
+        raise TirxError(f"{what} must be a buffer or a pointer into one, not {pointer!r}", place())
+    index = simplify(as_expr(flat_place(pointer)) + as_expr(offset))
+    return BufferLoad(pointer.buffer.dtype, pointer.buffer, (index,))
+
+
+def noop_barrier(reg: Any) -> None:
+    """Keep a register where it is before a wgmma, as every asm statement of the emitted code does that names it."""
+    _element(reg, "the register of wgmma.noop_barrier")
+
+
+def runtime_instr_desc(desc: Any, sf_id: ExprLike) -> None:
+    """Set the scale-factor ids of A and B in an instruction descriptor in a variable (PTX ISA: tcgen05.mma)."""
+    word, which = _element(desc, "the descriptor"), cast("uint32", sf_id)
+    kept = binary("&", word, const(~0x60000030 & 0xFFFFFFFF, "uint32"))
+    ids = binary("|", binary("<<", which, 29), binary("<<", which, 4))
+    current("T.cuda.runtime_instr_desc").emit(BufferStore(word.buffer, word.indices, binary("|", kept, ids)))
+
+
+def leader_address(ptr: Any) -> Expr:
+    """The address of the same place in the shared memory of the even CTA of a pair."""
+    return binary("&", cast("uint32", ptr), const(0xFEFFFFFF, "uint32"))
+
+
+def ldg32(reg: Any, guard: ExprLike, addr: Any, local_addr: ExprLike) -> None:
+    """reg[local_addr] = the value at `addr` where `guard` holds, else 0."""
+    target, source = _element(reg, "the register", local_addr), _element(addr, "the address")
+    value = select(as_bool(as_expr(guard)), source, const(0, source.dtype))
+    stored = BufferStore(target.buffer, target.indices, cast(target.dtype, value))
+    current("T.ptx.ldg32").emit(stored)
+
+
+def timer_init(
+    profiler_buffer: Any, profiler_tag: Any, profiler_write_offset: Any, num_groups: ExprLike, group_id: ExprLike
+) -> None:
+    """Begin a profile: the tag and the first place of the group `group_id` of this CTA, one of `num_groups`."""
+    builder = current("T.cuda.timer_init")
+    block, extent = ([special(f"{name}.{axis}") for axis in "xyz"] for name in ("blockIdx", "gridDim"))
+    count = binary("*", binary("*", extent[0], extent[1]), extent[2])
+    index = block[2] * extent[1] + block[1]
+    index = binary("+", binary("*", index * extent[0] + block[0], num_groups), group_id)
+    header = binary("|", binary("<<", cast("uint64", num_groups), 32), cast("uint64", count))
+    first = [binary("==", part, 0) for part in (*block, special("threadIdx.x"))]
+    one = binary("and", binary("and", first[0], first[1]), binary("and", first[2], first[3]))
+    builder.emit(If(one, _set(profiler_buffer, header)))
+    builder.emit(_set(profiler_write_offset, binary("+", index, 1)))
+    builder.emit(_set(profiler_tag, binary("<<", cast("uint64", index), 12)))
+
+
+def _set(pointer: Any, value: Expr, offset: ExprLike = 0) -> BufferStore:
+    place_ = _element(pointer, "an argument of the profiler", offset)
+    return BufferStore(place_.buffer, place_.indices, cast(place_.buffer.dtype, value))
+
+
+def _event(name: str, bits: Expr, buffer: Any, tag: Any, offset: Any, stride: ExprLike, leader_cond: ExprLike) -> None:
+    """The leader writes the time and the tag, and moves on by `stride`; accesses stay on their side of it."""
+    builder = current(f"T.cuda.{name}")
+    now = binary("<<", binary("&", raw_call("globaltimer"), const(0xFFFFFFFF, "uint64")), 32)
+    at = _element(offset, "the offset")
+    word = binary("|", now, binary("|", _element(tag, "the tag"), cast("uint64", bits)))
+    stores = seq(_set(buffer, word, cast("int32", at)), _set(offset, binary("+", at, cast("uint32", stride))))
+    fence = Evaluate(NAMES["ptx.fence"].call(sem="acq_rel", scope="cta"))
+    for part in (stores,) if name == "timer_start" else (fence, stores):
+        builder.emit(If(as_bool(as_expr(leader_cond)), part) if part is stores else part)
+    if name == "timer_start":
+        builder.emit(fence)
+
+
+def timer_start(
+    event_type: Any, profiler_buffer: Any, profiler_tag: Any, profiler_write_offset: Any, profiler_write_stride: Any,
+    leader_cond: Any,
+) -> None:  # fmt: skip
+    """Note the beginning of an event."""
+    bits = binary("<<", as_expr(getattr(event_type, "value", event_type)), 2)
+    _event(
+        "timer_start", bits, profiler_buffer, profiler_tag, profiler_write_offset, profiler_write_stride, leader_cond
+    )  # fmt: skip
+
+
+def timer_end(
+    event_type: Any, profiler_buffer: Any, profiler_tag: Any, profiler_write_offset: Any, profiler_write_stride: Any,
+    leader_cond: Any,
+) -> None:  # fmt: skip
+    """Note the end of an event."""
+    bits = binary("|", binary("<<", as_expr(getattr(event_type, "value", event_type)), 2), 1)
+    _event(
+        "timer_end", bits, profiler_buffer, profiler_tag, profiler_write_offset, profiler_write_stride, leader_cond
+    )  # fmt: skip
+
+
+def timer_finalize(
+    profiler_buffer: Any, profiler_tag: Any, profiler_write_offset: Any, profiler_write_stride: Any, leader_cond: Any
+) -> None:
+    """Note the end of the profile."""
+    _event(
+        "timer_finalize", const(3), profiler_buffer, profiler_tag, profiler_write_offset, profiler_write_stride,
+        leader_cond,
+    )  # fmt: skip
+
+
+FORMS: Mapping[str, Callable[..., Any]] = {
+    "ptx.wgmma.noop_barrier": noop_barrier,
+    "ptx.ldg32": ldg32,
+    "cuda.runtime_instr_desc": runtime_instr_desc,
+    "cuda.sm100_2sm_leader_smem_addr": leader_address,
+    "cuda.timer_init": timer_init,
+    "cuda.timer_start": timer_start,
+    "cuda.timer_end": timer_end,
+    "cuda.timer_finalize": timer_finalize,
+}
+"""The functions, by their names below ``T``."""
