@@ -24,7 +24,7 @@ from tirx_mini.driver import SimulatedExecutable, SymbolicExecutable
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec, nearest_gpu, same_generation
 from tirx_mini.ir import TIR, DataType, IRModule, PrimFunc
 from tirx_mini.layout import Layout
-from tirx_mini.runtime import Executable, HostModule, device_arch
+from tirx_mini.runtime import Executable, HostModule, SourceModule, device_arch
 from tirx_mini.sim import numpy_dtype
 
 from .target import Target
@@ -103,7 +103,7 @@ class CompiledKernel:
     @property
     def mod(self) -> HostSide:
         """The host module: ``exe.mod(A, B, D)``, ``exe.mod.imports[0].inspect_source()``."""
-        return HostSide(HostModule.of(self).imports, self)
+        return HostSide((DeviceModule(self),), self)
 
     def jit(self, **_: Any) -> HostSide:
         """The host module: kernels are compiled already."""
@@ -130,6 +130,18 @@ class CompiledKernel:
     def time_evaluator(self, name: str, device: Any = None, number: int = 10, repeat: int = 1, **_: Any) -> Evaluator:
         """TVM's way to time a kernel: ``exe.time_evaluator("main", dev)(A, B, D).mean`` is in seconds."""
         return Evaluator(self.get_function(name), number, repeat)
+
+
+@dataclass(frozen=True)
+class DeviceModule(SourceModule):
+    """The device code of all kernels of a module: the text of each is complete in itself."""
+
+    executable: CompiledKernel
+
+    def inspect_source(self, fmt: str = "", comments: bool = True) -> str:
+        own, module = self.executable, self.executable.module
+        kernels = [own.get_function(name) for name in module.functions] if len(module.functions) > 1 else [own]
+        return "\n".join(kernel.source(fmt or "cuda", comments) for kernel in kernels)
 
 
 @dataclass(frozen=True)
@@ -356,6 +368,12 @@ class Tensor:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self.array if dtype is None else self.array.astype(dtype)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.array.__dlpack_device__()
 
     def copyfrom(self, source: Any) -> Tensor:
         """Overwrite the values."""

@@ -19,6 +19,11 @@ _FIXED_BITS = {
 }  # fmt: skip
 _WIDTHS = {"float": (16, 32, 64), "bfloat": (16,), "int": (8, 16, 32, 64), "uint": (8, 16, 32, 64)}
 
+_DLPACK = {
+    "int": 0, "uint": 1, "float": 2, "handle": 3, "tensormap": 3, "bfloat": 4, "bool": 6, "float8_e4m3fn": 10,
+    "float8_e5m2": 12, "float8_e8m0fnu": 14, "float4_e2m1fn": 17,
+}  # fmt: skip
+
 
 @cache
 def _parse(name: str) -> tuple[str, int, int]:
@@ -50,6 +55,14 @@ class DataType(str):
     def code(self) -> str:
         """'int', 'uint', 'float', 'bfloat', 'bool', 'handle', 'tensormap', or the name of a type of 8 or 4 bits."""
         return _parse(self)[0]
+
+    @property
+    def type_code(self) -> int:
+        """The number of the code in DLPack: 0 for int, 1 for uint, 2 for float, ….
+
+        https://dmlc.github.io/dlpack/latest/c_api.html#c.DLDataTypeCode
+        """
+        return _DLPACK[self.code]
 
     @property
     def bits(self) -> int:

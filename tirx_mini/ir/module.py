@@ -46,8 +46,8 @@ class IRModule:
     @property
     def main(self) -> PrimFunc:
         """The function "main", or the only one. Raises `ValueError` if there is neither."""
-        if "main" in self.functions:
-            return self.functions["main"]
+        if "main" in self:
+            return self["main"]
         if len(self.functions) == 1:
             return next(iter(self.functions.values()))
         raise ValueError(f"the module has {len(self.functions)} functions, but none is named 'main'")
@@ -133,5 +133,5 @@ class IRModule:
         print(self.script())
 
 
-def _name(key: Any) -> str:
-    return str(getattr(key, "name_hint", key))
+def _name(key: Any) -> GlobalVar:
+    return GlobalVar(getattr(key, "name_hint", key))

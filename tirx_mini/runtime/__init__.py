@@ -5,7 +5,7 @@ from tirx_mini.worker import supervise
 from .cache import CompileCache
 from .compiler import Compiled, Resources, compile_cuda
 from .cuda_driver import DriverError
-from .executable import STAGES, Executable, HostModule, build, emit
+from .executable import STAGES, Executable, HostModule, SourceModule, build, emit
 from .sass import SassSummary, disassemble, summarise, summary_text
 from .timing import LaunchGraph
 from .toolchain import ToolchainError, device_arch
@@ -20,6 +20,7 @@ __all__ = [
     "STAGES",
     "Executable",
     "HostModule",
+    "SourceModule",
     "build",
     "emit",
     "SassSummary",

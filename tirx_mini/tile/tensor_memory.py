@@ -6,16 +6,29 @@ of a warp. Warp w of a warpgroup can only access lanes 32w … 32w + 31 (PTX ISA
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from tirx_mini.hardware import TMEM_LANES
-from tirx_mini.ir import UINT32, Expr, Stmt, TileCall, as_expr, cast, int_value, seq, special
-from tirx_mini.layout import Axis, Iter, LayoutError, TCol, TileLayout, TLane, m, slice_region, tx
+from tirx_mini.ir import UINT32, Expr, Stmt, TileCall, as_expr, cast, const, int_value, seq, special
+from tirx_mini.layout import (
+    Axis,
+    Iter,
+    LayoutError,
+    TCol,
+    TileLayout,
+    TLane,
+    m,
+    slice_region,
+    tcgen05_atom_layout,
+    tmem_datapath_layout,
+    tx,
+)
 
 from .context import Context
 from .issue import issue
 from .region import Tile, coordinate, tiles_of
-from .registers import RegisterTile, register_tile
+from .registers import RegisterTile, in_threads, register_tile
 from .rule import NotMeant, Refusal, Rule
 
 MOST_COLUMNS = 128
@@ -39,23 +52,35 @@ def tmem_address(ctx: Context, tile: Tile, lanes: int, columns: int) -> Expr:
         )
     if tile.extents != tuple(extent for extent in (lanes, columns) if extent != 1):
         raise Refusal(f"the {tile.describe()} is not {lanes} × {columns}")
+    lane, address = _placed(ctx, tile, lambda layout: _is_plain(layout, columns, TLane, TCol), columns)
+    if lane != 0:
+        raise Refusal(f"the slice of {name} does not begin at lane 0", "slice its columns, not its rows")
+    return address
+
+
+def _placed(ctx: Context, tile: Tile, suits: Callable[[TileLayout], bool], columns: int) -> tuple[int | None, Expr]:
+    """The lane and the address of the column at which a tile of tensor memory begins, if its layout suits.
+
+    The lane is None if it is not known. Raises Refusal for another layout.
+    """
+    name = tile.buffer.name
     try:
         region = slice_region(tile.layout, [coordinate(s) for s in tile.starts], tile.region.extents, ctx.divisor)
     except LayoutError as error:
         raise Refusal(f"the slice of {name} is not one block of tensor memory: {error}") from None
-    if not _is_plain(region.layout.linear, columns, TLane, TCol):
+    if not suits(region.layout.linear):
         raise Refusal(
             f"the layout of {name} does not map rows to lanes and columns to columns of tensor memory",
             f"declare it with layout=TileLayout(S[{tile.buffer.shape} : (1@TLane, 1@TCol)])",
         )
-    if int_value(ctx.simplify(as_expr(region.base.get(TLane, 0)))) != 0:
-        raise Refusal(f"the slice of {name} does not begin at lane 0", "slice its columns, not its rows")
     element, packed = as_expr(region.base.get(TCol, 0)), 32 // tile.dtype.bits
     if ctx.divisor(coordinate(element)) % packed or columns % packed:
         raise Refusal(
             f"the slice of {name} does not begin and end at a column of 32 bits, which {packed} elements fill"
         )
-    return cast(UINT32, tile.buffer.allocated_addr) + cast(UINT32, ctx.simplify(element // packed))
+    assert tile.buffer.allocated_addr is not None
+    address = cast(UINT32, tile.buffer.allocated_addr) + cast(UINT32, ctx.simplify(element // packed))
+    return int_value(ctx.simplify(as_expr(region.base.get(TLane, 0)))), address
 
 
 def _is_plain(layout: TileLayout, columns: int, row_axis: Axis, column_axis: Axis) -> bool:
@@ -79,10 +104,69 @@ def chunks(columns: int) -> Iterator[tuple[int, int]]:
         first += number
 
 
+@dataclass(frozen=True)
+class Access:
+    """One tcgen05.ld or tcgen05.st of each warp: from a register of 32 bits on, at an address."""
+
+    register: int
+    address: Expr
+    shape: str
+    num: int
+
+
+@dataclass(frozen=True)
+class _Form:
+    """A shape of tcgen05.ld and .st, with the rows and the data path of tensor memory that it suits.
+
+    bits: of a row, in one repetition.
+    slabs: the first of its 32 lanes at which a warp accesses 16 of them, or all.
+    """
+
+    shape: str
+    bits: int
+    rows: int
+    path: str
+    slabs: tuple[int, ...]
+
+
+_FORMS = (
+    *(_Form(shape, bits, 64, "F", (0,)) for shape, bits in (("16x64b", 64), ("16x128b", 128), ("16x256b", 256))),
+    *(_Form(shape, bits, 128, "D", (0, 16)) for shape, bits in (("16x64b", 64), ("16x128b", 128), ("16x256b", 256))),
+    _Form("32x32b", 64, 64, "B", (0,)),
+)
+
+
+def _fragments(ctx: Context, memory: Tile, registers: RegisterTile) -> list[Access] | None:
+    """The accesses for a fragment of `tcgen05_atom_layout`; None if the registers are not one.
+
+    Raises Refusal if tensor memory is not laid out as the fragment.
+    """
+    extents, dtype = registers.tile.extents, registers.tile.dtype
+    for form in _FORMS:
+        if len(extents) != 2 or extents[0] != form.rows or dtype.bits not in (16, 32):
+            continue
+        try:
+            atom = in_threads(tcgen05_atom_layout(form.shape, extents, dtype)).reshape(extents)
+        except LayoutError:  # there is no such number of columns
+            continue
+        if atom != registers.layout:
+            continue
+        wanted = tmem_datapath_layout(form.path, *extents).canonicalize()
+        lane, address = _placed(ctx, memory, lambda layout: layout.canonicalize() == wanted, extents[1])  # noqa: B023
+        if lane not in (0, 16) or (lane == 16 and form.path != "F"):
+            raise Refusal(f"the slice of {memory.buffer.name} does not begin at lane 0")
+        num = extents[1] * dtype.bits // form.bits
+        step = registers.count * dtype.bits // 32 // len(form.slabs)
+        places = [address + const(lane + slab << 16, UINT32) if lane + slab else address for slab in form.slabs]
+        return [Access(step * number, place, form.shape, num) for number, place in enumerate(places)]
+    return None
+
+
 class _TensorMemoryCopy(Rule):
     """A copy between the 128 lanes of a tile and the 128 threads of a warpgroup, one column per 32-bit register."""
 
-    def registers(self, ctx: Context, view: Tile) -> RegisterTile:
+    def accesses(self, ctx: Context, memory: Tile, view: Tile) -> tuple[RegisterTile, list[Access]]:
+        """The registers of the view, and the accesses of each warp. Raises Refusal if there are none."""
         if ctx.scope != "warpgroup":
             raise Refusal(
                 f"a warp can access only 32 of the 128 lanes, so a warpgroup must execute it, "
@@ -97,15 +181,23 @@ class _TensorMemoryCopy(Rule):
                 f"use {view.buffer.name}.view(128, N, layout=TileLayout(S[(128, N) : (1@tid_in_wg, 1)]))",
             )
         registers = register_tile(ctx, view)
+        split = ctx.split_scope()
+        if split:
+            raise Refusal(split, "all four warps of the warpgroup must execute it")
+        found = None if _is_plain(registers.layout, registers.count, tx, m) else _fragments(ctx, memory, registers)
+        if found is not None:
+            lanes = warp_lanes(ctx)
+            return registers, [replace(access, address=access.address + lanes) for access in found]
         if not _is_plain(registers.layout, registers.count, tx, m):
             raise Refusal(
                 f"{view.buffer.name} does not hold row r in thread r",
                 f"give the view layout=TileLayout(S[(128, {registers.count}) : (1@tid_in_wg, 1)])",
             )
-        split = ctx.split_scope()
-        if split:
-            raise Refusal(split, "all four warps of the warpgroup must execute it")
-        return registers
+        address = tmem_address(ctx, memory, TMEM_LANES, registers.count) + warp_lanes(ctx)
+        packed = 32 // view.dtype.bits
+        return registers, [
+            Access(first, address + first, "32x32b", number) for first, number in chunks(registers.count // packed)
+        ]
 
 
 class TensorMemoryLoad(_TensorMemoryCopy):
@@ -118,15 +210,14 @@ class TensorMemoryLoad(_TensorMemoryCopy):
         dst, src = tiles_of(call)
         if src.scope != "tmem":
             raise NotMeant(f"{src.buffer.name} is in {src.scope} memory, not in tensor memory")
-        registers = self.registers(ctx, dst)
-        address = tmem_address(ctx, src, TMEM_LANES, registers.count) + warp_lanes(ctx)
+        registers, accesses = self.accesses(ctx, src, dst)
         packed = 32 // dst.dtype.bits
         loads = [
             issue(
-                "tcgen05.ld", registers.pointer(first * packed), address + first, shape="32x32b", num=number,
-                span=ctx.span,
+                "tcgen05.ld", registers.pointer(access.register * packed), access.address,
+                shape=access.shape, num=access.num, span=ctx.span,
             )
-            for first, number in chunks(registers.count // packed)
+            for access in accesses
         ]  # fmt: skip
         return seq(*loads, issue("tcgen05.wait.ld", span=ctx.span) if call.op == "copy" else None, span=ctx.span)
 
@@ -141,14 +232,13 @@ class TensorMemoryStore(_TensorMemoryCopy):
         dst, src = tiles_of(call)
         if dst.scope != "tmem":
             raise NotMeant(f"{dst.buffer.name} is in {dst.scope} memory, not in tensor memory")
-        registers = self.registers(ctx, src)
-        address = tmem_address(ctx, dst, TMEM_LANES, registers.count) + warp_lanes(ctx)
+        registers, accesses = self.accesses(ctx, dst, src)
         packed = 32 // src.dtype.bits
         stores = [
             issue(
-                "tcgen05.st", address + first, registers.pointer(first * packed), shape="32x32b", num=number,
-                span=ctx.span,
+                "tcgen05.st", access.address, registers.pointer(access.register * packed),
+                shape=access.shape, num=access.num, span=ctx.span,
             )
-            for first, number in chunks(registers.count // packed)
+            for access in accesses
         ]  # fmt: skip
         return seq(*stores, issue("tcgen05.wait.st", span=ctx.span) if call.op == "copy" else None, span=ctx.span)

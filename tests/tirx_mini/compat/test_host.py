@@ -153,3 +153,40 @@ def test_the_analyzer_simplifies_and_proves(tvm: Any) -> None:
     assert analyzer.can_prove(x < 8) and not analyzer.can_prove(x < 7) and analyzer.can_prove(tirx.EQ(x // 8, 0))
     analyzer.bind(y, tirx.IntImm("int32", 5))
     assert str(analyzer.simplify(x + y)) == "x + 5"
+
+
+def test_a_module_of_several_kernels_shows_all_of_them() -> None:
+    with imports():
+        import tvm
+        from tvm.script import tirx as T
+
+        def kernel(threads: int) -> Any:
+            @T.prim_func
+            def made(A: T.Buffer((threads,), "float32")):
+                T.device_entry()
+                T.cta_id([1])
+                A[T.thread_id([threads])] = T.float32(threads)
+
+            return made
+
+        module = tvm.IRModule({"main": kernel(64), "second": kernel(32)})
+        assert [var.name_hint for var in module.functions] == ["main", "second"]
+        exe = tvm.compile(module, target="cuda")
+        text = exe.mod.imports[0].inspect_source()
+        assert "__launch_bounds__(64)" in text and "__launch_bounds__(32)" in text
+        a = tvm.runtime.empty((32,), "float32", tvm.cuda(0))
+        exe.mod["second"](a)
+        assert (np.from_dlpack(a) == 32).all() and tvm.DataType("bfloat16").type_code == 4
+
+
+def test_the_context_of_passes_changes_nothing() -> None:
+    with imports():
+        import tvm
+
+        assert tvm.transform.PassContext.current().opt_level == 2
+        with tvm.transform.PassContext(opt_level=3, config={"tirx.disable_vectorize": True}) as context:
+            assert tvm.transform.PassContext.current() is context
+        with pytest.raises(ValueError, match="watch the passes of TVM"):
+            tvm.transform.PassContext(instruments=[object()])
+        with pytest.raises(ImportError, match="the passes are fixed"):
+            from tvm.transform import Sequential  # noqa: F401
