@@ -234,11 +234,11 @@ class TensorMemoryStore(_TensorMemoryCopy):
             raise NotMeant(f"{dst.buffer.name} is in {dst.scope} memory, not in tensor memory")
         registers, accesses = self.accesses(ctx, dst, src)
         packed = 32 // src.dtype.bits
-        stores = [
-            issue(
-                "tcgen05.st", access.address, registers.pointer(access.register * packed),
-                shape=access.shape, num=access.num, span=ctx.span,
-            )
-            for access in accesses
-        ]  # fmt: skip
+        stores: list[Stmt] = []
+        for access in accesses:
+            if stores and access.shape != "32x32b":  # the simulator orders the accesses of all 32 lanes of a warp
+                stores.append(issue("tcgen05.wait.st", span=ctx.span))
+            pointer = registers.pointer(access.register * packed)
+            how = {"shape": access.shape, "num": access.num}
+            stores.append(issue("tcgen05.st", access.address, pointer, **how, span=ctx.span))
         return seq(*stores, issue("tcgen05.wait.st", span=ctx.span) if call.op == "copy" else None, span=ctx.span)
