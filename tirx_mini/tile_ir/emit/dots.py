@@ -203,9 +203,19 @@ def _async_wait(emitter: Emitter, op: Op) -> None:
         emitter.set(result, emitter.value(value))
 
 
+def _computed(emitter: Emitter, op: Op) -> None:
+    """Registers that an empty `asm` names, which compilers keep in order with waits."""
+    tile = emitter.held(emitter.tile(op.source), op.source.hint or "x")
+    assert tile.buffer is not None
+    if tile.registers > 1:
+        emitter.issue("wgmma.fence_operand", tile.buffer.ptr_to([0]), count=tile.registers)
+    emitter.set_held(op.result, tile)
+
+
 DOT_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {
     ops.async_dot: _async_dot,
     ops.async_wait: _async_wait,
+    ops.computed: _computed,
     ops.copy: _copy,
 }
 

@@ -19,6 +19,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..layouts import LinearLayout
+from ..nv_tileaa import Tensor
+from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
 from ..ssa import KEEP, Op, Region, Rewriter, Value, uses
 from . import ops
@@ -97,6 +100,9 @@ def _may_turn(chain: Chain, used: Mapping[Value, list[Op]], last: Op) -> bool:
     inner = {value for op in own for value in op.results}
     position = chain.loop.body.params[1 + chain.position]
     others = (*chain.before, chain.first, *chain.middle, *chain.late)
+    operand = chain.second.lhs
+    if not isinstance(operand.type.layout, LinearLayout) or operand not in _results(chain.middle):
+        return False  # it is not computed from the first dot
     return (
         len(chain.leave) == 2
         and chain.first not in chain.late
@@ -106,6 +112,10 @@ def _may_turn(chain: Chain, used: Mapping[Value, list[Op]], last: Op) -> bool:
         and all(user in own for user in used[position])
         and sum(value in inner for value in last.operands) == 2
     )
+
+
+def _results(part: Sequence[Op]) -> set[Value]:
+    return {value for op in part for value in op.results}
 
 
 def _all_operands(op: Op) -> list[Value]:
@@ -169,7 +179,8 @@ class _Turned(Rewriter):
         given = [*(self[last[i]] for i in kept), inits[chain.position], self[chain.second.acc], self[chain.second.lhs]]
         results = self._others(chain, given, kept)
         found = dict(zip(kept, results, strict=False))
-        carried = [results[-3] if i == chain.position else found.get(i, v) for i, v in enumerate(inits)]
+        begun = {chain.position: results[-3], chain.sums: results[-2], **found}
+        carried = [begun[i] for i in range(len(last))]
         self._enter(loop, self[loop.lower], carried)
         self._part(chain.fetch)
         found[chain.sums] = self.emit(
@@ -217,12 +228,31 @@ class _Turned(Rewriter):
         added = self.emit(pipe.async_dot, operand, self[second.rhs], sums, mma=second.mma, span=second.span)
         self.env[first.result] = self.emit(pipe.async_wait, [begun], pending=1)
         self._part(chain.middle)
+        self._compute(chain, kept)
+        release, advance = sorted(chain.leave, key=lambda op: op.kind is pipe.inc_iter)
+        self.op(advance)
+        if pipe.pipeline_of(release).stages > 1:
+            # A branch, behind which ptxas moves none of what precedes: the next tile is needed soon anyway.
+            self.emit(pipe.consumer_wait, self[release.pipeline], self[advance.result])
         self.env[loop.body.params[1 + chain.sums]] = self.emit(pipe.async_wait, [added])
-        self._part(chain.leave)
+        self.op(release)
         self._part(chain.late)
         last = loop.body.ops[-1].operands
         values = [*(self[last[i]] for i in kept), self[last[chain.position]], self[second.acc], self[second.lhs]]
         self.emit(std.yield_, values)
+
+    def _compute(self, chain: Chain, kept: Sequence[int]) -> None:
+        """What the middle part computes is computed while the second dot is in flight; its conversion comes after."""
+        last, made = chain.loop.body.ops[-1].operands, _results(chain.middle)
+        operand = chain.second.lhs
+        conversion = self.defs[operand] if operand in made else None
+        if conversion is not None and conversion.kind is aa.fp_to_fp:
+            operand = conversion.source
+        for value in (*(last[i] for i in kept), operand):
+            if value in made and isinstance(value.type, Tensor):
+                self.env[value] = self.emit(pipe.computed, self[value], hint=value.hint)
+        if conversion is not None and conversion.result is not operand:
+            self.op(conversion)
 
     def _enter(self, loop: Op, index: Value, carried: Sequence[Value]) -> None:
         """From now on these stand for what an iteration begins with."""

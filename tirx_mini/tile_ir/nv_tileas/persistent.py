@@ -6,6 +6,9 @@ run together are neighbours along x and along y, so that they share what they lo
 On Hopper, 16 CTAs with successive numbers are in one GPC, whose SMs share a path to the L2: one read serves those that
 need a tile at the same time. Where tiles are high, the lower half of the CTAs takes even instances and the upper half
 odd ones. The 16 then have 4 × 4 tiles instead of 8 × 2, for which they load fewer rows and columns.
+
+Where loops are longer the greater x is, as in attention to what is past, the longest instances come first, and the
+shortest fill up the end.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
 from ..ssa import Builder, Module, Op, Region, Rewriter, Value, uses
 from . import pipeline_ops as pipe
-from .operands import definitions
+from .lengths import EQUAL, GROW, lengths
 from .pipeline_types import I32
 from .sums import simple_sum
 
@@ -30,7 +33,7 @@ GROUP = 8
 def dynamic_persistent(module: Module, context: Context) -> Module:
     """The body of a function becomes a loop over instances: where that is asked for, or where it helps.
 
-    It helps where loads of the next instance can begin early, and all instances take the same time.
+    It helps where loads of the next instance can begin early, and it is known how long instances take.
     """
     return Module(module.name, tuple(_function(op, context) if op.kind is aa.func else op for op in module.ops))
 
@@ -41,7 +44,7 @@ def _function(func: Op, context: Context) -> Op:
         return func
     most = context.gpu.sms * (context.options.occupancy or 1)
     halves = 2 if not context.has_tensor_memory and _are_high(func) and most % 2 == 0 else 1
-    body = _Persistent(most, halves).function(func.body)
+    body = _Persistent(most, halves, lengths(func.body) or EQUAL).function(func.body)
     return Op(func.kind, func.args, func.results, func.attrs, (body,), func.span)
 
 
@@ -51,9 +54,7 @@ def _helps(func: Op, context: Context) -> bool:
         return False
     if any(op.kind in (aa.get_num_programs, std.while_, std.if_) for op in body):
         return False  # the program is persistent already, or its instances differ
-    defs = definitions(func.body)
-    bounds = [value for op in body if op.kind is std.for_ for value in (op.lower, op.upper)]
-    return all(value in defs and defs[value].kind is std.constant for value in bounds)
+    return lengths(func.body) is not None
 
 
 def _are_high(func: Op) -> bool:
@@ -65,9 +66,9 @@ def _are_high(func: Op) -> bool:
 
 
 class _Persistent(Rewriter):
-    def __init__(self, most: int, halves: int) -> None:
+    def __init__(self, most: int, halves: int, length: int) -> None:
         super().__init__()
-        self.most, self.halves = most, halves
+        self.most, self.halves, self.length = most, halves, length
 
     def function(self, body: Region) -> Region:
         """The body with a loop around all that depends on the instance."""
@@ -83,7 +84,7 @@ class _Persistent(Rewriter):
         total = self.emit(std.muli, self.emit(std.muli, grid[0], grid[1]), grid[2], hint="instances")
         outer, self.ops = self.ops, []
         instance = Value(I32, "instance")
-        place = _place(self, instance, grid)
+        place = _place(self, instance, grid) if self.length == EQUAL else _longest(self, instance, grid, self.length)
         for op in ids:
             self.bind(op.results, place)
         for op in inside:
@@ -125,4 +126,24 @@ def _place(b: Builder, instance: Value, grid: Any) -> list[Value]:
     rest = b.emit(std.remui, inside, per_group)
     x = b.emit(std.addi, first, b.emit(std.remui, rest, height), hint="x")
     y = b.emit(std.divui, rest, height, hint="y")
+    return [x, y, b.emit(std.divui, instance, plane, hint="z")]
+
+
+def _longest(b: Builder, instance: Value, grid: Any, length: int) -> list[Value]:
+    """The same, the longest instances first: along `GROUP` columns, then to the next x.
+
+    Instances of one y are close to each other, so that they find in the L2 what others of this y have loaded.
+    """
+    group = b.emit(std.constant, types=[I32], value=Dense.of("i32", GROUP))
+    one = b.emit(std.constant, types=[I32], value=Dense.of("i32", 1))
+    plane = b.emit(std.muli, grid[0], grid[1])
+    inside = b.emit(std.remui, instance, plane)
+    per_group = b.emit(std.muli, group, grid[0])
+    first = b.emit(std.muli, b.emit(std.divui, inside, per_group), group)
+    width = b.emit(std.minui, b.emit(std.subi, grid[1], first), group)
+    rest = b.emit(std.remui, inside, per_group)
+    x = b.emit(std.divui, rest, width, hint="line")
+    if length == GROW:
+        x = b.emit(std.subi, b.emit(std.subi, grid[0], one), x, hint="x")
+    y = b.emit(std.addi, first, b.emit(std.remui, rest, width), hint="y")
     return [x, y, b.emit(std.divui, instance, plane, hint="z")]

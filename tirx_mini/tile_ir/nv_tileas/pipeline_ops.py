@@ -137,6 +137,11 @@ async_wait = _op(
     doc="Wait until at most `pending` groups of the most recent MMAs are unfinished.",
 )  # fmt: skip
 
+computed = _op(
+    "async.computed", "source", "result", "$source : type($source)", infer="source",
+    doc="The same tensor, which is computed before the next wait: no compiler below moves its code behind that.",
+)  # fmt: skip
+
 
 def pipeline_of(op: Op) -> Pipeline:
     """The type of the pipeline that an operation works on."""

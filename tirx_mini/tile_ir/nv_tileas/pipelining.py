@@ -30,7 +30,7 @@ from .gathers import with_async_gathers
 from .operands import definitions, is_zero, runs
 from .passes import element_bits
 from .pipeline_types import MMA, THREADS, WGMMA, Pipeline
-from .rings import LOADS, WAITS, Group, Ring, Sum
+from .rings import LOADS, WAITS, Group, Ring, Sum, share
 from .sums import simple_sum
 
 MOST_STAGES = 8
@@ -56,7 +56,7 @@ def _function(func: Op, context: Context) -> Op:
     groups, sums = list(_groups(func.body, 0)), list(_sums(func.body, False, uses(func.body)))
     if not groups:
         return func
-    stages = {**stages_of(func, groups, context), **columns_of(sums)}
+    stages = {**stages_of(func, share(groups), context), **columns_of(sums)}
     rewriter = _Pipelined(groups, sums, stages)
     body = rewriter.function(func.body)
     return Op(func.kind, func.args, func.results, func.attrs, (body,), func.span)
@@ -210,7 +210,7 @@ class _Pipelined(Rewriter):
         self.groups, self.stages = groups, stages
         self.sums = {each.loop: each for each in sums}
         self.dots = {each.dot: each for each in sums}
-        self.rings: list[Ring] = [*groups, *sums]
+        self.rings: list[Ring] = [*dict.fromkeys(group.ring for group in groups), *sums]
         self.first_iteration: Value | None = None
         self.at = _Iterators()
         self.first = {group.readers[0] for group in groups}
@@ -236,7 +236,9 @@ class _Pipelined(Rewriter):
     def placed(self, op: Op, _: Rewriter) -> Any:
         if op.kind in (*WAITS, *LOADS) or op in self.renames or set(op.results) & self.rooms:
             return op.results  # stands where its first reader does
-        inside = [ring for ring in self.rings if any(ring.block is r for r in _regions(op))]
+        regions = set(_regions(op))
+        used = {group.ring for group in self.groups if group.block in regions}
+        inside = [ring for ring in self.rings if ring in used or ring.block in regions]
         if op in self.first:
             for group in self.groups:
                 if group.readers[0] is op:
@@ -255,8 +257,9 @@ class _Pipelined(Rewriter):
 
     def _begin(self, group: Group) -> None:
         """Fill a stage and wait for it."""
-        assert group.pipeline is not None
-        stage = self.emit(pipe.producer_acquire, group.pipeline, self.at.producer[group])
+        ring = group.ring
+        assert ring.pipeline is not None
+        stage = self.emit(pipe.producer_acquire, ring.pipeline, self.at.producer[ring])
         loads = [self.defs[op.token] for op in group.waits]
         room = tuple(Value(op.result.type, op.result.hint) for op in group.waits)
         outer, self.ops = self.ops, []
@@ -270,19 +273,20 @@ class _Pipelined(Rewriter):
             )  # fmt: skip
         self.emit(pipe.pipeline_yield, [])
         body, self.ops = Region(room, tuple(self.ops)), outer
-        written = self.emit(pipe.producer_write, group.pipeline, stage, regions=(body,))
-        self.emit(pipe.producer_commit, group.pipeline, written)
-        self.at.producer[group] = self.emit(pipe.inc_iter, self.at.producer[group])
-        self.held[group] = self.emit(pipe.consumer_wait, group.pipeline, self.at.consumer[group])
-        read = self.emit(pipe.consumer_read, group.pipeline, self.held[group])
+        written = self.emit(pipe.producer_write, ring.pipeline, stage, regions=(body,))
+        self.emit(pipe.producer_commit, ring.pipeline, written)
+        self.at.producer[ring] = self.emit(pipe.inc_iter, self.at.producer[ring])
+        self.held[group] = self.emit(pipe.consumer_wait, ring.pipeline, self.at.consumer[ring])
+        read = self.emit(pipe.consumer_read, ring.pipeline, self.held[group])
         tensors = (read,) if isinstance(read, Value) else tuple(read)
         self.bind([op.result for op in group.waits], tensors)
         for op in _renaming(group):
             self.env[op.result] = self.copy(op).result
 
     def _release(self, group: Group) -> None:
-        self.emit(pipe.consumer_release, group.pipeline, self.held[group])
-        self.at.consumer[group] = self.emit(pipe.inc_iter, self.at.consumer[group])
+        ring = group.ring
+        self.emit(pipe.consumer_release, ring.pipeline, self.held[group])
+        self.at.consumer[ring] = self.emit(pipe.inc_iter, self.at.consumer[ring])
 
     def _loop(self, op: Op, inside: list[Ring], sums: int | None = None, room: Value | None = None) -> list[Value]:
         """A loop that carries the iterators of the pipelines inside it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tirx_mini.hardware import TMEM_LANES
@@ -31,6 +32,12 @@ class Group:
     depth: int
     consumer: str
     pipeline: Value | None = None
+    shared: Group | None = None
+
+    @property
+    def ring(self) -> Group:
+        """The group whose pipeline it uses: itself, or one of a loop before its own."""
+        return self.shared or self
 
     @property
     def producer(self) -> str:
@@ -83,3 +90,28 @@ class Sum:
 
 Ring = Group | Sum
 """What a pipeline is made of."""
+
+
+def share(groups: Sequence[Group]) -> list[Group]:
+    """Let groups of loops that follow one another use the pipelines of the first, and return those that have their own.
+
+    Loads of the second loop then begin while the first one still computes.
+    """
+    found: list[Group] = []
+    for group in groups:
+        taken = {other.ring for other in groups if other.block is group.block and other.shared is not None}
+        group.shared = next((other for other in found if other not in taken and _may_share(other, group)), None)
+        if group.shared is None:
+            found.append(group)
+    return found
+
+
+def _may_share(one: Group, other: Group) -> bool:
+    """Whether two groups have equal stages, and no loop that uses the one is in a loop that uses the other."""
+    kinds = [(g.tensors, g.producer, g.consumer, g.depth) for g in (one, other)]
+    apart = one.block is not other.block and not (_inside(one.block, other.block) or _inside(other.block, one.block))
+    return one.depth > 0 and kinds[0] == kinds[1] and apart
+
+
+def _inside(region: Region, outer: Region) -> bool:
+    return any(inner is region for op in outer.walk() for inner in op.regions)
