@@ -149,6 +149,8 @@ class _Lower(Mutator):
     def visit_AllocBuffer(self, node: AllocBuffer) -> Stmt:
         if node.buffer.scope != FRAGMENT:
             return node
+        if node.buffer not in self.place.fragments:  # nothing uses it
+            return Seq((), span=node.span)
         return AllocBuffer(self.place.registers(node.buffer), span=node.span)
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -19,6 +20,10 @@ def halves(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.integers(-3, 4, shape).astype(np.float16)
 
 
+def numpy_dtype(name: str) -> Any:
+    return getattr(ml_dtypes, name, None) or np.dtype(name)
+
+
 def check(func: PrimFunc, expected: np.ndarray, *arrays: np.ndarray, gpu: str = "h100", schedules: int = 3) -> None:
     report = tvm.simulate(lower(func, ARCHS[gpu]), *arrays, gpu=gpu, schedules=schedules)
     assert report.ok and not report.findings, str(report)
@@ -28,7 +33,7 @@ def check(func: PrimFunc, expected: np.ndarray, *arrays: np.ndarray, gpu: str = 
 def multiplied(func: PrimFunc, gpu: str = "h100", turned: bool = False, **options: Any) -> None:
     """Check C = A B, or A Bᵀ, for the shapes of a function's parameters."""
     rng = np.random.default_rng(0)
-    a, b, c = (halves(rng, *param.shape).astype(str(param.dtype)) for param in func.params)
+    a, b, c = (halves(rng, *param.shape).astype(numpy_dtype(str(param.dtype))) for param in func.params)
     c[...] = 0
     wide = b.astype(np.float32)
     check(func, a.astype(np.float32) @ (wide.T if turned else wide), a, b, c, gpu=gpu, **options)
@@ -75,6 +80,35 @@ def test_products_without_warps_of_their_own_for_copies(stages: int) -> None:
 def test_tiles_may_go_beyond_the_arrays(shape: tuple[int, int, int]) -> None:
     multiplied(matmul(*shape, 64, 64, 32), schedules=1)
     multiplied(matmul(*shape, 64, 64, 32).with_attr("tl.disable_tma_lower", True), schedules=1)
+
+
+@pytest.mark.parametrize("gpu", ARCHS)
+@pytest.mark.parametrize(
+    ("dtype", "total"),
+    [("bfloat16", "float32"), ("float32", "float32"), ("int8", "int32"), ("float8_e5m2", "float32"),
+     ("float8_e4m3fn", "float32")],
+)  # fmt: skip
+def test_products_of_other_types(gpu: str, dtype: str, total: str) -> None:
+    size, block, bk = 64, 32, 64
+
+    @T.prim_func
+    def kernel(A: T.Tensor((size, 128), dtype), B: T.Tensor((size, 128), dtype), C: T.Tensor((size, size), total)):
+        with T.Kernel(size // block, size // block, threads=128) as (bx, by):
+            left = T.alloc_shared((block, bk), dtype)
+            right = T.alloc_shared((block, bk), dtype)
+            sums = T.alloc_fragment((block, block), total)
+            T.clear(sums)
+            for step in T.Pipelined(128 // bk, num_stages=2):
+                T.copy(A[by * block, step * bk], left)
+                T.copy(B[bx * block, step * bk], right)
+                T.gemm(left, right, sums, transpose_B=True)
+            T.copy(sums, C[by * block, bx * block])
+
+    multiplied(kernel, gpu, turned=True, schedules=1)
+
+
+def test_warpgroups_side_by_side_read_whole_atoms_of_b() -> None:
+    multiplied(matmul(64, 64, 128, 64, 64, 64, threads=256))
 
 
 @pytest.mark.parametrize("gpu", ARCHS)

@@ -106,8 +106,9 @@ class BoxCopier:
     @cached_property
     def tensor(self) -> np.ndarray:
         """The elements in global memory."""
-        typed = self._data[: len(self._data) // self.dtype.itemsize * self.dtype.itemsize].view(self.dtype)
-        return np.lib.stride_tricks.as_strided(typed, self.dims, self.strides)
+        size = self.dtype.itemsize
+        words = self._data[: len(self._data) // size * size].view(f"u{size}")
+        return np.lib.stride_tricks.as_strided(words, self.dims, self.strides).view(self.dtype)  # knows no float8_e5m2
 
     def _granules(self) -> np.ndarray:
         """Granule numbers of a box at the origin, relative to its first."""

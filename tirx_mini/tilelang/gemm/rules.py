@@ -114,9 +114,10 @@ class GemmRule:
         plan = self.plan(call, place)
         a, b, c = (matrix(call, name, operand) for name, operand in zip("ABC", call.operands, strict=False))
         found: dict[Buffer, Layout] = {}
-        for operand in (a, b):
-            if operand.buffer.scope == "shared":
-                found[operand.buffer.root] = shared_layout(operand.buffer.root)
+        if a.buffer.scope == "shared":
+            found[a.buffer.root] = shared_layout(a.buffer.root)
+        apart = plan.instruction == WGMMA and not plan.product.transpose_b  # each warpgroup begins at a whole atom
+        found[b.buffer.root] = shared_layout(b.buffer.root, plan.own_columns if apart else None)
         for name, operand, layout in (("A", a, plan.a), ("C", c, plan.c)):
             if layout is None:
                 continue
@@ -182,9 +183,12 @@ def barrier_of(call: TileCall) -> Expr | None:
     return AddressOf(HANDLE, given.buffer, given.indices, span=call.span) if isinstance(given, BufferLoad) else given
 
 
-def shared_layout(buffer: Buffer) -> Layout:
-    """The layout of matrices in shared memory that TMA writes and tensor cores read."""
-    mode = operand_swizzle(buffer.shape[-1], buffer.dtype)
+def shared_layout(buffer: Buffer, columns: int | None = None) -> Layout:
+    """The layout of matrices in shared memory that TMA writes and tensor cores read.
+
+    columns: how many neighbouring columns a warpgroup reads; by default all.
+    """
+    mode = operand_swizzle(columns or buffer.shape[-1], buffer.dtype)
     return tma_shared_layout(str(buffer.dtype), mode, buffer.shape)
 
 
