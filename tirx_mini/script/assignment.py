@@ -146,7 +146,8 @@ class Assigner(DisplayEvaluator):
             return
         known = self._known(name)
         self._check_rebinding(target, value, known, meta, source)
-        if meta or not _is_value(value) or (not is_runtime(value) and _holds_number(known)):
+        kept = _holds_number(known) or (self.builder.keeps_numbers and self.env.assignments.again(target) is None)
+        if meta or not _is_value(value) or (not is_runtime(value) and kept):
             self.set_name(name, value.value if isinstance(value, Let) and meta else value)
         elif isinstance(value, Let):
             self.set_name(name, Bound(self.builder.bind(name, value.value), span, "let"))

@@ -273,6 +273,11 @@ class Builder:
                     "variable",
                 )
 
+    @property
+    def keeps_numbers(self) -> bool:
+        """Whether a name that a plain number is assigned to once stays that number, as in TileLang."""
+        return "tilelang" in self.attrs
+
     def bind(self, name: str, value: Expr) -> Var:
         """Bind `value` to a new variable."""
         var = Var(value.dtype, name, span=self.span)

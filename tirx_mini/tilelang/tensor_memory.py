@@ -240,7 +240,8 @@ class CopyRule:
             return tmem_copy_layouts(call, place)
         source = call.operands[0]
         assert isinstance(source, Region)
-        if source.buffer.root.shape[-2:-1] and source.buffer.root.shape[-2] % 8:  # no whole atom of a swizzle
+        shape = source.buffer.root.shape
+        if len(shape) < 2 or shape[-2] % 8:  # no whole atom of a swizzle
             return {}
         return {source.buffer.root: shared_layout(source.buffer.root)}
 
