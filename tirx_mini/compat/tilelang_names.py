@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import random
 import sys
 from collections.abc import Callable, Mapping
@@ -117,8 +118,10 @@ def test_main() -> None:
     """Run the tests of the file that calls this, as ``tilelang.testing.main()`` does."""
     import pytest
 
-    frame = sys._getframe(1)
-    sys.exit(pytest.main([frame.f_globals["__file__"], *sys.argv[1:]]))
+    frame = inspect.currentframe()
+    caller = frame.f_back if frame is not None else None
+    assert caller is not None
+    sys.exit(pytest.main([caller.f_globals["__file__"], *sys.argv[1:]]))
 
 
 def _as_it_is(function: Any = None, *args: Any, **options: Any) -> Any:

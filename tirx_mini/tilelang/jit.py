@@ -176,7 +176,7 @@ class AutotuneResult:
 
 
 def _configurations(configs: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[dict[str, Any]]:
-    made = configs(*args, **kwargs) if callable(configs) else configs
+    made: Any = configs(*args, **kwargs) if callable(configs) else configs
     if isinstance(made, Mapping):  # lists of values by name
         names = list(made)
         return [dict(zip(names, values, strict=True)) for values in itertools.product(*made.values())]

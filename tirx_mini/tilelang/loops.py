@@ -107,7 +107,7 @@ class _Loops:
         kind = UNROLLED if count <= MOST_UNROLLED else SERIAL
         return For(var, const(0), const(count), made, kind=kind, parallel=parallel, span=self.nest.span)
 
-    def element(self, steps: _Steps, staged: dict[BufferLoad, Expr] | None = None) -> Stmt:
+    def element(self, steps: _Steps, staged: dict[Access, Expr] | None = None) -> Stmt:
         """The body of the loops for one element."""
         names = dict(zip(self.nest.vars, steps.coordinates, strict=True))
         made = _Body(self, steps, names, staged or {}).stmt(self.nest.body)
@@ -309,7 +309,8 @@ class _Loops:
         inner = analyzer.bind(var, 0, count - 1)
         at = self.at(first * lanes + var, inner)
         names = dict(zip(self.nest.vars, at.coordinates, strict=True))
-        body = _Body(self, at, names, {a: BufferLoad(b.dtype, b, (var,)) for a, b in arrays.items()})
+        staged: dict[Access, Expr] = {a: BufferLoad(b.dtype, b, (var,)) for a, b in arrays.items()}
+        body = _Body(self, at, names, staged)
         made = body.stmt(self.nest.body)
         return For(var, const(0), const(count), made, kind=UNROLLED, parallel=True, span=self.nest.span)
 
@@ -320,7 +321,7 @@ class _Body(Mutator):
     staged: for accesses of memory that are vectors, the element of an array that stands for them.
     """
 
-    def __init__(self, loops: _Loops, steps: _Steps, names: dict[Var, Expr], staged: dict[BufferLoad, Expr]) -> None:
+    def __init__(self, loops: _Loops, steps: _Steps, names: dict[Var, Expr], staged: dict[Access, Expr]) -> None:
         self.loops, self.steps, self.names, self.staged = loops, steps, names, staged
 
     def visit_Var(self, node: Var) -> Expr:
@@ -340,7 +341,7 @@ class _Body(Mutator):
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
         value = self.expr(node.value)
         if node in self.staged:
-            array = self.staged[node]  # type: ignore[index]
+            array = self.staged[node]
             assert isinstance(array, BufferLoad)
             return BufferStore(array.buffer, array.indices, value, span=node.span)
         if node.buffer.scope == FRAGMENT:

@@ -51,7 +51,7 @@ class Place:
 
     def at(self, **changes: object) -> Place:
         """The same with another team or analyzer."""
-        return replace(self, **changes)  # type: ignore[arg-type]
+        return replace(self, **changes)
 
 
 class Rule(Protocol):

@@ -12,10 +12,10 @@ from typing import Any
 from tirx_mini.script import tirx
 
 from ..builtins import NAMES as BUILTINS
-from . import arithmetic, atomics, dtypes, eager, functions, hints, launch, loops, memory, tiles
+from . import arithmetic, atomics, dtypes, eager, functions, hints, launch, loops, memory, printing, tiles
 
 Swizzled = hints.Swizzled
-_MODULES = (functions, eager, launch, memory, loops, tiles, arithmetic, atomics, hints, dtypes)
+_MODULES = (functions, eager, launch, memory, loops, tiles, printing, arithmetic, atomics, hints, dtypes)
 
 
 NAMES: Mapping[str, Any] = {

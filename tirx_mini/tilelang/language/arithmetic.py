@@ -20,6 +20,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+_TIR: Any = tirx
+"""The namespace of TIR, whose names are those of tile primitives, too: here they are functions of values."""
+
+
 def value_of(operand: Any) -> Any:
     """A value; a buffer of one element is its element."""
     if isinstance(operand, Buffer) and int_value(as_expr(operand.size)) == 1:
@@ -47,44 +51,6 @@ def _reciprocal(x: Expr) -> Expr:
     return binary("/", 1.0, x)
 
 
-def _tanh(x: Expr) -> Expr:
-    return 1.0 - 2.0 / (tirx.exp(2.0 * x) + 1.0)
-
-
-def _sigmoid(x: Expr) -> Expr:
-    return 1.0 / (1.0 + tirx.exp(-x))
-
-
-def _floor(x: Expr) -> Expr:
-    whole = convert("float32", convert("int32", x))
-    return whole - select(whole > x, const(1.0), const(0.0))
-
-
-def _ceil(x: Expr) -> Expr:
-    return -_floor(-x)
-
-
-def _trunc(x: Expr) -> Expr:
-    return convert("float32", convert("int32", x))
-
-
-def _round(x: Expr) -> Expr:
-    """To the nearest, and halves to the even number: 1.5 · 2^23 has no bits for a fraction."""
-    shift = const(12582912.0)
-    return select(absolute(x) < 4194304.0, (x + shift) - shift, x)
-
-
-def _erf(x: Expr) -> Expr:
-    """Abramowitz and Stegun, 7.1.26: within 1.5e-7."""
-    size = absolute(x)
-    t = 1.0 / (1.0 + 0.3275911 * size)
-    series: Expr = const(1.061405429)
-    for factor in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
-        series = series * t + factor
-    value = 1.0 - series * t * tirx.exp(-(size * size))
-    return select(x < 0.0, -value, value)
-
-
 def absolute(x: Any) -> Expr:
     """The magnitude of a number."""
     value = as_expr(value_of(x))
@@ -92,7 +58,7 @@ def absolute(x: Any) -> Expr:
 
 
 def pow(x: Any, y: Any) -> Expr:
-    """`x` to the power of `y`: a product for small whole `y`, else by logarithms for positive `x`."""
+    """`x` to the power of `y`: a product for small whole `y`."""
     base = as_expr(value_of(x))
     times = int_value(as_expr(y))
     if times is None and isinstance(y, float) and y.is_integer():
@@ -102,7 +68,7 @@ def pow(x: Any, y: Any) -> Expr:
         for _ in range(times):
             result = result * base
         return result
-    return _like(base, tirx.exp2(tirx.log2(convert("float32", base)) * as_expr(y)))
+    return _TIR.pow(base, y)
 
 
 def _extreme(op: str, doc: str) -> Callable[..., Any]:
@@ -168,12 +134,12 @@ def infinity(dtype: Any) -> Expr:
 
 def max_value(dtype: Any) -> Expr:
     """The largest finite value of a dtype."""
-    return tirx.max_value(dtype_of(dtype))
+    return _TIR.max_value(dtype_of(dtype))
 
 
 def min_value(dtype: Any) -> Expr:
     """The smallest finite value of a dtype."""
-    return tirx.min_value(dtype_of(dtype))
+    return _TIR.min_value(dtype_of(dtype))
 
 
 def isinf(x: Any) -> Expr:
@@ -199,21 +165,10 @@ def device_assert(condition: Any, msg: str = "") -> None:
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "exp": _unary(tirx.exp, "e to the power of `x` (``ex2.approx``)."),
     "exp2": _unary(tirx.exp2, "2 to the power of `x` (``ex2.approx``)."),
-    "exp10": _unary(lambda x: tirx.exp2(x * math.log2(10)), "10 to the power of `x`."),
     "log": _unary(tirx.log, "The natural logarithm of `x` (``lg2.approx``)."),
     "log2": _unary(tirx.log2, "The logarithm of `x` to the base 2 (``lg2.approx``)."),
-    "log10": _unary(lambda x: tirx.log2(x) * math.log10(2), "The logarithm of `x` to the base 10."),
-    "log1p": _unary(lambda x: tirx.log(1.0 + x), "The natural logarithm of 1 + `x`."),
     "sqrt": _unary(tirx.sqrt, "The square root of `x`, rounded to nearest."),
     "rsqrt": _unary(tirx.rsqrt, "1 / the square root of `x` (``rsqrt.approx``)."),
-    "tanh": _unary(_tanh, "The hyperbolic tangent of `x`."),
-    "sigmoid": _unary(_sigmoid, "1 / (1 + e to the power of -`x`)."),
-    "erf": _unary(_erf, "The error function of `x`."),
-    "floor": _unary(_floor, "The largest whole number that is not above `x`, for magnitudes below 2^31."),
-    "ceil": _unary(_ceil, "The smallest whole number that is not below `x`, for magnitudes below 2^31."),
-    "trunc": _unary(_trunc, "`x` without its fraction, for magnitudes below 2^31."),
-    "round": _unary(_round, "The whole number nearest to `x`; of two, the even one."),
-    "nearbyint": _unary(_round, "The whole number nearest to `x`; of two, the even one."),
     "fast_rcp": _unary(_reciprocal, "1 / `x`."),
     "abs": absolute,
     "fabs": absolute,
@@ -222,9 +177,9 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "max": _extreme("max", "The largest of several values."),
     "min": _extreme("min", "The smallest of several values."),
     "__exp": _unary(tirx.exp, "e to the power of `x` (``ex2.approx``)."),
-    "__exp10": _unary(lambda x: tirx.exp2(x * math.log2(10)), "10 to the power of `x`."),
+    "__exp10": _unary(lambda x: _TIR.exp2(x * math.log2(10)), "10 to the power of `x`."),
     "__log": _unary(tirx.log, "The natural logarithm of `x` (``lg2.approx``)."),
     "__log2": _unary(tirx.log2, "The logarithm of `x` to the base 2 (``lg2.approx``)."),
-    "__log10": _unary(lambda x: tirx.log2(x) * math.log10(2), "The logarithm of `x` to the base 10."),
+    "__log10": _unary(lambda x: _TIR.log2(x) * math.log10(2), "The logarithm of `x` to the base 10."),
 }
 """Functions by their names in `T`."""

@@ -96,9 +96,8 @@ def atomic_or(dst: Any, value: Any, memory_order: str | None = None) -> Any:
 
 def _wide(lanes: int) -> Any:
     def add(dst: Any, value: Any, return_prev: bool = False) -> None:
-        place, first = element(dst, f"T.atomic_addx{lanes}"), value
-        if isinstance(first, Buffer):
-            first = first[(0,) * first.ndim]
+        place = element(dst, f"T.atomic_addx{lanes}")
+        first: Any = value[(0,) * value.ndim] if isinstance(value, Buffer) else value
         for lane in range(lanes):
             there = BufferLoad(place.dtype, place.buffer, (*place.indices[:-1], place.indices[-1] + lane))
             here = BufferLoad(first.dtype, first.buffer, (*first.indices[:-1], first.indices[-1] + lane))

@@ -76,9 +76,9 @@ def empty(*shape: Any, dtype: Any = "float32") -> Buffer:
     """A tensor that the kernel writes, and that the call returns."""
     reading, builder = _READING.get(), current("T.empty")
     if len(shape) == 2 and isinstance(shape[0], (tuple, list)):
-        shape, dtype = shape[0], shape[1]
+        shape, dtype = tuple(shape[0]), shape[1]
     elif len(shape) == 1 and isinstance(shape[0], (tuple, list)):
-        shape = shape[0]
+        shape = tuple(shape[0])
     if reading is None:
         raise TirxError("T.empty is for functions of tilelang.jit whose arguments are tensors")
     extents = tuple(extent if (n := int_value(as_expr(extent))) is None else n for extent in shape)

@@ -139,7 +139,7 @@ def matrix(operand: Any) -> Region:
 def _gemm(op: str, A: Any, B: Any, C: Any, options: Mapping[str, Any]) -> None:
     given = {name: value for name, value in options.items() if name != "annotations"}
     barrier = given.pop("mbar", None)
-    operands = [matrix(A), matrix(B), matrix(C)]
+    operands: list[Any] = [matrix(A), matrix(B), matrix(C)]
     if barrier is not None:
         operands.append(barrier[0] if isinstance(barrier, Buffer) else barrier)
     clear = given.get("clear_accum")

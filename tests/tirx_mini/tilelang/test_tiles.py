@@ -1,0 +1,255 @@
+"""Operations on tiles and on elements, one small program each: right in the simulator, without findings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from tirx_mini import tilelang
+from tirx_mini.ir import TirxError
+from tirx_mini.tilelang import language as T
+
+
+def run(kernel: Any, *args: Any, out_idx: Any = -1) -> Any:
+    with tilelang.simulated("h100") as reports:
+        result = tilelang.compile(kernel, out_idx=out_idx)(*args)
+    assert reports and all(report.ok and not report.findings for report in reports)
+    return result
+
+
+def test_reductions_along_both_dimensions() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((32, 64), "float32"), B: T.Tensor((6, 64), "float32"), C: T.Tensor((32,), "float32")):
+        with T.Kernel(1, threads=128):
+            tile = T.alloc_fragment((32, 64), "float32")
+            row = T.alloc_fragment((64,), "float32")
+            column = T.alloc_fragment((32, 1), "float32")
+            T.copy(A, tile)
+            T.reduce_sum(tile, row, dim=0)
+            T.copy(row, B[0, 0])
+            T.reduce_max(tile, row, dim=0)
+            T.copy(row, B[1, 0])
+            T.reduce_min(tile, row, dim=0)
+            T.copy(row, B[2, 0])
+            T.reduce_absmax(tile, row, dim=0)
+            T.copy(row, B[3, 0])
+            T.reduce_abssum(tile, row, dim=0)
+            T.copy(row, B[4, 0])
+            T.reduce_sum(tile, row, dim=0, clear=False)
+            T.copy(row, B[5, 0])
+            T.reduce_sum(tile, column, dim=1)
+            for i in T.Parallel(32):
+                C[i] = column[i, 0]
+
+    a = torch.randn(32, 64)
+    b, c = run(main, a, out_idx=[1, 2])
+    sums = [a.sum(0), a.amax(0), a.amin(0), a.abs().amax(0), a.abs().sum(0), a.abs().sum(0) + a.sum(0)]
+    torch.testing.assert_close(b, torch.stack(sums), atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(c, a.sum(1), atol=1e-4, rtol=1e-4)
+
+
+def test_shapes_that_threads_do_not_divide() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((30, 50), "float16"), B: T.Tensor((30,), "float32")):
+        with T.Kernel(T.ceildiv(30, 7), threads=96) as bx:
+            tile = T.alloc_fragment((7, 50), "float32")
+            sums = T.alloc_fragment((7,), "float32")
+            T.copy(A[bx * 7, 0], tile)
+            T.reduce_sum(tile, sums, dim=1)
+            T.copy(sums, B[bx * 7])
+
+    a = torch.randn(30, 50).half()
+    torch.testing.assert_close(run(main, a), a.float().sum(1))
+
+
+@pytest.mark.parametrize(("dim", "reverse", "fragment"), [(1, False, False), (0, True, False), (1, False, True)])
+def test_scans(dim: int, reverse: bool, fragment: bool) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((32, 64), "float32"), B: T.Tensor((32, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            tile = T.alloc_fragment((32, 64), "float32") if fragment else T.alloc_shared((32, 64), "float32")
+            T.copy(A, tile)
+            T.cumsum(src=tile, dim=dim, reverse=reverse)
+            T.copy(tile, B)
+
+    a = torch.randn(32, 64)
+    wanted = a.flip(dim).cumsum(dim).flip(dim) if reverse else a.cumsum(dim)
+    torch.testing.assert_close(run(main, a), wanted, atol=1e-4, rtol=1e-4)
+
+
+def test_four_bits_are_unpacked() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "uint8"), B: T.Tensor((32, 64), "float16")):
+        with T.Kernel(1, threads=128):
+            packed = T.alloc_fragment((32, 32), "uint8")
+            tile = T.alloc_fragment((32, 64), "float16")
+            T.copy(A, packed)
+            for i, j in T.Parallel(32, 64):
+                tile[i, j] = ((packed[i, j // 2] >> ((j % 2) * 4)) & 0xF).astype("float16")
+            T.copy(tile, B)
+
+    a = torch.randint(0, 256, (32, 32), dtype=torch.uint8)
+    assert torch.equal(run(main, a), torch.stack([a & 15, a >> 4], -1).reshape(32, 64).half())
+
+
+def test_threads_and_variables() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64,), "int32"), B: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            total = T.alloc_var("int32")
+            total = 0
+            i = T.alloc_var("int32", init=0)
+            while i <= tx:
+                if A[i] > 0:
+                    total += A[i]
+                i += 1
+            B[tx] = total
+
+    a = torch.randint(-5, 5, (64,), dtype=torch.int32)
+    assert torch.equal(run(main, a), a.clamp(min=0).cumsum(0).int())
+
+
+def test_arrays_of_each_thread() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((4, 256), "float16"), B: T.Tensor((4, 8), "float32")):
+        with T.Kernel(1, threads=(8, 4)):
+            tx = T.get_thread_binding(0)
+            ty = T.get_thread_binding(1)
+            own = T.alloc_local((8,), "float16")
+            total = T.alloc_local((1,), "float")
+            T.clear(total)
+            for block in T.serial(4):
+                for k in T.vectorized(8):
+                    own[k] = A[ty, block * 64 + tx * 8 + k]
+                for k in T.serial(8):
+                    total[0] += own[k].astype("float")
+            B[ty, tx] = total[0]
+
+    a = torch.randn(4, 256).half()
+    torch.testing.assert_close(run(main, a), a.float().view(4, 4, 8, 8).sum((1, 3)), atol=1e-3, rtol=1e-3)
+
+
+def test_atomics_in_shared_and_global_memory() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((512,), "int32"), B: T.Tensor((16,), "int32")):
+        with T.Kernel(2, threads=128) as bx:
+            counts = T.alloc_shared((16,), "int32")
+            T.clear(counts)
+            for i in T.Parallel(256):
+                T.atomic_add(counts[A[bx * 256 + i]], 1)
+            for i in T.Parallel(16):
+                T.atomic_add(B[i], counts[i])
+
+    a, b = torch.randint(0, 16, (512,), dtype=torch.int32), torch.zeros(16, dtype=torch.int32)
+    run(main, a, b, out_idx=None)
+    assert torch.equal(b, torch.bincount(a, minlength=16).int())
+
+
+def test_rows_that_an_argument_names() -> None:
+    @T.prim_func
+    def main(rows: T.Tensor((20,), "int64"), table: T.Tensor((50, 64), "float16"), out: T.Tensor((20, 64), "float16")):
+        with T.Kernel(T.ceildiv(20, 8), threads=128) as bx:
+            for i, j in T.Parallel(8, 64):
+                out[bx * 8 + i, j] = table[rows[bx * 8 + i], j]
+
+    rows, table = torch.randint(0, 50, (20,)), torch.randn(50, 64).half()
+    assert torch.equal(run(main, rows, table), table[rows])
+
+
+def test_numbers_of_the_program_are_pythons() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((256,), "float32"), B: T.Tensor((256,), "float32")):
+        with T.Kernel(2, threads=64) as bx:
+            n = 128
+            half = n // 2
+            tile = T.alloc_shared((n,), "float32")
+            T.copy(A[bx * n], tile)
+            for i in T.Parallel(half):
+                tile[i] = tile[i] + tile[i + half]
+            for i in T.Parallel(half):
+                tile[i + half] = tile[i]
+            T.copy(tile, B[bx * n])
+
+    a = torch.randn(256)
+    wanted = a.view(2, 2, 64).sum(1, keepdim=True).expand(2, 2, 64).reshape(256)
+    torch.testing.assert_close(run(main, a), wanted)
+
+
+def test_branches_and_loops_inside_parallel_loops() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32"), C: T.Tensor((32,), "float32")):
+        with T.Kernel(1, threads=32):
+            tile = T.alloc_shared((32, 32), "float32")
+            sums = T.alloc_fragment((32,), "float32")
+            T.copy(A, tile)
+            for i, j in T.Parallel(32, 32):
+                if i >= j:
+                    B[i, j] = tile[i, j]
+                else:
+                    B[i, j] = 0
+            T.clear(sums)
+            for i in T.Parallel(32):
+                for j in T.serial(32):
+                    sums[i] += tile[i, j]
+            T.copy(sums, C)
+
+    a = torch.randn(32, 32)
+    b, c = run(main, a, out_idx=[1, 2])
+    assert torch.equal(b, a.tril())
+    torch.testing.assert_close(c, a.sum(1), atol=1e-4, rtol=1e-4)
+
+
+def test_printed_values(capfd: pytest.CaptureFixture[str]) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=32) as bx:
+            tile = T.alloc_shared((4,), "float32")
+            T.copy(A, tile)
+            T.print(tile, msg="tile")
+
+    run(main, torch.arange(4.0), out_idx=None)
+    assert "tile: tile[2] = 2" in capfd.readouterr().out
+
+
+# -- mistakes ------------------------------------------------------------------------------------------------------
+
+
+def test_tiles_of_different_extents() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=32):
+            tile = T.alloc_shared((32, 16), "float32")
+            T.copy(A[0:16, 0:16], tile)
+
+    with pytest.raises(TirxError, match="the tiles have different extents") as caught:
+        run(main, torch.zeros(64, 64), out_idx=None)
+    assert caught.value.diagnostic.span is not None
+
+
+def test_a_fragment_that_other_threads_hold() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((128,), "float32"), B: T.Tensor((128,), "float32")):
+        with T.Kernel(1, threads=128):
+            tile = T.alloc_fragment((128,), "float32")
+            turned = T.alloc_fragment((128,), "float32")
+            T.copy(A, tile)
+            for i in T.Parallel(128):
+                turned[i] = tile[127 - i]
+            T.copy(turned, B)
+
+    with pytest.raises(TirxError, match="the threads that hold tile are not those that execute these iterations"):
+        run(main, torch.zeros(128))
+
+
+def test_a_reduction_that_leaves_another_shape() -> None:
+    with pytest.raises(TirxError, match=r"leaves \[32\], but sums is \[16\]"):
+
+        @T.prim_func
+        def main(A: T.Tensor((32, 64), "float32")):
+            with T.Kernel(1, threads=32):
+                tile = T.alloc_fragment((32, 64), "float32")
+                sums = T.alloc_fragment((16,), "float32")
+                T.reduce_sum(tile, sums, dim=1)
