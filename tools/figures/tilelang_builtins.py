@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from tirx_mini.hardware import arch_name
-from tirx_mini.tilelang.builtins import NAMES, Builtin, facts_of
+from tirx_mini.tilelang.builtins import MORE, NAMES, Builtin, facts_of
 from tools.pages import as_table
 
 _CALL = re.compile(r"``(\w+\(.*?\))``: ")
@@ -16,18 +17,19 @@ HEAD = ("builtin", "meaning", "becomes", "architectures")
 
 
 def _row(name: str) -> tuple[str, str, str, str]:
-    facts = facts_of(NAMES[name])
-    text = " ".join((inspect.getdoc(NAMES[name]) or "").split())
+    function = {**NAMES, **MORE}[name]
+    facts = facts_of(function)
+    text = " ".join((inspect.getdoc(function) or "").split())
     called = _CALL.match(text)
     meaning = re.split(r"(?<=[.])\s", text[called.end() :] if called else text)[0].replace("``", "`")
     opcodes = ", ".join(f"`{opcode}`" for opcode in facts.opcodes)
     becomes = "; ".join(part for part in (opcodes, facts.becomes) if part)
-    shown = called.group(1) if called else f"{name}{_signature(name)}"
+    shown = called.group(1) if called else f"{name}{_signature(function)}"
     return f"`{shown}`", meaning[0].upper() + meaning[1:], becomes, _architectures(facts)
 
 
-def _signature(name: str) -> str:
-    given = inspect.signature(NAMES[name]).parameters.values()
+def _signature(function: Callable[..., Any]) -> str:
+    given = inspect.signature(function).parameters.values()
     plain = [each.replace(annotation=inspect.Parameter.empty) for each in given]
     return str(inspect.Signature(plain)).replace(str(0xFFFFFFFF), "0xffffffff").replace("'", '"')
 
@@ -40,4 +42,5 @@ def _architectures(facts: Builtin) -> str:
 
 
 def passages() -> Iterator[tuple[str, str]]:
-    yield "tilelang-builtins", as_table((HEAD, ("---",) * len(HEAD), *map(_row, NAMES)))
+    for passage, names in (("tilelang-builtins", NAMES), ("tilelang-more", MORE)):
+        yield passage, as_table((HEAD, ("---",) * len(HEAD), *map(_row, names)))

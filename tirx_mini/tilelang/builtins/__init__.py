@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from . import clusters, numbers, shared, votes
 from .barriers import (
     barrier_arrive,
     barrier_wait,
@@ -57,7 +58,7 @@ from .threads import (
 )
 from .volta import ptx_mma_sm70
 
-__all__ = ["CONSUMER", "LAUNCH", "NAMES", "PRODUCER", "UNCHANGED", "Builtin", "facts_of", "linear_thread"]
+__all__ = ["CONSUMER", "LAUNCH", "MORE", "NAMES", "PRODUCER", "UNCHANGED", "Builtin", "facts_of", "linear_thread"]
 
 NAMES: Mapping[str, Callable[..., Any]] = named((
     access_ptr, create_tma_descriptor, tma_load, fence_proxy_async, tma_store_arrive, tma_store_wait, set_max_nreg,
@@ -71,3 +72,8 @@ NAMES: Mapping[str, Callable[..., Any]] = named((
     stg256,
 ))  # fmt: skip
 """The builtins by name, in the order of TileLang's reference."""
+
+MORE: Mapping[str, Callable[..., Any]] = named(
+    (*clusters.FUNCTIONS, *votes.FUNCTIONS, *shared.FUNCTIONS, *numbers.FUNCTIONS)
+)
+"""Functions of TileLang 0.1.15 that stand for instructions, too, and that its reference does not list there."""

@@ -60,14 +60,15 @@ def access_ptr(
     return pointer_to(AddressOf(HANDLE, pointer.buffer, indices), "T.access_ptr", offset)
 
 
-def _load(words: int, src: Any, pred: Any) -> Any:
-    name = f"T.ldg{32 * words}"
-    source = _global(src, name)
+def loaded(words: int, src: Any, pred: Any, space: str = "global") -> Any:
+    """The value at a place of global or shared memory, in registers; 0 where `pred` does not hold."""
+    name = f"T.ld{space[0]}{32 * words}"
+    source = _place(src, name, space)
     registers = T.alloc_local([words], "uint32")
     every = _all(registers, words)
 
     def load() -> None:
-        T.call("ld.registers", source, registers.data, vec=_VECTORS[words], space="global")
+        T.call("ld.registers", source, registers.data, vec=_VECTORS[words], space=space)
 
     if pred is None:
         load()
@@ -79,12 +80,13 @@ def _load(words: int, src: Any, pred: Any) -> Any:
     return every
 
 
-def _store(words: int, dst: Any, value: Any, pred: Any) -> None:
-    name = f"T.stg{32 * words}"
-    target, registers = _global(dst, name), _registers(words, value, name)
+def stored(words: int, dst: Any, value: Any, pred: Any, space: str = "global") -> None:
+    """Store a value at a place of global or shared memory, where `pred` holds."""
+    name = f"T.st{space[0]}{32 * words}"
+    target, registers = _place(dst, name, space), _registers(words, value, name)
 
     def store() -> None:
-        T.call("st.registers", target, registers, vec=_VECTORS[words], space="global")
+        T.call("st.registers", target, registers, vec=_VECTORS[words], space=space)
 
     if pred is None:
         store()
@@ -93,13 +95,14 @@ def _store(words: int, dst: Any, value: Any, pred: Any) -> None:
         store()
 
 
-def _global(value: Any, name: str) -> AddressOf:
+def _place(value: Any, name: str, space: str) -> AddressOf:
     if not isinstance(value, (Buffer, BufferLoad, Region)):
-        hint = "write an element or a slice of an argument, as in x[i] or x[i : i + 4]"
-        raise TirxError(f"{name} needs a place in global memory, but {value!r} is given", hint=hint)
+        hint = "write an element or a slice of a buffer, as in x[i] or x[i : i + 4]"
+        raise TirxError(f"{name} needs a place in {space} memory, but {value!r} is given", hint=hint)
     pointer = pointer_to(value, name)
-    if pointer.buffer.scope != "global":
-        raise TirxError(f"{name} accesses global memory, but {pointer.buffer.name} is in {pointer.buffer.scope} memory")
+    if pointer.buffer.scope != space:
+        buffer = pointer.buffer
+        raise TirxError(f"{name} accesses {space} memory, but {buffer.name} is in {buffer.scope} memory")
     return pointer
 
 
@@ -126,9 +129,9 @@ def _registers(words: int, value: Any, name: str) -> AddressOf:
         raise TirxError(f"{name} stores {32 * words} bits, but {value!r} is {held.dtype} of {bits} bits", held.span)
     registers = T.alloc_local([words], "uint32")
     dtype = UINT32.with_lanes(words)
-    stored = held if held.dtype == dtype else reinterpret(dtype, held)
+    words_of = held if held.dtype == dtype else reinterpret(dtype, held)
     index = const(0) if words == 1 else Ramp(DataType("int32"), const(0), words)
-    T.buffer_store(registers, stored, [index])
+    T.buffer_store(registers, words_of, [index])
     return pointer_to(registers, name)
 
 
@@ -138,25 +141,25 @@ def ldg32(src: Any, pred: Any = None) -> Expr:
 
     src: an element, a slice or a buffer; its address is a multiple of the width. PTX ISA: "ld".
     """
-    return _load(1, src, pred)
+    return loaded(1, src, pred)
 
 
 @builtin("ld.registers", vec="v2", space="global")
 def ldg64(src: Any, pred: Any = None) -> Expr:
     """Load 64 bits of global memory, a uint32x2. See `ldg32`."""
-    return _load(2, src, pred)
+    return loaded(2, src, pred)
 
 
 @builtin("ld.registers", vec="v4", space="global")
 def ldg128(src: Any, pred: Any = None) -> Expr:
     """Load 128 bits of global memory, a uint32x4. See `ldg32`."""
-    return _load(4, src, pred)
+    return loaded(4, src, pred)
 
 
 @builtin("ld.registers", vec="v8", space="global")
 def ldg256(src: Any, pred: Any = None) -> Buffer:
     """Load 256 bits of global memory, eight registers of uint32; before Blackwell, in two halves. See `ldg32`."""
-    return _load(8, src, pred)
+    return loaded(8, src, pred)
 
 
 @builtin("st.registers", space="global")
@@ -165,22 +168,22 @@ def stg32(dst: Any, value: Any, pred: Any = None) -> None:
 
     dst: an element, a slice or a buffer; its address is a multiple of the width. PTX ISA: "st".
     """
-    _store(1, dst, value, pred)
+    stored(1, dst, value, pred)
 
 
 @builtin("st.registers", vec="v2", space="global")
 def stg64(dst: Any, value: Any, pred: Any = None) -> None:
     """Store a value of 64 bits, as of `ldg64`, to global memory. See `stg32`."""
-    _store(2, dst, value, pred)
+    stored(2, dst, value, pred)
 
 
 @builtin("st.registers", vec="v4", space="global")
 def stg128(dst: Any, value: Any, pred: Any = None) -> None:
     """Store a value of 128 bits, as of `ldg128`, to global memory. See `stg32`."""
-    _store(4, dst, value, pred)
+    stored(4, dst, value, pred)
 
 
 @builtin("st.registers", vec="v8", space="global")
 def stg256(dst: Any, value: Any, pred: Any = None) -> None:
     """Store a value of 256 bits, as of `ldg256`, to global memory; before Blackwell, in two halves. See `stg32`."""
-    _store(8, dst, value, pred)
+    stored(8, dst, value, pred)

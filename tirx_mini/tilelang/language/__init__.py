@@ -11,6 +11,7 @@ from typing import Any
 
 from tirx_mini.script import tirx
 
+from ..builtins import MORE
 from ..builtins import NAMES as BUILTINS
 from . import arithmetic, atomics, dtypes, eager, functions, hints, launch, loops, memory, printing, tiles
 
@@ -19,6 +20,7 @@ _MODULES = (functions, eager, launch, memory, loops, tiles, printing, arithmetic
 
 
 NAMES: Mapping[str, Any] = {
+    **MORE,
     **{name: getattr(module, name) for module in _MODULES for name in module.__all__},
     "Buffer": memory.Tensor,
     **tiles.REDUCTIONS,

@@ -1,0 +1,115 @@
+"""Clusters, dependent launches, and barriers by the names that PTX and TVM give them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tirx_mini.ir import Expr, special
+from tirx_mini.script import tirx as T
+
+from .barriers import mbarrier_arrive, mbarrier_wait_parity
+from .operands import barrier
+from .table import builtin
+
+
+@builtin("barrier.cluster.arrive")
+def cluster_arrive() -> None:
+    """Arrive at the cluster's barrier and release earlier accesses. PTX ISA: "barrier.cluster"."""
+    T.call("barrier.cluster.arrive")
+
+
+@builtin("barrier.cluster.arrive.relaxed")
+def cluster_arrive_relaxed() -> None:
+    """Arrive at the cluster's barrier without releasing anything. PTX ISA: "barrier.cluster"."""
+    T.call("barrier.cluster.arrive.relaxed")
+
+
+@builtin("barrier.cluster.wait")
+def cluster_wait() -> None:
+    """Wait until every thread of the cluster has arrived. PTX ISA: "barrier.cluster"."""
+    T.call("barrier.cluster.wait")
+
+
+@builtin("barrier.cluster.sync")
+def cluster_sync() -> None:
+    """Arrive at the cluster's barrier, and wait until every thread of the cluster has."""
+    T.call("barrier.cluster.sync")
+
+
+@builtin(becomes="`%cluster_ctarank`")
+def block_rank_in_cluster() -> Expr:
+    """The rank of the CTA in its cluster."""
+    return special("cluster_ctarank")
+
+
+@builtin("griddepcontrol.launch_dependents")
+def pdl_trigger() -> None:
+    """Let the next kernel of the stream begin once every CTA has executed this or ended. PTX ISA: "griddepcontrol"."""
+    T.call("griddepcontrol.launch_dependents")
+
+
+@builtin("griddepcontrol.wait")
+def pdl_sync() -> None:
+    """Wait until the kernel before this one is complete and its writes are visible. PTX ISA: "griddepcontrol"."""
+    T.call("griddepcontrol.wait")
+
+
+@builtin("mbarrier.arrive.expect_tx")
+def mbarrier_arrive_expect_tx(mbarrier: Any, tx: Any) -> None:
+    """Expect `tx` more bytes in the current phase of a barrier, then arrive once. PTX ISA: "mbarrier.arrive"."""
+    T.call("mbarrier.arrive.expect_tx", barrier(mbarrier, "T.mbarrier_arrive_expect_tx"), tx)
+
+
+@builtin("mbarrier.arrive.expect_tx")
+def ptx_arrive_barrier_expect_tx(barrier_id: Any, byte_count: Any) -> None:
+    """As `mbarrier_arrive_expect_tx`."""
+    mbarrier_arrive_expect_tx(barrier_id, byte_count)
+
+
+@builtin("mbarrier.arrive")
+def ptx_arrive_barrier(barrier_id: Any) -> None:
+    """As `mbarrier_arrive`."""
+    mbarrier_arrive(barrier_id)
+
+
+@builtin("mbarrier.try_wait")
+def ptx_wait_barrier(barrier_id: Any, parity: Any = 0) -> None:
+    """As `mbarrier_wait_parity`."""
+    mbarrier_wait_parity(barrier_id, parity)
+
+
+@builtin("mbarrier.init")
+def ptx_init_barrier_thread_count(barrier_id: Any, thread_count: Any) -> None:
+    """Make a barrier expect `thread_count` arrivals in each phase; one thread executes it. PTX ISA: "mbarrier.init"."""
+    T.call("mbarrier.init", barrier(barrier_id, "T.ptx_init_barrier_thread_count"), thread_count)
+
+
+@builtin("fence.mbarrier_init")
+def ptx_fence_barrier_init() -> None:
+    """Make the thread's initialisations of barriers visible to the cluster; a synchronisation must follow."""
+    T.call("fence.mbarrier_init")
+
+
+@builtin("bar.arrive")
+def named_barrier_arrive(barrier_id: Any, thread_count: Any) -> None:
+    """Arrive at one of the CTA's barriers 0 to 15, which expects `thread_count` threads, without waiting."""
+    T.call("bar.arrive", barrier_id, thread_count)
+
+
+@builtin("tcgen05.fence.before_thread_sync")
+def tcgen05_before_thread_sync() -> None:
+    """Order the thread's earlier tcgen05 operations before a synchronisation that follows. PTX ISA: "tcgen05.fence"."""
+    T.call("tcgen05.fence.before_thread_sync")
+
+
+@builtin("tcgen05.fence.after_thread_sync")
+def tcgen05_after_thread_sync() -> None:
+    """Order the thread's later tcgen05 operations after a synchronisation before it. PTX ISA: "tcgen05.fence"."""
+    T.call("tcgen05.fence.after_thread_sync")
+
+FUNCTIONS = (
+    cluster_arrive, cluster_arrive_relaxed, cluster_wait, cluster_sync, block_rank_in_cluster, pdl_trigger, pdl_sync,
+    mbarrier_arrive_expect_tx, ptx_arrive_barrier_expect_tx, ptx_arrive_barrier, ptx_wait_barrier,
+    ptx_init_barrier_thread_count, ptx_fence_barrier_init, named_barrier_arrive, tcgen05_before_thread_sync,
+    tcgen05_after_thread_sync,
+)  # fmt: skip

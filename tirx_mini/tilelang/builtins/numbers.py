@@ -1,0 +1,187 @@
+"""Arithmetic with a rounding, of pairs, and functions that CUDA C++ has."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from tirx_mini.ir import Buffer, BufferLoad, Expr, Region, TirxError, as_bool, as_expr, binary, const
+from tirx_mini.script import tirx as T
+
+from .operands import constant, pointer_to
+from .table import builtin
+
+_ROUNDINGS = {"rn": "rn", "rz": "rz", "ru": "rp", "rd": "rm"}
+"""PTX's names of rounding modes: to the nearest, towards zero, up and down."""
+
+
+def _rounded(op: str, name: str, mode: str, *values: Any) -> Expr:
+    if mode not in _ROUNDINGS:
+        raise TirxError(f'the rounding of T.{name} is "rn", "rz", "ru" or "rd", not {mode!r}')
+    return T.call(f"{op}.f32", *values, rounding=_ROUNDINGS[mode])
+
+
+def _to_nearest(name: str, mode: str) -> None:
+    if mode != "rn":
+        raise TirxError(f'T.{name} rounds to the nearest only, rounding_mode="rn", not {mode!r}')
+
+
+@builtin("add.f32")
+def ieee_add(x: Any, y: Any, rounding_mode: str = "rn") -> Expr:
+    """x + y in float32, rounded as `rounding_mode` says: "rn" to the nearest, "rz" to zero, "ru" up, "rd" down."""
+    return _rounded("add", "ieee_add", rounding_mode, x, y)
+
+
+@builtin("sub.f32")
+def ieee_sub(x: Any, y: Any, rounding_mode: str = "rn") -> Expr:
+    """x - y in float32, rounded as in `ieee_add`."""
+    return _rounded("sub", "ieee_sub", rounding_mode, x, y)
+
+
+@builtin("mul.f32")
+def ieee_mul(x: Any, y: Any, rounding_mode: str = "rn") -> Expr:
+    """x * y in float32, rounded as in `ieee_add`."""
+    return _rounded("mul", "ieee_mul", rounding_mode, x, y)
+
+
+@builtin("fma.f32")
+def ieee_fmaf(x: Any, y: Any, z: Any, rounding_mode: str = "rn") -> Expr:
+    """x * y + z in float32, rounded once, as in `ieee_add`."""
+    return _rounded("fma", "ieee_fmaf", rounding_mode, x, y, z)
+
+
+@builtin(becomes="a division")
+def ieee_fdiv(x: Any, y: Any, rounding_mode: str = "rn") -> Expr:
+    """x / y, rounded to the nearest."""
+    _to_nearest("ieee_fdiv", rounding_mode)
+    return as_expr(x) / y
+
+
+@builtin(becomes="a division")
+def ieee_frcp(x: Any, rounding_mode: str = "rn") -> Expr:
+    """1 / x, rounded to the nearest."""
+    _to_nearest("ieee_frcp", rounding_mode)
+    return 1.0 / as_expr(x)
+
+
+@builtin("sqrt.rn")
+def ieee_fsqrt(x: Any, rounding_mode: str = "rn") -> Expr:
+    """The square root of x in float32, rounded to the nearest."""
+    _to_nearest("ieee_fsqrt", rounding_mode)
+    return T.call("sqrt.rn", x)
+
+
+@builtin("sinf", becomes="the function of CUDA C++ in full precision")
+def __sin(x: Any) -> Expr:
+    """The sine of x, in radians."""
+    return T.call("sinf", x)
+
+
+@builtin("cosf", becomes="the function of CUDA C++ in full precision")
+def __cos(x: Any) -> Expr:
+    """The cosine of x, in radians."""
+    return T.call("cosf", x)
+
+
+@builtin("tanf", becomes="the function of CUDA C++ in full precision")
+def __tan(x: Any) -> Expr:
+    """The tangent of x, in radians."""
+    return T.call("tanf", x)
+
+
+@builtin("ld", nc=True, space="global", type="b32")
+def __ldg(load_or_buf: Any, index: Any = None) -> Expr:
+    """An element of global memory that no thread writes while the kernel runs. PTX ISA: "ld.global.nc".
+
+    load_or_buf: the element, or a buffer, of which `index` is the element.
+    """
+    if isinstance(load_or_buf, Buffer):
+        if index is None:
+            raise TirxError("T.__ldg of a buffer needs an index", hint="write T.__ldg(x[i])")
+        load_or_buf = load_or_buf[index]
+    return T.call("ld", pointer_to(load_or_buf, "T.__ldg"), nc=True, space="global")
+
+
+@builtin("ffs")
+def __ffs(value: Any) -> Expr:
+    """The position of the lowest bit that is set, from 1 on; 0 where none is."""
+    return T.call("ffs", value)
+
+
+def _pair(name: str, *values: Any) -> list[Expr]:
+    pairs = [as_expr(value) for value in values]
+    for pair in pairs:
+        if pair.dtype.lanes != 2:
+            raise TirxError(f"T.{name} takes pairs, as of float16x2, but {pair!r} is {pair.dtype}", pair.span)
+    return pairs
+
+
+@builtin(becomes="arithmetic on pairs")
+def add2(x: Any, y: Any) -> Expr:
+    """The sums of two pairs."""
+    a, b = _pair("add2", x, y)
+    return a + b
+
+
+@builtin(becomes="arithmetic on pairs")
+def sub2(x: Any, y: Any) -> Expr:
+    """The differences of two pairs."""
+    a, b = _pair("sub2", x, y)
+    return a - b
+
+
+@builtin(becomes="arithmetic on pairs")
+def mul2(x: Any, y: Any) -> Expr:
+    """The products of two pairs."""
+    a, b = _pair("mul2", x, y)
+    return a * b
+
+
+@builtin(becomes="arithmetic on pairs")
+def fma2(x: Any, y: Any, z: Any) -> Expr:
+    """x * y + z of pairs."""
+    a, b, c = _pair("fma2", x, y, z)
+    return a * b + c
+
+
+@builtin(becomes="arithmetic on integers")
+def align_up(x: Any, y: Any) -> Any:
+    """x, rounded up to a multiple of y."""
+    return (x + y - 1) // y * y
+
+
+def _elements(values: Any, name: str) -> list[BufferLoad]:
+    """The elements of a buffer or of a region of it."""
+    if isinstance(values, Buffer):
+        starts, extents = [const(0)] * values.ndim, [constant(e, name, "an extent") for e in values.shape]
+    elif isinstance(values, Region):
+        starts, extents = [each.start for each in values.ranges], list(values.extents)
+    else:
+        raise TirxError(f"{name} needs a buffer or a slice of one, but {values!r} is given")
+    buffer = values if isinstance(values, Buffer) else values.buffer
+    places = itertools.product(*map(range, extents))
+    return [buffer[tuple(start + step for start, step in zip(starts, place, strict=True))] for place in places]  # type: ignore[misc]
+
+
+@builtin(becomes="a chain of comparisons")
+def any_of(buffer: Any) -> Expr:
+    """Whether some element of a buffer, or of a slice of it, is not 0."""
+    first, *rest = (as_bool(element) for element in _elements(buffer, "T.any_of"))
+    for each in rest:
+        first = binary("or", first, each)
+    return first
+
+
+@builtin(becomes="a chain of comparisons")
+def all_of(buffer: Any) -> Expr:
+    """Whether no element of a buffer, or of a slice of it, is 0."""
+    first, *rest = (as_bool(element) for element in _elements(buffer, "T.all_of"))
+    for each in rest:
+        first = binary("and", first, each)
+    return first
+
+
+FUNCTIONS = (
+    ieee_add, ieee_sub, ieee_mul, ieee_fmaf, ieee_fdiv, ieee_frcp, ieee_fsqrt, __sin, __cos, __tan, __ldg, __ffs, add2,
+    sub2, mul2, fma2, align_up, any_of, all_of,
+)  # fmt: skip
