@@ -129,7 +129,8 @@ SCALARS = (
         Case("conversion", f"{a} to {b}", lambda a=a, b=b: converted(a, b))
         for a, b in (("float32", "float16"), ("float32", "bfloat16"), ("float16", "float32"), ("bfloat16", "float32"),
                      ("float32", "int32"), ("float32", "uint8"), ("int32", "float32"), ("int32", "float16"),
-                     ("float32", "float8_e4m3fn"), ("float32", "float8_e5m2"))
+                     ("float32", "float8_e4m3fn"), ("float32", "float8_e5m2"), ("float32", "float6_e2m3fn"),
+                     ("float32", "float6_e3m2fn"))
     ),
     Case("conversion", "a tile to float16", lambda: cast_tile("float16")),
     Case("conversion", "a tile to bfloat16", lambda: cast_tile("bfloat16")),

@@ -11,11 +11,12 @@ from functools import cache
 from typing import Any
 
 _PATTERN = re.compile(
-    r"(bool|handle|tensormap|float8_e4m3fn|float8_e5m2|float8_e8m0fnu|float4_e2m1fn|bfloat|float|uint|int)(\d*)(?:x(\d+))?"
+    r"(bool|handle|tensormap|float8_e4m3fn|float8_e5m2|float8_e8m0fnu|float6_e2m3fn|float6_e3m2fn|float4_e2m1fn"
+    r"|bfloat|float|uint|int)(\d*)(?:x(\d+))?"
 )
 _FIXED_BITS = {
     "bool": 8, "handle": 64, "tensormap": 1024, "float8_e4m3fn": 8, "float8_e5m2": 8, "float8_e8m0fnu": 8,
-    "float4_e2m1fn": 4,
+    "float6_e2m3fn": 8, "float6_e3m2fn": 8, "float4_e2m1fn": 4,
 }  # fmt: skip
 _WIDTHS = {"float": (16, 32, 64), "bfloat": (16,), "int": (8, 16, 32, 64), "uint": (8, 16, 32, 64)}
 
@@ -53,7 +54,7 @@ class DataType(str):
 
     @property
     def code(self) -> str:
-        """'int', 'uint', 'float', 'bfloat', 'bool', 'handle', 'tensormap', or the name of a type of 8 or 4 bits."""
+        """'int', 'uint', 'float', 'bfloat', 'bool', 'handle', 'tensormap', or the name of a type of 8, 6 or 4 bits."""
         return _parse(self)[0]
 
     @property
@@ -66,7 +67,7 @@ class DataType(str):
 
     @property
     def bits(self) -> int:
-        """The width of one lane in bits."""
+        """The width of one lane in memory, in bits: that of a byte for the types of 6 bits."""
         return _parse(self)[1]
 
     @property

@@ -77,6 +77,8 @@ DTYPES = (
     *"bool handle int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64".split(),
     "float8_e4m3fn",
     "float8_e5m2",
+    "float6_e2m3fn",
+    "float6_e3m2fn",
 )
 """The dtypes that completion shows; vectors of them (``Tx.float16x8``) also exist."""
 

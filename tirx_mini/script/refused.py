@@ -104,12 +104,6 @@ REFUSALS: Sequence[Refusal] = (
         "use the dense `Tx.gemm_async`, or `Tx.ptx.tcgen05.mma`",
     ),
     _row(
-        "dtypes of six bits",
-        "float6_e2m3fn float6_e2m3fnx* float6_e3m2fn float6_e3m2fnx*",
-        "no buffer can have elements of six bits here",
-        'use "float8_e4m3fn", "float8_e5m2" or "float4_e2m1fn"',
-    ),
-    _row(
         "choices by a predicate",
         "tile.select",
         "TVM 0.26 has no dispatch of it for NVIDIA GPUs either",

@@ -162,6 +162,8 @@ float32: LanguageDType
 float64: LanguageDType
 float8_e4m3fn: LanguageDType
 float8_e5m2: LanguageDType
+float6_e2m3fn: LanguageDType
+float6_e3m2fn: LanguageDType
 boolean: LanguageDType
 i8: LanguageDType
 i16: LanguageDType
@@ -231,6 +233,14 @@ float8_e5m2x2: LanguageDType
 float8_e5m2x4: LanguageDType
 float8_e5m2x8: LanguageDType
 float8_e5m2x16: LanguageDType
+float6_e2m3fnx2: LanguageDType
+float6_e2m3fnx4: LanguageDType
+float6_e2m3fnx8: LanguageDType
+float6_e2m3fnx16: LanguageDType
+float6_e3m2fnx2: LanguageDType
+float6_e3m2fnx4: LanguageDType
+float6_e3m2fnx8: LanguageDType
+float6_e3m2fnx16: LanguageDType
 
 warp_id_in_cta: Expr
 cluster_ctarank: Expr

@@ -102,10 +102,19 @@ def float_to_int(value: Any, low: int, high: int) -> Any:
     return low if number <= low else high if number >= high else int(number)
 
 
+_WITHOUT_NAN = (ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn)
+
+
 def finite(value: Any, kind: Any) -> Any:
-    """A value clamped to the range of a float8; infinity becomes its largest number (PTX ISA: cvt, .satfinite)."""
+    """A value clamped to the range of a float of 8 or 6 bits; infinity becomes its largest number.
+
+    So does NaN in a type without it (PTX ISA: cvt, .satfinite).
+    """
     limit = float(ml_dtypes.finfo(kind).max)
-    return np.clip(value, -limit, limit)
+    near = np.clip(value, -limit, limit)
+    if kind in _WITHOUT_NAN:
+        return np.where(np.isnan(near), np.asarray(near).dtype.type(limit), near)[()]
+    return near
 
 
 def reinterpret(value: Any, source: Any, target: Any, before: int, after: int) -> Any:
