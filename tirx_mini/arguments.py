@@ -197,6 +197,11 @@ def check_scalar(func: PrimFunc, index: int, value: Any) -> bool | int | float:
             return int(number)
     elif isinstance(number, (int, float)) and dtype.is_float:
         return float(number)
+    if dtype == "tensormap":
+        raise ArgumentError(
+            f"{named(func, index)} is a tensor map, which a host program of CUDA makes: in the kernel, write "
+            'A_map = T.tvm_stack_alloca("tensormap", 1) and T.call_packed("runtime.cuTensorMapEncodeTiled", A_map, …)'
+        )
     given = repr(number) if isinstance(number, (int, float, str)) else _kind(number)
     raise ArgumentError(f"{named(func, index)} must be a number of type {dtype}, but {given} was given")
 

@@ -105,7 +105,8 @@ def cuda_source(
     body.lines[prologue_at:prologue_at] = prologue
     body.spans[prologue_at:prologue_at] = [None] * len(prologue)
 
-    blocks = [*([TENSOR_MAP] if func.tensor_maps else []), *helpers.definitions()]
+    maps = func.tensor_maps or any(isinstance(p, Var) and p.dtype == "tensormap" for p in func.params)
+    blocks = [*([TENSOR_MAP] if maps else []), *helpers.definitions()]
     head = Writer()
     for block in (_includes(func), _typedefs("\n".join([*blocks, *body.lines])), *blocks):
         if block:
@@ -147,6 +148,8 @@ def _parameters(func: PrimFunc, params: Sequence[Param], names: Names) -> str:
     for param in params:
         if isinstance(param, TensorMap):
             texts.append(f"const __grid_constant__ CUtensorMap {names.define(param.var, param.var.name)}")
+        elif isinstance(param, Var) and param.dtype == "tensormap":
+            texts.append(f"const __grid_constant__ {c_type(param.dtype)} {names.define(param, param.name)}")
         elif isinstance(param, Var):
             texts.append(f"{c_type(param.dtype)} {names.define(param, param.name)}")
         else:

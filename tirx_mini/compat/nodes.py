@@ -9,13 +9,15 @@ from collections.abc import Callable
 from typing import Any
 
 from tirx_mini.ir import Binary as OwnBinary
-from tirx_mini.ir import Buffer, Const, DataType, Expr, as_expr, binary, cast, const, select, simplify, unary
+from tirx_mini.ir import Buffer, Const, DataType, Expr, binary, cast, const, select, unary
 from tirx_mini.ir import Cast as OwnCast
 from tirx_mini.ir import Select as OwnSelect
 from tirx_mini.ir import Str as OwnStr
 from tirx_mini.ir import Unary as OwnUnary
 from tirx_mini.ir import Var as OwnVar
 from tirx_mini.script import is_reading, tirx
+
+Range = tirx.Range
 
 _BINARY = {
     "Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "%", "FloorDiv": "//", "FloorMod": "%", "Min": "min",
@@ -64,19 +66,6 @@ def decl_buffer(
     return Buffer(name, extents, DataType(str(dtype)), scope or "global")
 
 
-class Range:
-    """``Range(end)``, ``Range(begin, end)``: the numbers from `min` on, `extent` of them."""
-
-    def __init__(self, begin: Any, end: Any = None, span: Any = None) -> None:
-        self.min = as_expr(0 if end is None else begin)
-        self.extent = as_expr(begin) if end is None else simplify(as_expr(end) - self.min)
-
-    @staticmethod
-    def from_min_extent(min_value: Any, extent: Any, span: Any = None) -> Range:
-        """The range of a first number and a count."""
-        return Range(min_value, as_expr(min_value) + extent)
-
-
 def __getattr__(name: str) -> Any:
     if name not in _KINDS:
         raise AttributeError(name)
@@ -98,7 +87,7 @@ _KINDS: dict[str, Any] = {name: _binary(name, op) for name, op in _BINARY.items(
         lambda node: _number(node, "float"),
     ),
     "StringImm": _kind(
-        "StringImm", "A text.", lambda value: OwnStr(DataType("handle"), value), lambda node: isinstance(node, OwnStr)
+        "StringImm", "A text.", tirx.StringImm, lambda node: isinstance(node, OwnStr)
     ),
     "Cast": _kind(
         "Cast", "A value of another type.", lambda dtype, value: cast(str(dtype), value),

@@ -140,6 +140,23 @@ def timer_finalize(
     )  # fmt: skip
 
 
+def iket_mark(name: Any, payload: Any = None) -> None:
+    """A mark for a tracer of kernels that is not attached: it has no effect. The simulator traces every run."""
+
+
+def iket_pop() -> None:
+    """The end of the innermost range for such a tracer: it has no effect."""
+
+
+def iket_range(name: Any = None, payload: Any = None) -> Expr:
+    """The beginning or the end of a range for such a tracer: it has no effect. The value is its token."""
+    return const(0)
+
+
+def iket_event(event_id: int, source_code: str = "", payload: Any = None) -> None:
+    """An event for such a tracer: it has no effect."""
+
+
 FORMS: Mapping[str, Callable[..., Any]] = {
     "ptx.wgmma.noop_barrier": noop_barrier,
     "ptx.ldg32": ldg32,
@@ -149,5 +166,12 @@ FORMS: Mapping[str, Callable[..., Any]] = {
     "cuda.timer_start": timer_start,
     "cuda.timer_end": timer_end,
     "cuda.timer_finalize": timer_finalize,
+    "cuda.iket.mark": iket_mark,
+    "cuda.iket.official_event": iket_event,
+    "cuda.iket.range_push": iket_mark,
+    "cuda.iket.range_pop": iket_pop,
+    "cuda.iket.range_start": iket_range,
+    "cuda.iket.range_end": iket_mark,
+    "cuda.iket.sentinel_token": iket_range,
 }
 """The functions, by their names below ``T``."""

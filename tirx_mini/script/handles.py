@@ -234,6 +234,8 @@ class DType:
                 return symbol(self.dtype)
             value = 0
         if self.dtype.is_handle and isinstance(value, (int, str)) and not (isinstance(value, int) and value):
+            if value == "tensormap":
+                return DType(DataType("tensormap"))
             return self  # T.handle("float32", "shared"): the type of a pointer
         if isinstance(value, str):
             value = float(value)

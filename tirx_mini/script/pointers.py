@@ -13,6 +13,7 @@ from tirx_mini.ir import (
     Expr,
     ExprLike,
     Region,
+    Str,
     TirxError,
     as_expr,
     const,
@@ -140,13 +141,27 @@ def is_buffer_var(value: Any) -> bool:
     return isinstance(value, Buffer)
 
 
+class Range:
+    """``T.Range(end)``, ``T.Range(begin, end)``: the numbers from `min` on, `extent` of them."""
+
+    def __init__(self, begin: Any, end: Any = None, span: Any = None) -> None:
+        self.min = as_expr(0 if end is None else begin)
+        self.extent = as_expr(begin) if end is None else simplify(as_expr(end) - self.min)
+
+    @staticmethod
+    def from_min_extent(min_value: Any, extent: Any, span: Any = None) -> Range:
+        """The range of a first number and a count."""
+        return Range(min_value, as_expr(min_value) + extent)
+
+
+def StringImm(value: str, span: Any = None) -> Str:
+    """A text as a value of the kernel."""
+    return Str(HANDLE, str(value))
+
+
 def BufferRegion(buffer: Buffer, region: Sequence[Any]) -> Region:
     """``T.tile.BufferRegion(buf, ranges)``: a part of a buffer. region: a slice or a `Range` for each dimension."""
-    parts = tuple(
-        part if isinstance(part, slice) or not hasattr(part, "extent")
-        else slice(getattr(part, "min", getattr(part, "start", 0)), getattr(part, "min", 0) + part.extent)
-        for part in region
-    )  # fmt: skip
+    parts = tuple(slice(p.min, simplify(p.min + p.extent)) if isinstance(p, Range) else p for p in region)
     found = buffer[parts]
     if not isinstance(found, Region):
         raise TirxError("T.tile.BufferRegion expects a range for each dimension")

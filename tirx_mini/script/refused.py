@@ -43,7 +43,7 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "profiling",
-        "cuda.iket cuda.iket.* start_profile_intrinsic end_profile_intrinsic",
+        "start_profile_intrinsic end_profile_intrinsic",
         "it writes a profile of a run on a GPU",
         "the simulator records a timeline of every run: `python -m tirx_mini trace FILE:KERNEL`; in a kernel, "
         "`Tx.ptx.globaltimer()` reads a clock",
@@ -111,8 +111,8 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "parts of TVM's compiler",
-        "CallEffectKind Call DtypeConstructor ExecScope ScopeIdDef StringImm add_to_parent register_script_namespace "
-        "scope_id Range",
+        "CallEffectKind Call DtypeConstructor ExecScope ScopeIdDef add_to_parent register_script_namespace "
+        "scope_id",
         "it builds or describes TVM's own IR",
         "write the statement itself; annotate arguments with `Tx.Buffer((M, N), dtype)`",
     ),

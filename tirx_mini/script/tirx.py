@@ -62,6 +62,8 @@ from .pairs import PAIRS
 from .pointers import (
     LetAnnotation,
     LocalVectorAnnotation,
+    Range,
+    StringImm,
     Var,
     alloc_cast_frag,
     alloc_tcgen05_ldst_frag,
@@ -126,10 +128,10 @@ __all__ = [
     "hint", "If", "if_then_else", "inline", "isnullptr", "Iter", "jit", "lane_id", "launch", "launch_thread",
     "Layout", "Let", "let", "LetAnnotation", "likely", "local_cell", "local_scalar", "LocalVectorAnnotation",
     "macro", "match_buffer", "max", "meta_class", "meta_var", "min", "node", "Optional", "parallel",
-    "PoolAllocator", "prim_func", "print_buffer", "Ptr", "ptr", "ptr_byte_offset", "R", "Ramp", "ramp",
+    "PoolAllocator", "prim_func", "print_buffer", "Ptr", "ptr", "ptr_byte_offset", "R", "Ramp", "ramp", "Range",
     "reinterpret", "Return", "S", "scalar_wrapper", "Select", "select", "serial", "shared_scalar", "Shuffle",
-    "smem", "SMEMPool", "static_assert", "tensor_map", "TensorMap", "Then", "thread_binding", "thread_id",
-    "thread_id_in_wg", "thread_return", "TileLayout", "tmem", "tvm_access_ptr", "tvm_stack_alloca",
+    "smem", "SMEMPool", "static_assert", "StringImm", "tensor_map", "TensorMap", "Then", "thread_binding",
+    "thread_id", "thread_id_in_wg", "thread_return", "TileLayout", "tmem", "tvm_access_ptr", "tvm_stack_alloca",
     "tvm_storage_sync", "type_annotation", "unroll", "Var", "var", "variable_name", "vectorcombine",
     "vectorhigh", "vectorized", "vectorlow", "warp_id", "warp_id_in_wg", "warpgroup_id", "wg_reg_tile", "While",
 ]  # fmt: skip

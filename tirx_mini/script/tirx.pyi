@@ -65,6 +65,8 @@ from .memory import variable_name as variable_name
 from .memory import wg_reg_tile as wg_reg_tile
 from .pointers import LetAnnotation as LetAnnotation
 from .pointers import LocalVectorAnnotation as LocalVectorAnnotation
+from .pointers import Range as Range
+from .pointers import StringImm as StringImm
 from .pointers import Var as Var
 from .pointers import alloc_cast_frag as alloc_cast_frag
 from .pointers import alloc_tcgen05_ldst_frag as alloc_tcgen05_ldst_frag

@@ -31,7 +31,8 @@ SECTIONS: Mapping[str, str] = {
     "Buffers": "Buffer match_buffer alloc_local wg_reg_tile alloc_shared alloc_buffer alloc_scalar shared_scalar "
     "decl_buffer address_of Ptr ptr_byte_offset handle_add_byte_offset",
     "Storage and pointers in TVM's words": "decl_scalar tmem buffer tvm_access_ptr isnullptr ptr Var var "
-    "type_annotation scalar_wrapper LetAnnotation LocalVectorAnnotation alloc_tcgen05_ldst_frag alloc_cast_frag",
+    "type_annotation scalar_wrapper Range StringImm "
+    "LetAnnotation LocalVectorAnnotation alloc_tcgen05_ldst_frag alloc_cast_frag",
     "Vectors": "ramp broadcast Shuffle vectorlow vectorhigh vectorcombine",
     "Values": "if_then_else min max ceildiv Cast reinterpret const likely assume static_assert evaluate",
     "Statements as functions": "If Then Else While break_loop continue_loop thread_return Return Assert buffer_store "

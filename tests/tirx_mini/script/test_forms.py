@@ -42,6 +42,8 @@ SAME: dict[str, str] = {
         "x = (x & T.uint32(0x9FFFFFCF)) | ((T.uint32(tx) << 29) | (T.uint32(tx) << 4))",
     "T.ptx.ldg32(d.data, tx < 3, A.ptr_to([tx]), 2)": "d[2] = T.if_then_else(tx < 3, A[tx], T.float32(0))",
     "T.ptx.wgmma.noop_barrier(d[3])": "pass",
+    "T.cuda.iket.range_push('a'); T.cuda.iket.mark('b'); T.cuda.iket.range_pop()": "pass",
+    "token = T.cuda.iket.range_start('a'); T.cuda.iket.range_end(token)": "token = T.cuda.iket.sentinel_token('a')",
 }  # fmt: skip
 
 

@@ -118,6 +118,18 @@ def test_fragments_have_the_layout_of_their_instruction() -> None:
     assert [view.layout for view in views] == [place, place] and views[1].dtype == "float16"
 
 
+def test_a_region_of_ranges() -> None:
+    @T.prim_func
+    def filled(A: T.Buffer((32,), "float32")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([32])
+        T.cta.fill(T.tile.BufferRegion(A, [T.Range(8, 24)]), 3.0)
+
+    a = np.zeros(32, np.float32)
+    assert tvm.simulate(filled, a).ok and (a[8:24] == 3).all() and a.sum() == 48
+
+
 def test_what_is_a_buffer() -> None:
     @T.prim_func
     def plain(A: T.Buffer((32,), "float32")):
@@ -131,4 +143,6 @@ def test_what_is_a_buffer() -> None:
 
 
 def test_types_and_extents_have_names() -> None:
+    part, text = T.Range(2, 10), T.StringImm("a text")
+    assert (repr(part.min), repr(part.extent), repr(T.Range(3).extent)) == ("2", "8", "3") and text.value == "a text"
     assert str(T.type_annotation("float16")) == "float16" and T.ptr("float32").dtype == "handle"

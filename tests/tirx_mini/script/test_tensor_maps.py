@@ -85,3 +85,20 @@ def test_another_tensor_map_is_refused(old: str, new: str, message: str) -> None
     with pytest.raises(TirxError) as raised:
         from_source(TEXT.replace("LOAD", LOADS[0]).replace(old, new, 1))
     assert message in str(raised.value)
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("kind", ['T.handle("tensormap")', "T.TensorMap()"])
+def test_a_tensor_map_may_be_a_parameter_of_the_kernel(kind: str) -> None:
+    kernel = from_source(f"""
+@T.prim_func
+def kernel(A_map: {kind}):
+    T.device_entry()
+    tx = T.thread_id([32])
+    if tx == 0:
+        T.ptx.prefetch_tensormap(T.address_of(A_map))
+""")
+    text = tirx_mini.compile(tirx_mini.IRModule({"main": kernel}), target="cuda:sm_90a").source("cuda")
+    assert "(const __grid_constant__ CUtensorMap A_map)" in text
+    with pytest.raises(TirxError, match="is a tensor map, which a host program of CUDA makes"):
+        tirx_mini.simulate(kernel, None)
