@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tirx_mini
+from tirx_mini.arguments import ArgumentError
 from tirx_mini.ir import TirxError, structural_equal
 from tirx_mini.script import from_source
 
@@ -100,5 +101,5 @@ def kernel(A_map: {kind}):
 """)
     text = tirx_mini.compile(tirx_mini.IRModule({"main": kernel}), target="cuda:sm_90a").source("cuda")
     assert "(const __grid_constant__ CUtensorMap A_map)" in text
-    with pytest.raises(TirxError, match="is a tensor map, which a host program of CUDA makes"):
+    with pytest.raises(ArgumentError, match="is a tensor map, which a host program of CUDA makes"):
         tirx_mini.simulate(kernel, None)
