@@ -21,6 +21,7 @@ class Options:
     agents: `SPECIALIZED` (producer and compute warps), or `UNSPECIALIZED` (each warp does everything).
     schedule: `SERIAL` (the order of the program, by default), or `COST_BASED` (loads before what does not need them).
     dynamic_persistent: whether as many CTAs as fit take program instances one after another.
+    num_ctas: CTAs of a cluster, which may share what they load.
     """
 
     num_warps: int | None = None
@@ -29,6 +30,7 @@ class Options:
     agents: str | None = None
     schedule: str | None = None
     dynamic_persistent: bool | None = None
+    num_ctas: int | None = None
 
 
 @dataclass
@@ -37,11 +39,13 @@ class Context:
 
     gpu: the GPU that the costs and limits are of.
     options: what is fixed.
+    grid: the blocks of a launch along x, y and z; None where the program is compiled for any.
     notes: what passes chose or could not do, in order; reports show them as notes.
     """
 
     gpu: GpuSpec
     options: Options = Options()
+    grid: tuple[int, int, int] | None = None
     notes: list[Diagnostic] = field(default_factory=list)
 
     @property

@@ -63,6 +63,7 @@ class TileProgram:
             given,
             num_warps=given.num_warps or hints.num_worker_warps,
             occupancy=given.occupancy or hints.occupancy,
+            num_ctas=given.num_ctas or hints.num_ctas,
         )
         return context_for(self.gpu, options)
 
@@ -90,15 +91,22 @@ class TileProgram:
             return driver.compile(self.func(grid), target).source(stage)
         if stage == "nv_tileaa":
             return print_module(_PASSES[0].run(self.cuda_tile, self.context))
-        return print_module(self.cuda_tile if stage == "cuda_tile" else self.nv_tileas)
+        return print_module(self.cuda_tile if stage == "cuda_tile" else self._module(grid))
 
     def func(self, grid: Sequence[int]) -> PrimFunc:
         """The kernel of tirx_mini.ir for a grid."""
         x, y, z = (*grid, 1, 1)[:3]
         key = (x, y, z) if z > 1 else (x, y) if y > 1 else (x,)
         if key not in self._kernels:
-            self._kernels[key] = emit_kernel(self.nv_tileas, key, self._parameters())
+            self._kernels[key] = emit_kernel(self._module(key), key, self._parameters())
         return self._kernels[key]
+
+    def _module(self, grid: Sequence[int]) -> Module:
+        """The program as it is emitted for a grid: where clusters may be formed, they depend on it."""
+        if (self.context.options.num_ctas or 1) == 1:
+            return self.nv_tileas
+        x, y, z = (*grid, 1, 1)[:3]
+        return run_passes(self.cuda_tile, _PASSES, replace(self.context, grid=(x, y, z)))
 
     def _parameters(self) -> list[Buffer | Var]:
         """The parameters of `func`: a buffer for each array, a variable for each number."""

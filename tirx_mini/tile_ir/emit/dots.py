@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from tirx_mini.hardware import TMEM_LANES
 from tirx_mini.ir import INT32, Buffer, BufferLoad, BufferStore, Const, Expr, Ramp, Region, Var
@@ -13,6 +14,7 @@ from ..layouts import LinearLayout
 from ..nv_tileas import ops as serial
 from ..nv_tileas import pipeline_ops as ops
 from ..ssa import Op, OpKind
+from .arithmetic import converted, dtype_of
 from .emitter import Emitter
 from .places import SharedTile, TmemTile, shared_tile
 from .values import Tile, in_buffer
@@ -124,7 +126,24 @@ def from_tensor_memory(emitter: Emitter, sums: TmemTile, layout: LinearLayout, n
 
 def _copy(emitter: Emitter, op: Op) -> None:
     sums: TmemTile = emitter.value(op.source)
-    emitter.set(op.result, from_tensor_memory(emitter, sums, op.result.type.linear, op.result.hint or "sums"))
+    tensor, name = op.result.type, op.result.hint or "sums"
+    tile = from_tensor_memory(emitter, sums, tensor.linear, name)
+    dtype = dtype_of(tensor.element)
+    if dtype == tile.dtype:
+        emitter.set(op.result, tile)
+        return
+    rounded = in_buffer(emitter.local(f"{name}_{dtype}", tile.registers, str(dtype)), tile.layout)
+    assert rounded.buffer is not None
+    emitter.fill_registers(rounded.buffer, replace(tile, dtype=dtype, at=lambda r: converted(tile.at(r), dtype)))
+    emitter.set_held(op.result, rounded)
+
+
+def tmem_slice(emitter: Emitter, op: Op) -> None:
+    """Some columns of a tile in tensor memory, with all of its rows."""
+    tile: TmemTile = emitter.value(op.source)
+    *rows, column = op.indices
+    assert op.result.type.shape[:-1] == tile.shape[:-1] and all(emitter.scalar(row) is not None for row in rows)
+    emitter.set(op.result, tile.part(op.result.type.shape, emitter.scalar(column) * op.result.type.shape[-1]))
 
 
 def _async_dot(emitter: Emitter, op: Op) -> None:

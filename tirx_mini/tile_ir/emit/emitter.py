@@ -48,6 +48,8 @@ GROUP_BARRIER = 2
 """The first of the named barriers of single computing warpgroups; there are at most four of these."""
 WARPGROUP = 4
 """Warps of a warpgroup."""
+CLUSTER = 2
+"""CTAs of a cluster."""
 
 
 class Emitter:
@@ -75,6 +77,10 @@ class Emitter:
         self.program: Sequence[Expr] = ()
         """Where in the grid the CTA is."""
         self.programs: Sequence[int] = ()
+        self.rank: Var | None = None
+        """The number of the CTA in its cluster; None where there are no clusters."""
+        self.last: list[Stmt] = []
+        """What comes behind the epilogue."""
         self.rules: Mapping[OpKind, Callable[[Emitter, Op], None]] = {}
         self.pending: set[tuple[Buffer, bool]] = set()
         """Arrays that were read, or written, since all threads last synchronised."""
@@ -405,11 +411,12 @@ class Emitter:
         """The body of the kernel: ids, shared memory, the prologue, all that was added, the epilogue."""
         declared: list[Stmt] = [
             ScopeIds(ids, grid, "cta", "kernel"),
+            *([ScopeIds((self.rank,), (CLUSTER,), "cta", "cluster")] if self.rank is not None else []),
             ScopeIds((self.warp,), (self.threads // WARP,), "warp", "cta"),
             ScopeIds((self.lane,), (WARP,), "thread", "warp"),
             *(AllocBuffer(buffer) for buffer in self._shared),
         ]
-        main = seq(*self.prologue, *self._blocks[0], *self.epilogue)
+        main = seq(*self.prologue, *self._blocks[0], *self.epilogue, *self.last)
         if not self._scratch:
             return seq(*declared, main)
         largest = max(self._scratch.values(), key=lambda buffer: buffer.byte_offset + buffer.nbytes)

@@ -9,35 +9,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from tirx_mini.ir import (
     BOOL,
-    HANDLE,
-    AddressOf,
     Buffer,
     Expr,
     If,
     Stmt,
-    TileCall,
     binary,
     const,
-    select,
     seq,
     special,
 )
-from tirx_mini.tile import OPS
 
 from ..layouts import SharedLayout, TmemLayout
 from ..nv_tileaa import Tensor
 from ..nv_tileaa.ops import mem_fence
-from ..nv_tileas import COMPUTE, COPY_BYTES, CP_ASYNC, MMA, PRODUCER, THREADS, TMA, WGMMA, Pipeline
+from ..nv_tileas import COMPUTE, CP_ASYNC, MMA, PRODUCER, THREADS, TMA, WGMMA, Pipeline
 from ..nv_tileas import pipeline_ops as ops
 from ..ssa import Op, OpKind, Region
 from .arithmetic import dtype_of
-from .emitter import WARP, Emitter
-from .places import SharedTile, TmemTile, allocate, shared_tile, tile_region, tmem_tile
-from .values import Blocks, Pointers, Tile
+from .copies import COPY_OPS
+from .emitter import CLUSTER, WARP, Emitter
+from .places import SharedTile, TmemTile, allocate, shared_tile, tmem_tile
 
 WARPS_OF_GROUP = 4
 NOTHING = -1
@@ -46,12 +40,16 @@ NOTHING = -1
 
 @dataclass(frozen=True)
 class Ring:
-    """A pipeline. tiles: one for each tensor of a stage, without the stage. full, empty: mbarriers by stage."""
+    """A pipeline. tiles: one for each tensor of a stage, without the stage. full, empty: mbarriers by stage.
+
+    ctas: CTAs of the cluster that fill its stages together, so that the consumers of each release a stage in all.
+    """
 
     type: Pipeline
     tiles: tuple[SharedTile | TmemTile, ...]
     full: Buffer
     empty: Buffer
+    ctas: int = 1
 
     @property
     def of_tensor_core(self) -> bool:
@@ -96,14 +94,21 @@ def _create_pipeline(emitter: Emitter, op: Op) -> None:
         for i, tensor in enumerate(kind.tensors)
     )
     full, empty = (emitter.shared(f"{name}_{state}", (kind.stages,), "uint64", align=8) for state in ("full", "empty"))
-    counts = {full: _producers(emitter, op), empty: _consumers(emitter, kind)}
+    ctas = CLUSTER if any(inner.multicast for inner in _loads_of(emitter, op)) else 1
+    counts = {full: _producers(emitter, op), empty: _consumers(emitter, kind) * ctas}
     inits = [
         emitter.instruction("mbarrier.init", barrier.ptr_to([stage]), count)
         for barrier, count in counts.items()
         for stage in range(kind.stages)
     ]
     emitter.prologue.append(If(special("threadIdx.x") < 1, seq(*inits), span=op.span))
-    emitter.set(op.result, Ring(kind, tiles, full, empty))
+    emitter.set(op.result, Ring(kind, tiles, full, empty, ctas))
+
+
+def _loads_of(emitter: Emitter, pipeline: Op) -> list[Op]:
+    """The TMA loads that fill a stage."""
+    writes = (user for user in emitter.users[pipeline.result] if user.kind is ops.producer_write)
+    return [inner for write in writes for inner in write.body.ops if inner.kind is ops.tiled_tma_load]
 
 
 def _room(emitter: Emitter, name: str, tensor: Tensor, stages: int) -> SharedTile | TmemTile:
@@ -116,11 +121,9 @@ def _room(emitter: Emitter, name: str, tensor: Tensor, stages: int) -> SharedTil
 
 def _producers(emitter: Emitter, op: Op) -> int:
     """Arrivals that say that a stage is full: of each thread whose cp.async fill it, and of the one that uses TMA."""
-    writes = [user for user in emitter.users[op.result] if user.kind is ops.producer_write]
     if op.result.type.producer != CP_ASYNC:
         return 1
-    threads = WARP * emitter.agents[PRODUCER]
-    return threads + any(inner.kind is ops.tiled_tma_load for write in writes for inner in write.body.ops)
+    return WARP * emitter.agents[PRODUCER] + bool(_loads_of(emitter, op))
 
 
 def _consumers(emitter: Emitter, kind: Pipeline) -> int:
@@ -194,9 +197,9 @@ def _bytes(tensor: Tensor) -> int:
     return tensor.size * dtype_of(tensor.element).itemsize
 
 
-def _commit(emitter: Emitter, barrier: Expr) -> None:
-    """Arrive at a barrier when the MMAs of the executing thread are complete."""
-    emitter.issue("tcgen05.commit", barrier)
+def _commit(emitter: Emitter, barrier: Expr, ctas: int = 1) -> None:
+    """Arrive at a barrier, in all CTAs of the cluster if `ctas` is not 1, when the thread's MMAs are complete."""
+    emitter.issue("tcgen05.commit", barrier, **({"cta_mask": (1 << ctas) - 1} if ctas > 1 else {}))
 
 
 def _producer_commit(emitter: Emitter, op: Op) -> None:
@@ -239,71 +242,24 @@ def _release_left(emitter: Emitter, at: Position) -> None:
 def _arrive_empty(emitter: Emitter, ring: Ring, stage: Expr) -> None:
     barrier = ring.empty.ptr_to([stage])
     if ring.type.consumer == MMA:
-        _commit(emitter, barrier)
+        _commit(emitter, barrier, ring.ctas)
         return
     if ring.of_tensor_core:
         emitter.issue("tcgen05.fence.before_thread_sync")
+    leader = binary("<", emitter.lane, ring.ctas) if ring.ctas > 1 else binary("==", emitter.lane, 0)
     if ring.type.consumer == WGMMA:
-        leader = binary("and", binary("==", emitter.warp % WARPS_OF_GROUP, 0), binary("==", emitter.lane, 0))
+        leader = binary("and", binary("==", emitter.warp % WARPS_OF_GROUP, 0), leader)
     else:
         emitter.issue("bar.warp.sync")
-        leader = binary("==", emitter.lane, 0)
     with emitter.when(leader):
-        emitter.issue("mbarrier.arrive", barrier)
+        if ring.ctas > 1:  # lane r arrives in CTA r
+            emitter.issue("mbarrier.arrive.remote", barrier, emitter.lane, True)
+        else:
+            emitter.issue("mbarrier.arrive", barrier)
 
 
 def _yield(emitter: Emitter, op: Op) -> None:
     """The copies of the region have been begun."""
-
-
-# -- TMA -----------------------------------------------------------------------------------------------------------
-
-
-def _make_desc(emitter: Emitter, op: Op) -> None:
-    """Copies that use it make the tensor map."""
-    emitter.set(op.result, emitter.value(op.memref))
-
-
-def _tma_load(emitter: Emitter, op: Op) -> None:
-    tile: SharedTile = emitter.value(op.buffer)
-    blocks: Blocks = emitter.value(op.view)
-    source = tile_region(emitter, blocks, [emitter.scalar(index) for index in op.indices])
-    emitter.add(copy_async(emitter, tile.region(), source, mbar=emitter.arrives_at))
-    emitter.set(op.result, None)
-
-
-def _async_load(emitter: Emitter, op: Op) -> None:
-    """A cp.async for each vector of the tile that the executing thread holds the addresses of."""
-    pointers: Pointers = emitter.value(op.source)
-    mask: Tile | None = None if op.mask is None else emitter.value(op.mask)
-    tile: SharedTile = emitter.value(op.buffer)
-    offsets, layout = pointers.offsets, op.source.type.linear
-    assert isinstance(offsets, Tile) and tile.stage is not None
-    stage, size = tile.stage, pointers.buffer.dtype.itemsize
-    axes = [tile.dims.index(place) for place in range(tile.buffer.ndim - 1)]
-    count = COPY_BYTES // size
-
-    def copy(step: Expr) -> None:
-        first = step * count
-        places = [emitter.coordinate(layout, axis, first) for axis in axes]
-        target = tile.buffer.ptr_to([stage, *places])
-        place = offsets.at(first)
-        if mask is None:
-            source = AddressOf(HANDLE, pointers.buffer, (place,))
-            emitter.issue("cp.async", target, source, bytes=COPY_BYTES)
-            return
-        inside = mask.at(first)
-        source = AddressOf(HANDLE, pointers.buffer, (select(inside, place, const(0, place.dtype)),))
-        read = select(inside, const(COPY_BYTES, "uint32"), const(0, "uint32"))
-        emitter.issue("cp.async.zfill", target, source, read, bytes=COPY_BYTES)
-
-    emitter.loop(layout.registers // count, copy, parallel=False)
-    emitter.set(op.result, None)
-
-
-def copy_async(emitter: Emitter, dst: Any, src: Any, **options: Any) -> TileCall:
-    """A TMA copy, by the thread that executes it."""
-    return OPS["copy_async"].build(dst, src, dispatch="tma", span=emitter.span, scope="thread", **options)
 
 
 # -- agents --------------------------------------------------------------------------------------------------------
@@ -324,7 +280,12 @@ def agents_of(func: Op) -> Mapping[str, int]:
 def publish_barriers(emitter: Emitter) -> None:
     """All threads, and TMA, see the barriers as they are initialised."""
     emitter.prologue.append(emitter.instruction("fence.mbarrier_init"))
-    emitter.prologue.append(emitter.instruction("bar.sync.all", 0))
+    if emitter.rank is None:
+        emitter.prologue.append(emitter.instruction("bar.sync.all", 0))
+        return
+    emitter.prologue.append(emitter.instruction("barrier.cluster.sync"))
+    # A CTA must not exit before the others have sent what they multicast, and arrived at its barriers.
+    emitter.last.append(emitter.instruction("barrier.cluster.sync"))
 
 
 def _elect_one(emitter: Emitter, op: Op) -> None:
@@ -398,6 +359,8 @@ def _team(emitter: Emitter, region: Region, first: int, warps: int) -> list[Stmt
 def _cta_slot(emitter: Emitter, op: Op) -> None:
     """The CTAs of the launch are the slots."""
     number, count = emitter.program[0], min(op.most, math.prod(emitter.programs))
+    if op.cluster > 1:
+        number, count = number // op.cluster, count // op.cluster
     if op.halves > 1 and count % op.halves == 0:
         each = count // op.halves
         number = number % each * op.halves + number // each
@@ -405,7 +368,13 @@ def _cta_slot(emitter: Emitter, op: Op) -> None:
     emitter.set(op.slots, const(count))
 
 
+def _cta_rank(emitter: Emitter, op: Op) -> None:
+    assert emitter.rank is not None, "a program without clusters has no ranks"
+    emitter.set(op.rank, emitter.rank)
+
+
 PIPELINE_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {
+    **COPY_OPS,
     ops.create_pipeline: _create_pipeline,
     ops.create_iterator: _create_iterator,
     ops.inc_iter: _inc_iter,
@@ -418,10 +387,8 @@ PIPELINE_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {
     ops.consumer_release: _consumer_release,
     ops.consumer_drain: _consumer_drain,
     ops.pipeline_yield: _yield,
-    ops.make_tiled_tma_desc: _make_desc,
-    ops.tiled_tma_load: _tma_load,
-    ops.async_load: _async_load,
     ops.agent_switch: _agent_switch,
     ops.elect_one: _elect_one,
     ops.get_cta_slot: _cta_slot,
+    ops.get_cta_rank: _cta_rank,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tirx_mini.hardware import TMEM_ALLOCATIONS, TMEM_COLUMNS, TMEM_LANES
 from tirx_mini.ir import (
@@ -110,21 +110,26 @@ class TmemTile:
     """A tile of accumulators in tensor memory: block b of 128 rows is in columns b · N to (b + 1) · N of the stage.
 
     memory: all columns of the kernel. first: the first column of the tile, or of its first stage. columns: of a stage.
+    pitch: N, of the whole tile where this is a slice of one.
     """
 
     memory: Buffer
     shape: tuple[int, ...]
     first: Expr
     columns: int
+    pitch: int
 
     def at_stage(self, stage: Expr) -> TmemTile:
-        return TmemTile(self.memory, self.shape, self.first + stage * self.columns, self.columns)
+        return replace(self, first=self.first + stage * self.columns)
+
+    def part(self, shape: Sequence[int], column: Expr | int) -> TmemTile:
+        """The slice with the columns from `column` on."""
+        return replace(self, shape=tuple(shape), first=self.first + column)
 
     def block(self, block: Expr | int, start: Expr | int = 0, extent: int | None = None) -> Region:
         """128 rows, and all columns or `extent` of them from `start` on."""
-        columns = self.shape[-1]
-        begin = self.first + as_expr(block) * columns + start
-        found = self.memory[:, begin : begin + (extent or columns)]
+        begin = self.first + as_expr(block) * self.pitch + start
+        found = self.memory[:, begin : begin + (extent or self.shape[-1])]
         assert isinstance(found, Region)
         return found
 
@@ -151,7 +156,7 @@ def tmem_tile(emitter: Emitter, shape: Sequence[int], stages: int) -> TmemTile:
             f"the accumulators need {emitter.tmem_columns} columns of tensor memory, which has {TMEM_COLUMNS}",
             "make the tiles smaller",
         )
-    return TmemTile(_tensor_memory(emitter), tuple(shape), const(first), columns)
+    return TmemTile(_tensor_memory(emitter), tuple(shape), const(first), columns, cols)
 
 
 def _tensor_memory(emitter: Emitter) -> Buffer:

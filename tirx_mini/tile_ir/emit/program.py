@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from tirx_mini.ir import INT32, Buffer, DataType, PrimFunc, TirxError, Var, const
 
 from ..cuda_tile import Ptr
-from ..layouts import SharedLayout
+from ..layouts import SharedLayout, TmemLayout
 from ..nv_tileaa import Memref
 from ..nv_tileaa import ops as aa
 from ..nv_tileas import TMA_DESC, ops
@@ -17,8 +17,8 @@ from ..ssa import Module, Op, OpKind, Region, Value, flat, uses
 from .accesses import ACCESS_OPS
 from .arithmetic import dtype_of
 from .control import CONTROL_OPS
-from .dots import DOT_OPS, IN_SHARED, dot
-from .emitter import Emitter
+from .dots import DOT_OPS, IN_SHARED, dot, tmem_slice
+from .emitter import CLUSTER, Emitter
 from .fragments import from_shared
 from .ordering import Effects
 from .output import OUTPUT_OPS
@@ -41,6 +41,9 @@ def _by_place(kind: OpKind) -> Callable[[Emitter, Op], None]:
     in_registers, in_shared = SERIAL_RULES[kind], ELSEWHERE.get(kind, dot)
 
     def rule(emitter: Emitter, op: Op) -> None:
+        if kind is ops.extract_slice:
+            (tmem_slice if isinstance(op.result.type.layout, TmemLayout) else in_registers)(emitter, op)
+            return
         if kind is ops.convert_layout and isinstance(emitter.value(op.source), SharedTile):
             from_shared(emitter, op)
             return
@@ -52,7 +55,7 @@ def _by_place(kind: OpKind) -> Callable[[Emitter, Op], None]:
 
 RULES: Rules = {
     **SERIAL_RULES, **PIPELINE_OPS, **DOT_OPS, **STORE_OPS,
-    **{kind: _by_place(kind) for kind in (*ELSEWHERE, ops.dot)},
+    **{kind: _by_place(kind) for kind in (*ELSEWHERE, ops.dot, ops.extract_slice)},
 }  # fmt: skip
 """What emits each operation. Operations of pipelines and tensor cores are in tables of their own."""
 
@@ -73,12 +76,15 @@ def emit_kernel(
     emitter.users = uses(func.body)
     extents = (*grid, 1, 1, 1)[:3]
     emitter.programs = extents
-    slots = next((op.most for op in func.body.ops if op.kind is get_cta_slot), None)
+    slots = next((op for op in func.body.ops if op.kind is get_cta_slot), None)
     if slots is not None:
-        grid = (min(slots, math.prod(extents)),)
+        grid = (min(slots.most, math.prod(extents)),)
         extents = (*grid, 1, 1)
+        emitter.rank = Var(INT32, "cta_rank") if slots.cluster > 1 else None
     ids = tuple(Var(INT32, f"block_{axis}") for axis in "xyz"[: max(1, len(grid))])
     emitter.program = [*ids, *[const(0)] * (3 - len(ids))]
+    if emitter.rank is not None:
+        emitter.analyzer = emitter.analyzer.bind(emitter.rank, 0, CLUSTER - 1)
     for var, extent in zip(ids, extents, strict=False):
         emitter.analyzer = emitter.analyzer.bind(var, 0, extent - 1)
     given = params if params is not None else default_params(func)

@@ -15,6 +15,7 @@ from .slicing import slicing
 from .software_pipeline import unspecialized_pipeline
 from .staging import assign_pipeline_layouts
 from .stores import slice_and_fuse
+from .tensor_memory import legalize_tmem_copy
 from .tma import attach_tma_desc_args, lower_tma_load_store_to_async
 
 
@@ -44,6 +45,7 @@ IN_ORDER: tuple[Pass[Context], ...] = (
     _named("tileas-attach-tma-desc-args", attach_tma_desc_args),
     _named("tileas-dynamic-persistent", dynamic_persistent),
     _named("tileas-materialize-async", materialize_async),
+    _named("tileas-legalize-tmem-copy", legalize_tmem_copy),
     _named("tileas-unspecialized-pipeline", unspecialized_pipeline),
     _named("tileas-optimize-dot-accumulation", optimize_dot_accumulation),
     _named("tileas-materialize-schedule", materialize_schedule),

@@ -9,6 +9,9 @@ odd ones. The 16 then have 4 × 4 tiles instead of 8 × 2, for which they load f
 
 Where loops are longer the greater x is, as in attention to what is past, the longest instances come first, and the
 shortest fill up the end.
+
+With ``num_ctas=2``, the two CTAs of a cluster have instances that are neighbours along x. A tile that both need is
+loaded once: each loads a half for both (PTX ISA: "cp.async.bulk.tensor", .multicast::cluster).
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from ..cuda_tile import Dense
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
-from ..ssa import Builder, Module, Op, Region, Rewriter, Value, uses
+from ..ssa import KEEP, Builder, Module, Op, Region, Rewriter, Value, uses
 from . import pipeline_ops as pipe
 from .lengths import EQUAL, GROW, lengths
 from .pipeline_types import I32
@@ -28,6 +31,10 @@ from .sums import simple_sum
 
 GROUP = 8
 """Instances along x that follow one another before the next ones along y."""
+PAIR = 2
+"""CTAs of a cluster."""
+LEAST_SHARED = 2048
+"""Elements of a tile that two CTAs load together."""
 
 
 def dynamic_persistent(module: Module, context: Context) -> Module:
@@ -44,7 +51,11 @@ def _function(func: Op, context: Context) -> Op:
         return func
     most = context.gpu.sms * (context.options.occupancy or 1)
     halves = 2 if not context.has_tensor_memory and _are_high(func) and most % 2 == 0 else 1
-    body = _Persistent(most, halves, lengths(func.body) or EQUAL).function(func.body)
+    length = lengths(func.body) or EQUAL
+    cluster = PAIR if length == EQUAL and _are_pairs(func, context) else 1
+    if cluster == 1 and (context.options.num_ctas or 1) > 1 and context.grid is not None:
+        context.note("CTAs of a cluster would share nothing here: num_ctas has no effect", func.span)
+    body = _Persistent(most, 1 if cluster > 1 else halves, cluster, length).function(func.body)
     return Op(func.kind, func.args, func.results, func.attrs, (body,), func.span)
 
 
@@ -65,10 +76,39 @@ def _are_high(func: Op) -> bool:
     return bool(shapes) and all(columns < 2 * rows for rows, columns in shapes)
 
 
+def _are_pairs(func: Op, context: Context) -> bool:
+    """Whether instances that are neighbours along x go to the two CTAs of a cluster."""
+    ids = [op for op in func.body.walk() if op.kind is aa.get_program_id]
+    if context.options.num_ctas != PAIR or context.grid is None or context.grid[0] % PAIR or context.gpu.sms % PAIR:
+        return False
+    return (context.options.occupancy or 1) == 1 and bool(_shared_loads(func.body, {op.x for op in ids}))
+
+
+def _shared_loads(body: Region, roots: set[Value]) -> set[Op]:
+    """The TMA loads of large tiles whose place does not depend on some values."""
+    varying = set(roots)
+    before = 0
+    while before != len(varying):
+        before = len(varying)
+        for op in body.walk():
+            inner = [value for region in op.regions for value in region.params]
+            if any(value in varying for value in (*op.operands, *inner)):
+                varying.update(op.results)
+                varying.update(inner)
+    loads = (op for op in body.walk() if op.kind is pipe.tiled_tma_load)
+    return {op for op in loads if not varying & set(op.indices) and op.buffer.type.size >= LEAST_SHARED}
+
+
 class _Persistent(Rewriter):
-    def __init__(self, most: int, halves: int, length: int) -> None:
-        super().__init__()
-        self.most, self.halves, self.length = most, halves, length
+    """most: CTAs. halves, cluster: as in `get_cta_slot`. length: how long instances are, as of `lengths`."""
+
+    def __init__(self, most: int, halves: int, cluster: int, length: int) -> None:
+        super().__init__({pipe.tiled_tma_load: self._load})
+        self.most, self.halves, self.cluster, self.length = most, halves, cluster, length
+        self.shared: set[Op] = set()
+
+    def _load(self, op: Op, _: Rewriter) -> object:
+        return self.copy(op, multicast=True).results if op in self.shared else KEEP
 
     def function(self, body: Region) -> Region:
         """The body with a loop around all that depends on the instance."""
@@ -79,12 +119,20 @@ class _Persistent(Rewriter):
         for op in body.ops:
             if op not in varying and op not in ends:
                 self.op(op)
-        slot, count = self.emit(pipe.get_cta_slot, most=self.most, halves=self.halves)
+        slot, count = self.emit(pipe.get_cta_slot, most=self.most, halves=self.halves, cluster=self.cluster)
         grid = self.emit(aa.get_num_programs, types=[I32] * 3)
+        pair: tuple[Value, Value] | None = None
+        if self.cluster > 1:
+            self.shared = _shared_loads(body, {op.x for op in ids})
+            size = self.emit(std.constant, types=[I32], value=Dense.of("i32", self.cluster))
+            pair = size, self.emit(pipe.get_cta_rank)
+            grid = (self.emit(std.divui, grid[0], size, hint="pairs"), *grid[1:])
         total = self.emit(std.muli, self.emit(std.muli, grid[0], grid[1]), grid[2], hint="instances")
         outer, self.ops = self.ops, []
         instance = Value(I32, "instance")
         place = _place(self, instance, grid) if self.length == EQUAL else _longest(self, instance, grid, self.length)
+        if pair is not None:
+            place[0] = self.emit(std.addi, self.emit(std.muli, place[0], pair[0]), pair[1], hint="x")
         for op in ids:
             self.bind(op.results, place)
         for op in inside:

@@ -90,8 +90,10 @@ make_tiled_tma_desc = _op(
 )  # fmt: skip
 tiled_tma_load = _op(
     "async.tiled_tma_load", "view buffer desc *indices", "token",
-    "$view, $buffer, $desc, $indices : type($view), type($buffer), type($indices)", infer=lambda op: ASYNC,
-    doc="Begin a TMA load of the tile at `indices` of a block_tile into shared memory.",
+    "$view, $buffer, $desc, $indices attr-dict : type($view), type($buffer), type($indices)",
+    infer=lambda op: ASYNC, attrs={"multicast": FLAG},
+    doc="Begin a TMA load of the tile at `indices` of a block_tile into shared memory. multicast: each CTA of the "
+    "cluster loads a part of it into the shared memory of all.",
 )  # fmt: skip
 tiled_tma_store = _op(
     "async.tiled_tma_store", "view buffer desc *indices", "token",
@@ -129,7 +131,7 @@ async_dot = _op(
 )  # fmt: skip
 copy = _op(
     "copy", "source", "result", "$source : type($source) -> type($result)",
-    doc="The elements of a tensor in tensor memory, in registers.",
+    doc="The elements of a tensor in tensor memory, in registers, rounded to the type of the result.",
 )  # fmt: skip
 async_wait = _op(
     "async.wait", "*values", "*results", "[[$values]] attr-dict [[: type($values)]]",
@@ -152,9 +154,14 @@ def pipeline_of(op: Op) -> Pipeline:
 
 get_cta_slot = _op(
     "get_cta_slot", "", "slot slots", "attr-dict", infer=lambda op: (I32, I32),
-    attrs={"most": INT, "halves": INT(1)}, pure=True,
+    attrs={"most": INT, "halves": INT(1), "cluster": INT(1)}, pure=True,
     doc="The number of this CTA, and how many take instances of the program: as many as there are, up to `most`. "
-    "halves: 2 where the first half of the CTAs has the even numbers, as far as their number is even.",
+    "halves: 2 where the first half of the CTAs has the even numbers, as far as their number is even. cluster: CTAs of "
+    "a cluster, which have one number, and are counted as one.",
+)  # fmt: skip
+get_cta_rank = _op(
+    "get_cta_rank", "", "rank", ": type($rank)", infer=lambda op: I32, pure=True,
+    doc="The number of this CTA in its cluster (PTX ISA: %cluster_ctarank).",
 )  # fmt: skip
 
 

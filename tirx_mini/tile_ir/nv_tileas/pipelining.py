@@ -269,7 +269,7 @@ class _Pipelined(Rewriter):
                 continue
             self.emit(
                 pipe.tiled_tma_load, self[load.view], buffer, self[load.desc], [self[i] for i in load.indices],
-                span=load.span,
+                span=load.span, multicast=load.multicast,
             )  # fmt: skip
         self.emit(pipe.pipeline_yield, [])
         body, self.ops = Region(room, tuple(self.ops)), outer

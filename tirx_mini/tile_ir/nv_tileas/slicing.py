@@ -1,14 +1,17 @@
-"""tileas-slicing: a product that is too large for the registers of a CTA is computed in parts, one after another.
+"""tileas-slicing: a product that is too large for a CTA is computed in parts, one after another.
 
-A thread has at most 255 registers, and those of an SM hold 256 × 256 sums and nothing else. Where a program adds up a
-larger tile than that leaves room for, a loop around the sum and its store computes a part of the rows and columns in
-each iteration: with the same program, on smaller tiles.
+On Blackwell, sums are in tensor memory, which has room for 256 × 256 of them. Elsewhere they are in registers: a thread
+has at most 255, and those of an SM hold 256 × 256 sums and nothing else. Where a program adds up a larger tile, a loop
+around the sum and its store computes a part of the rows and columns in each iteration: with the same program, on
+smaller tiles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+
+from tirx_mini.hardware import TMEM_COLUMNS, TMEM_LANES
 
 from ..context import Context
 from ..cuda_tile import Dense
@@ -22,9 +25,10 @@ from .passes import MOST_ELEMENTS, WARP
 from .pipeline_types import I32
 from .relations import TIES
 from .sums import simple_sum
-from .tensor_cores import MOST_COLUMNS
+from .tensor_cores import MOST_COLUMNS, instructions
 
-MOST_SUMS = MOST_ELEMENTS * 8 * WARP
+MOST_WARPS = 8
+MOST_SUMS = MOST_ELEMENTS * MOST_WARPS * WARP
 """Sums that 8 warps keep in registers, with others for addresses and what is stored."""
 
 Cut = tuple[int, Value | None]
@@ -40,9 +44,11 @@ def slicing(module: Module, context: Context) -> Module:
 def _function(func: Op, context: Context) -> Op:
     used, defs = uses(func.body), definitions(func.body)
     sums = {op: dot for op in func.body.walk() if op.kind is std.for_ and (dot := simple_sum(op, used)) is not None}
+    found = instructions(func, context, MOST_WARPS) if context.has_tensor_memory else {}
+    in_tensor_memory = {dot for dot, kind in found.items() if kind == ops.TCGEN05}
     for loop, dot in sums.items():
         rows, columns = dot.acc.type.shape[-2:]
-        along = parts_of(rows, columns)
+        along = parts_of(rows, columns, TMEM_LANES * TMEM_COLUMNS if dot in in_tensor_memory else MOST_SUMS)
         if along == (1, 1):
             continue
         shape, part = f"{rows}×{columns}", f"{rows // along[0]}×{columns // along[1]}"
@@ -55,10 +61,10 @@ def _function(func: Op, context: Context) -> Op:
     return func
 
 
-def parts_of(rows: int, columns: int) -> tuple[int, int]:
-    """Into how many parts the rows and the columns of a tile of sums are cut."""
+def parts_of(rows: int, columns: int, most: int = MOST_SUMS) -> tuple[int, int]:
+    """Into how many parts the rows and the columns of a tile of sums are cut, of at most `most` sums."""
     along_m = along_n = 1
-    while columns // along_n > MOST_COLUMNS or rows * columns // (along_m * along_n) > MOST_SUMS:
+    while columns // along_n > MOST_COLUMNS or rows * columns // (along_m * along_n) > most:
         if columns // along_n > max(MOST_COLUMNS, rows // along_m) or columns // along_n > MOST_COLUMNS:
             along_n *= 2
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tests.tirx_mini.tile_ir.emit.test_gathers import gathered
@@ -14,19 +15,21 @@ from tirx_mini.tile_ir.ssa import parse_module, print_module
 SUMS = "tensor<128x128xf32>"
 
 
-def product() -> str:
-    """C = A B for one tile of C, as nv_tileaa."""
+def product(element: str = "float32") -> str:
+    """C = A B for one tile of C, as nv_tileaa. element: of C."""
     program = Program((2, 2))
     a = program.array("a", random(256, 256, dtype="float16"), 128, 64)
     b = program.array("b", random(256, 256, dtype="float16"), 64, 128)
-    c = program.array("c", random(256, 256), 128, 128, aligned=True)
+    c = program.array("c", random(256, 256, dtype=element), 128, 128, aligned=True)
     program.add(f"%zeros = arith.constant dense<0.0> : {SUMS}")
     program.add(f"%sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%s = %zeros) -> ({SUMS}) : i32 {{")
     program.load("left", "a", a, "%x", "%i")
     program.load("right", "b", b, "%i", "%y")
     program.add(f"%next = dot %left, %right, %s : tensor<128x64xf16>, tensor<64x128xf16>, {SUMS}")
     program.add(f"scf.yield %next : {SUMS} }}")
-    program.store("sum", "c", c, "%x", "%y")
+    if element == "float16":
+        program.add(f"%rounded = fp_to_fp %sum : {SUMS} -> tensor<128x128xf16>")
+    program.store("sum" if element == "float32" else "rounded", "c", c, "%x", "%y")
     return program.text()
 
 
@@ -35,7 +38,8 @@ def around(
 ) -> tuple[str, str]:
     """The text of the product, or of another program, before and after the pass `name`. options: as of `Options`."""
     text = (text or product()).replace("xf16", f"x{element}").replace("<f16>", f"<{element}>")
-    module, context = parse_module(text, [NV_TILEAA, *STANDARD]), context_for(gpu, Options(**options))
+    module = parse_module(text, [NV_TILEAA, *STANDARD])
+    context = replace(context_for(gpu, Options(**options)), grid=(2, 2, 1))
     for step in IN_ORDER:
         before, module = module, step.run(module, context)
         if step.name == name:
@@ -161,3 +165,19 @@ def test_materialize_schedule() -> None:
     assert lines(compute, "tiled_tma_load") == 0 and lines(compute, "async.dot") == 1
     assert lines(compute, "tiled_tma_store") == 8 and lines(producer, "tma_store") == 0
     assert lines(around("tileas-materialize-schedule", "b200")[1], "agent mma warps(1)") == 1
+
+
+def test_legalize_tmem_copy() -> None:
+    before, after = around("tileas-legalize-tmem-copy", "b200", text=product("float16"))
+    assert lines(before, "nv_tileas.copy", "128x128xf32, #tmem>") == 1 and lines(before, "fp_to_fp") == 4
+    assert lines(after, "nv_tileas.copy", "128x32xf32, #tmem>", "128x32xf16, #linear") == 4
+    assert lines(after, "fp_to_fp") == 0
+    *_, copies, stores = after.partition("consumer_release %s,")
+    assert lines(copies + stores, "tiled_tma_store") == 4 and lines(stores, "nv_tileas.copy") == 0
+
+
+def test_clusters_share_what_neighbours_need() -> None:
+    before, after = around("tileas-dynamic-persistent", num_ctas=2)
+    assert lines(before, "multicast") == 0 and lines(after, "get_cta_rank") == 1
+    assert lines(after, "get_cta_slot {most = 132, cluster = 2}") == 1
+    assert lines(after, "tiled_tma_load", "{multicast}", "%b_tiles") == lines(after, "{multicast}") == 1
