@@ -13,6 +13,7 @@ from typing import Any
 from tirx_mini.ir import (
     BOOL,
     FLOAT32,
+    UINT32,
     Call,
     Const,
     DataType,
@@ -31,10 +32,12 @@ from ..ssa import Scalar, Type
 
 LOG2_E = 1 / math.log(2)
 
+SCALE = "float8_e8m0fnu"
+"""A power of two: 8 bits of exponent, biased by 127; 255 is NaN (PTX ISA: "ue8m0")."""
 DTYPES: Mapping[str, str] = {
     "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "index": "int64",
     "f16": "float16", "bf16": "bfloat16", "f32": "float32", "tf32": "float32", "f64": "float64",
-    "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2",
+    "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2", "f8E8M0FNU": SCALE,
 }  # fmt: skip
 """The dtype of the IR for each scalar type. tf32 is kept as float32, whose low bits the tensor core ignores."""
 
@@ -230,6 +233,10 @@ def compare_floats(predicate: str, a: Expr, b: Expr) -> Expr:
 
 def converted(value: Expr, target: DataType, *, signed: bool = True) -> Expr:
     """`value` as `target`. signed: whether an integer that is widened or becomes a float is signed, or is to become."""
+    if value.dtype == SCALE and target != SCALE:
+        return converted(_power_of_two(value), target)
+    if target == SCALE and value.dtype != SCALE:
+        raise TirxError(f"the compiler has no code that makes {SCALE} of {value.dtype}: only the interpreter does that")
     source = value.dtype
     if source == target:
         return value
@@ -242,3 +249,11 @@ def converted(value: Expr, target: DataType, *, signed: bool = True) -> Expr:
 
 def is_true(value: Expr) -> Expr:
     return value if value.dtype.is_bool else cast(BOOL, value)
+
+
+def _power_of_two(scale: Expr) -> Expr:
+    """A scale as float32: its exponent, but for 2^-127, which is subnormal, and NaN."""
+    exponent = cast(UINT32, reinterpret(DataType("uint8"), scale))
+    smallest, nan = const(0x00400000, UINT32), const(0x7FC00000, UINT32)
+    bits = select(binary("==", exponent, 0), smallest, select(binary("==", exponent, 255), nan, exponent << 23))
+    return reinterpret(FLOAT32, bits)

@@ -15,6 +15,7 @@ from ..context import Context
 from ..layouts import LinearLayout, bits_of, blocked, mma_accumulator, mma_operand
 from ..nv_tileaa import BlockTile, Layout, Tensor
 from ..nv_tileaa import ops as aa
+from ..nv_tileaa import standard as std
 from ..ssa import Module, Op, Rewriter, Scalar, Value
 from . import ops, tensor_cores
 from .ops import FMA, MIRRORS, MMA_SYNC, NONE
@@ -29,8 +30,33 @@ WARP = 32
 
 
 def convert_tileaa_to_tileas(module: Module, context: Context) -> Module:
-    """Memory accesses, shapes, dots and reductions become operations of nv_tileas."""
-    return Rewriter(default=lambda op, rw: rw.copy(op, MIRRORS.get(op.kind, op.kind)).results).module(module)
+    """Memory accesses, shapes, dots and reductions become operations of nv_tileas.
+
+    A scaled dot becomes a dot of bfloat16: the products of a few bits and a power of two, or of a few bits, are exact.
+    """
+    rules = {aa.dot_scaled: _scaled_dot}
+    mirrored = Rewriter(rules, default=lambda op, rw: rw.copy(op, MIRRORS.get(op.kind, op.kind)).results)
+    return mirrored.module(module)
+
+
+def _scaled_dot(op: Op, rw: Rewriter) -> Value:
+    lhs, rhs = (_scaled(rw, rw[value], rw[scale]) for value, scale in ((op.lhs, op.lhs_scale), (op.rhs, op.rhs_scale)))
+    return rw.emit(ops.dot, lhs, rhs, rw[op.acc], hint=op.result.hint)
+
+
+def _scaled(rw: Rewriter, value: Value, scale: Value) -> Value:
+    """Each element times the scale of its block, in bfloat16."""
+    shape, counts = value.type.shape, scale.type.shape
+    axis = next(axis for axis, (extent, count) in enumerate(zip(shape, counts, strict=True)) if extent != count)
+    bf16 = Scalar("bf16")
+    apart = (*counts[: axis + 1], 1, *counts[axis + 1 :])
+    blocks = (*counts[: axis + 1], shape[axis] // counts[axis], *counts[axis + 1 :])
+    factor = rw.emit(aa.fp_to_fp, scale, types=[scale.type.of(bf16)])
+    factor = rw.emit(ops.expand_dims, factor, types=[factor.type.shaped(apart)], axis=axis + 1)
+    factor = rw.emit(ops.broadcast, factor, types=[factor.type.shaped(blocks)])
+    factor = rw.emit(ops.view, factor, types=[factor.type.shaped(shape)])
+    wide = rw.emit(aa.fp_to_fp, value, types=[value.type.of(bf16)], hint=value.hint)
+    return rw.emit(std.mulf, wide, factor, hint=value.hint)
 
 
 def plan_cta(module: Module, context: Context) -> Module:
@@ -145,6 +171,10 @@ DEPTHS: Mapping[str, tuple[int, tuple[str, ...]]] = {
 """The depth of mma.sync m16n8 for elements of A and B, and the types that it accumulates in (PTX ISA, "mma")."""
 
 
+FEW_SUMS = 32 * 32
+"""A product of fewer sums is bound by its loads."""
+
+
 def assign_dot_layouts(module: Module, context: Context) -> Module:
     """Dots get an instruction, and their operands the fragments that it takes."""
     functions = tuple(_with_instructions(op, context) if op.kind is aa.func else op for op in module.ops)
@@ -153,6 +183,14 @@ def assign_dot_layouts(module: Module, context: Context) -> Module:
 
 def _with_instructions(func: Op, context: Context) -> Op:
     on_core = tensor_cores.instructions(func, context, warps_of(func))
+    for op in func.body.walk():
+        rows, cols = op.acc.type.shape[-2:] if op.kind is ops.dot else (0, 0)
+        if 0 < rows * cols < FEW_SUMS:
+            context.note(
+                f"a block adds up only {rows} × {cols} sums: its loads take longer than its products",
+                op.span,
+                "make the tile larger: one of 128 × 128 uses each element that it loads 128 times",
+            )
 
     def dot(op: Op, rw: Rewriter) -> Sequence[Value]:
         chosen = op.mma if op.mma != NONE else on_core.get(op) or (MMA_SYNC if _fits(op) else NONE)

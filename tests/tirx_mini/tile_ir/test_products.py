@@ -1,0 +1,75 @@
+"""Products of the types that tile programs have, from arrays to arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tirx_mini.tile_ir import compile, ct, simulated
+
+GPUS = ("h100", "b200")
+
+
+@ct.kernel
+def product(A, B, D, TM: ct.Constant[int], TK: ct.Constant[int]):
+    acc = ct.zeros((TM, TM), dtype=ct.float32)
+    for k in range(ct.num_tiles(A, 1, (TM, TK))):
+        acc = ct.mma(ct.load(A, (0, k), shape=(TM, TK)), ct.load(B, (k, 0), shape=(TK, TM)), acc)
+    ct.store(D, (0, 0), acc)
+
+
+@ct.kernel
+def scaled(A, SA, B, SB, D, M: ct.Constant[int], K: ct.Constant[int], BLOCK: ct.Constant[int]):
+    a, b = ct.load(A, (0, 0), shape=(M, K)), ct.load(B, (0, 0), shape=(K, M))
+    sa, sb = ct.load(SA, (0, 0), shape=(M, K // BLOCK)), ct.load(SB, (0, 0), shape=(K // BLOCK, M))
+    ct.store(D, (0, 0), ct.mma_scaled(a, sa, b, sb, ct.zeros((M, M), dtype=ct.float32)))
+
+
+@ct.kernel
+def converted(x, y):
+    ct.store(y, (0,), ct.load(x, (0,), shape=(256,)).astype(y.dtype))
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+@pytest.mark.parametrize("dtype", [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
+def test_float8_is_loaded_by_tma(dtype: Any, gpu: str) -> None:
+    numbers = np.random.default_rng(0)
+    a, b = (numbers.standard_normal(shape).astype(dtype) for shape in ((64, 128), (128, 64)))
+    d = np.zeros((64, 64), np.float32)
+    with simulated(gpu, schedules=5):
+        ct.launch(None, (1,), product, (a, b, d, 64, 64))
+    assert np.allclose(d, a.astype(np.float32) @ b.astype(np.float32), atol=1e-3)
+    assert "tiled_tma_load" in compile(product, (a, b, d, 64, 64), gpu).text("nv_tileas")
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+@pytest.mark.parametrize("dtype", [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
+def test_scaled_products(dtype: Any, gpu: str) -> None:
+    numbers = np.random.default_rng(0)
+    a, b = (numbers.standard_normal(shape).astype(dtype) for shape in ((64, 128), (128, 64)))
+    sa, sb = ((2.0 ** numbers.integers(-6, 7, shape)).astype(ml_dtypes.float8_e8m0fnu) for shape in ((64, 4), (4, 64)))
+    d = np.zeros((64, 64), np.float32)
+    with simulated(gpu, schedules=3):
+        ct.launch(None, (1,), scaled, (a, sa, b, sb, d, 64, 128, 32))
+    left = a.astype(np.float32) * np.repeat(sa.astype(np.float32), 32, axis=1)
+    right = b.astype(np.float32) * np.repeat(sb.astype(np.float32), 32, axis=0)
+    assert np.allclose(d, left @ right, rtol=1e-4, atol=1e-2)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
+def test_scales_are_powers_of_two(dtype: Any) -> None:
+    x, y = np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e8m0fnu), np.zeros(256, dtype)
+    with simulated("h100"):
+        ct.launch(None, (1,), converted, (x, y))
+    assert np.array_equal(y.astype(np.float32), x.astype(np.float32).astype(dtype).astype(np.float32), equal_nan=True)
+
+
+def test_tiles_that_are_too_small_get_a_note() -> None:
+    a, d = np.zeros((64, 64), np.float16), np.zeros((64, 64), np.float32)
+    program = compile(product, (a, a, d, 16, 16), "h100")
+    program.text("nv_tileas")
+    (note,) = program.context.notes
+    assert "16 × 16 sums" in note.message and note.span is not None
