@@ -177,7 +177,8 @@ ATOMICS: Mapping[str, tuple[str, str]] = {
 """The operation of PTX, and the letter of its type, for each mode."""
 
 SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
-SEMANTICS = {"relaxed": "relaxed", "acquire": "acquire", "release": "release", "acq_rel": "acq_rel", "weak": "relaxed"}
+ACQUIRE, RELEASE, ACQ_REL = "acquire", "release", "acq_rel"
+SEMANTICS = {"relaxed": "relaxed", "acquire": ACQUIRE, "release": RELEASE, "acq_rel": ACQ_REL, "weak": "relaxed"}
 
 
 def _ptx_type(letter: str, dtype: DataType) -> str:
@@ -242,6 +243,9 @@ def _atomic(
     """One operation for each element, by the first thread that holds it; the others learn the result."""
     given = [emitter.value(value) for value in operands]
     dtype = pointers.buffer.dtype
+    order = SEMANTICS[str(op.order)]
+    if order in (RELEASE, ACQ_REL) and any(write for _, write in emitter.pending):
+        emitter.sync()  # what other threads have stored is released, too
     emitter.touch(pointers.buffer, True)
     emitter.values[op.result_token] = None
     operand = operands[0]
@@ -258,6 +262,8 @@ def _atomic(
 
     with emitter.when(emitter.owner(layout)):
         emitter.loop(layout.registers, one, parallel=False)
+    if order in (ACQUIRE, ACQ_REL):
+        emitter.sync()  # what is acquired, other threads may read, too
     old = op.old if "old" in op.kind.members else None
     if old is None or old not in emitter.used:
         return

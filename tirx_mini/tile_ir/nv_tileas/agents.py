@@ -62,7 +62,7 @@ def _function(func: Op, context: Context) -> Op:
     body = func.body
     if not any(op.kind is pipe.create_pipeline for op in body.ops):
         return func
-    common = [op for op in body.ops if _is_common(op)]
+    common = _common(body.ops)
     rest = Region((), tuple(op for op in body.ops if op not in common and op.kind is not aa.return_))
     ends = [op for op in body.ops if op.kind is aa.return_]
     inside = {agent_of(op) for op in rest.walk()}
@@ -118,6 +118,18 @@ def _after_pipelines(common: Sequence[Op]) -> Iterator[Op]:
     """Numbers first, then the pipelines."""
     yield from (op for op in common if op.kind is not pipe.create_pipeline)
     yield from (op for op in common if op.kind is pipe.create_pipeline)
+
+
+def _common(block: Sequence[Op]) -> list[Op]:
+    """What all threads execute before the agents part: what depends on nothing that one of them does."""
+    found: list[Op] = []
+    others: set[Value] = set()
+    for op in block:
+        if _is_common(op) and others.isdisjoint(op.operands):
+            found.append(op)
+        else:
+            others.update(op.results)
+    return found
 
 
 def _is_common(op: Op) -> bool:
