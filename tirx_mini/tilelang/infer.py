@@ -79,6 +79,7 @@ class _Inference:
         self.teams: dict[Buffer, Team] = {}
         self.single: list[tuple[Access, Team]] = []
         self.swizzled: list[Buffer] = []
+        self.addressed: set[Buffer] = set()
 
     # -- what there is ------------------------------------------------------------------------------------------
 
@@ -117,8 +118,14 @@ class _Inference:
             self.teams.setdefault(buffer, site.team)
 
     def _single(self, stmt: Stmt, team: Team) -> None:
-        """Accesses of fragments outside parallel loops: each thread needs the elements itself."""
+        """Accesses outside parallel loops.
+
+        Each thread needs the elements of fragments itself, and instructions take the shared memory at a pointer row by
+        row.
+        """
         for node in walk(stmt):
+            if isinstance(node, AddressOf) and node.buffer.scope == "shared":
+                self.addressed.add(node.buffer)
             if isinstance(node, (BufferLoad, BufferStore)) and node.buffer.scope == FRAGMENT:
                 self.teams.setdefault(node.buffer, team)
                 self.single.append((node, team))
@@ -159,7 +166,8 @@ class _Inference:
                 assert isinstance(site.what, TileCall)
                 place = Place(self.arch, site.team, site.analyzer, self.known.fragments)
                 for buffer, layout in rule.layouts(site.what, place).items():
-                    self._learn(buffer, layout, site.team)
+                    if buffer not in self.addressed or not _moves(site.what):
+                        self._learn(buffer, layout, site.team)
         for site in self.sites:
             if isinstance(site.what, Nest):
                 self._nest(site)
@@ -206,6 +214,11 @@ class _Inference:
                     self.known.fragments[buffer] = spread(buffer.shape, self.teams[buffer].count)
                     return True
         return False
+
+
+def _moves(call: TileCall) -> bool:
+    """Whether a tile operation only copies: it takes shared memory in any layout."""
+    return call.op.endswith("copy")
 
 
 def widest_swizzle(buffer: Buffer) -> Layout | None:
