@@ -102,6 +102,8 @@ class Emitter:
         """The warps of each agent."""
         self.in_agent = False
         """Whether only the computing warps execute what is emitted."""
+        self.in_team = False
+        """Whether several warps that load execute what is emitted; they have no barrier."""
         self.stores_by_tma = False
         """Whether threads may have begun stores that read shared memory."""
 
@@ -187,12 +189,13 @@ class Emitter:
     def team(self, first: int, warps: int) -> Iterator[None]:
         """Statements added inside are for `warps` warps from `first` on, over which layouts distribute tiles."""
         outer = self.warp, self.warps, self.analyzer
-        self.warps = warps
+        self.warps, self.in_team = warps, True
         var = Var(INT32, "member")
         self.add(Bind(var, self.warp - first, span=self.span))
         self.analyzer, self.warp = self.analyzer.bind(var, 0, warps - 1), var
         yield
         self.warp, self.warps, self.analyzer = outer
+        self.in_team = False
 
     # -- storage -----------------------------------------------------------------------------------------------------
 
@@ -254,6 +257,8 @@ class Emitter:
     def sync(self) -> None:
         """All computing threads wait for one another."""
         self.pending = set()
+        if self.in_team:
+            raise self.refuse("the warps that load would have to exchange numbers")
         if self.in_agent:
             self.issue("bar.sync", AGENT_BARRIER, WARP * self.warps)
         else:

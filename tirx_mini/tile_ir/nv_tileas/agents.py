@@ -10,16 +10,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tirx_mini.hardware import REGISTERS_PER_SM
+from tirx_mini.ir import TirxError
 
 from ..context import UNSPECIALIZED, Context
 from ..layouts import LinearLayout, blocked
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
-from ..ssa import Module, Op, Region, Rewriter, Value, flat
+from ..ssa import Module, Op, Region, Rewriter, Value, flat, remove_dead
 from . import ops
 from . import pipeline_ops as pipe
 from .gathers import COPY_BYTES
+from .operands import definitions
 from .passes import WARP
 from .pipeline_ops import COMPUTE, MATRIX, PRODUCER
 from .pipeline_types import MMA
@@ -34,6 +36,8 @@ _FILLS = (pipe.producer_acquire, pipe.producer_room, pipe.producer_write, pipe.p
 _EMPTIES = (pipe.consumer_wait, pipe.consumer_read, pipe.consumer_release, pipe.consumer_drain)
 GATHERING = 4
 """Warps that load where they gather by cp.async: a warpgroup."""
+MOST_COPIES = 8
+"""Rounds in which values are computed again, until none is needed in two layouts."""
 _FREE = (pipe.create_iterator, pipe.inc_iter, pipe.pipeline_yield)
 """Operations that belong to whoever needs them."""
 
@@ -100,18 +104,52 @@ def registers_of(agents: Sequence[tuple[str, int]]) -> tuple[int, ...]:
 def _resolved(region: Region, warps: int) -> Region:
     """The slice of a producer with its tensors spread over its own warps, each as the gathers need it.
 
-    The part of tileas-resolve-agent-boundary that concerns layouts. warps: 0 for an agent that keeps its layouts.
+    The part of tileas-resolve-agent-boundary that concerns layouts. Warps that load exchange nothing: what two layouts
+    are needed of is computed twice. warps: 0 for an agent that keeps its layouts.
+    Raises TirxError for what cannot be computed twice.
     """
     if warps <= 1:
         return region
     region = Rewriter({ops.convert_layout: lambda op, rw: rw[op.source]}).region(region, region.params)
-    gathers = [op for op in region.walk() if op.kind is pipe.async_load]
+    for _ in range(MOST_COPIES):
+        spread = relayout_region(region, Chosen(_addresses(region, warps)), warps)
+        if not any(op.kind is ops.convert_layout for op in spread.walk()):
+            return spread
+        region = _computed_again(spread)
+    load = next(op for op in region.walk() if op.kind is pipe.async_load)
+    raise TirxError("the warps that load would have to exchange the addresses of this gather", load.span)
+
+
+def _addresses(region: Region, warps: int) -> dict[Value, LinearLayout]:
+    """The layouts of the addresses of all gathers: vectors of 16 bytes along rows."""
 
     def layout(op: Op) -> LinearLayout:
         element = op.buffer.type.element
         return blocked(op.source.type.shape, warps=warps, vector=COPY_BYTES * 8 // element.bits)
 
-    return relayout_region(region, Chosen({op.source: layout(op) for op in gathers}), warps)
+    return {op.source: layout(op) for op in region.walk() if op.kind is pipe.async_load}
+
+
+def _computed_again(region: Region) -> Region:
+    """The region with another computation for each conversion of a layout: of its source, and all that this is of."""
+    defs = definitions(region)
+
+    def again(value: Value, rw: Rewriter, known: dict[Value, Value]) -> Value:
+        made = defs.get(value)
+        if value in known or made is None or made.regions or not isinstance(value.type, Tensor):
+            return known.get(value) or rw[value]
+        args = tuple(
+            tuple(again(v, rw, known) for v in arg) if isinstance(arg, tuple) else arg and again(arg, rw, known)
+            for arg in made.args
+        )
+        results = tuple(Value(v.type, v.hint) for v in made.results)
+        copy = rw.add(Op(made.kind, args, results, made.attrs, (), made.span))
+        known.update(zip(made.results, copy.results, strict=True))
+        return known[value]
+
+    rules = {ops.convert_layout: lambda op, rw: again(op.source, rw, {})}
+    made = Rewriter(rules).region(region, region.params)
+    return Region(made.params, remove_dead(Module("", made.ops)).ops)
 
 
 def _after_pipelines(common: Sequence[Op]) -> Iterator[Op]:

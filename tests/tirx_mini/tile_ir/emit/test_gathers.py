@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import tirx_mini as tvm
+from kernels_ref.tile import moe
 from tirx_mini.ir import Call, Evaluate, Mutator, Stmt, seq
+from tirx_mini.tile_ir import ct, run, simulated
 from tirx_mini.tile_ir.context import UNSPECIALIZED, Options
 from tirx_mini.tile_ir.nv_tileas import pipeline_ops as pipe
 
@@ -108,3 +110,30 @@ def test_without_the_fence_the_checker_finds_the_hazard(gpu: str) -> None:
     kernel = program.kernel(gpu)
     report = tvm.simulate(replace(kernel, body=Unfenced().stmt(kernel.body)), *program.arrays, gpu=gpu)
     assert "proxy" in " ".join(finding.message for finding in report.findings)
+
+
+def test_warps_that_load_exchange_nothing() -> None:
+    """Rows and columns of a tile are counted by one range, which each needs in a layout of its own."""
+    tokens, experts = np.zeros((96, 128), "float16"), np.zeros((2, 64, 128), "float16")
+    out, weights = np.zeros((192, 64), "float16"), np.zeros(192, "float32")
+    numbers, chosen = np.zeros(192, "int32"), np.zeros(3, "int32")
+    args = (tokens, experts, out, weights, numbers, chosen, 2, False, 64, 64, 64)
+    program = run.compile(moe.expert_gemm, args, "h100")
+    producer = program.text("nv_tileas").split("agent producer warps(4)")[1].split("agent compute")[0]
+    assert producer.count("make_range") == 2 and "convert_layout" not in producer
+
+
+def test_experts_of_square_tiles() -> None:
+    rng = np.random.default_rng(0)
+    tokens = (rng.standard_normal((96, 640)) / 8).astype("float16")
+    experts = (rng.standard_normal((2, 128, 640)) / 8).astype("float16")
+    out, weights = np.zeros((192, 128), "float16"), np.zeros(192, "float32")
+    numbers = rng.permutation(192).astype("int32")
+    chosen = np.array([0, 1, 1], "int32")
+    with simulated("h100", schedules=5) as reports:
+        ct.launch(None, (6,), moe.expert_gemm, (tokens, experts, out, weights, numbers, chosen, 2, False, 64, 64, 64))
+    assert not reports[0].findings
+    for tile, expert in enumerate(chosen):
+        rows = numbers[64 * tile : 64 * tile + 64]
+        want = tokens[rows // 2].astype("float32") @ experts[expert].astype("float32").T
+        np.testing.assert_allclose(out[rows].astype("float32"), want, rtol=2e-3, atol=3e-3)
