@@ -258,8 +258,8 @@ def _places(shape: str, num: int) -> tuple[np.ndarray, np.ndarray]:
     r = np.arange(num * _SHAPES[shape])[:, None]
     if shape == "32x32b":
         return np.broadcast_to(t, (len(r), 32)), np.broadcast_to(r, (len(r), 32))
-    if shape == "16x64b":  # 16 lanes × 2 columns: threads 0-15 the first, 16-31 the second
-        return np.broadcast_to(t % 16, (len(r), 32)), 2 * r + t // 16
+    if shape == "16x64b":  # thread 4i + 2j + k: column j of row i + 8k
+        return np.broadcast_to(t // 4 + 8 * (t % 2), (len(r), 32)), 2 * r + t // 2 % 2
     row, quad = t // 4, t % 4
     if shape == "16x128b":  # registers 2i, 2i + 1: rows 0-7 and 8-15 of four columns
         return row + 8 * (r % 2), 4 * (r // 2) + quad

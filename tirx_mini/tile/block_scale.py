@@ -13,7 +13,7 @@ from .issue import issue
 from .matrices import accumulate, mma_operand
 from .region import Tile, coordinate, tiles_of
 from .rule import NotMeant, Refusal, Rule
-from .tcgen05 import ROWS, check_place, instruction_shape
+from .tcgen05 import ROWS, by_one_thread, check_place, instruction_shape
 from .tensor_memory import tmem_address
 
 PER_COLUMN = 4
@@ -73,7 +73,7 @@ class Tcgen05BlockScaled(Rule):
                 of_a + column * (_rows(sfa) // LANES), of_b + column * (_rows(sfb) // LANES),
                 accumulate(call, const(step)), cta_group=group, kind=kind, scale_vec=vec, span=ctx.span,
             ))  # fmt: skip
-        return seq(left.bind, right.bind, *mmas, span=ctx.span)
+        return seq(left.bind, right.bind, by_one_thread(ctx, seq(*mmas, span=ctx.span)), span=ctx.span)
 
 
 def _rows(tile: Tile) -> int:

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tirx_mini.ir import UINT32, UNROLLED, Bind, Expr, For, Stmt, TileCall, const, int_value, seq
+from tirx_mini.ir import BOOL, UINT32, UNROLLED, Bind, Expr, For, If, Stmt, TileCall, const, int_value, seq
 from tirx_mini.isa import InstructionDescriptor, mma_depth, mma_format
 
 from .context import Context
-from .issue import issue
+from .issue import issue, value_of
 from .matrices import accumulate, mma_operand
 from .region import Tile, tiles_of
 from .rule import NotMeant, Refusal, Rule
-from .tensor_memory import tmem_address
+from .tensor_memory import accumulator_address, tmem_address
 
 ROWS = 128
-"""Rows of A per CTA. M is 128, or 256 for a pair of CTAs."""
+"""Rows of A per CTA; or half as many. M is that of both CTAs of a pair."""
 MOST_N = 256
 RESULTS = {"f16": "float32", "tf32": "float32", "f8f6f4": "float32", "i8": "int32"}
 """The dtype of the accumulator for each kind of MMA; an element occupies one column of tensor memory."""
+_PATHS = {(1, 128): "D", (1, 64): "F", (2, 256): "A", (2, 128): "B"}
+"""The data path of the accumulator, by cta_group and M (PTX ISA: "tcgen05.mma data path layout organization")."""
 DESCRIPTORS = ("hoist", "local_hoist", "recompute", "encode")
 """Values of `smem_desc`."""
 
@@ -50,7 +52,7 @@ class Tcgen05Mma(Rule):
         left = _left(call, ctx, a)
         right = mma_operand(ctx, b, transposed=bool(call.option("transB", False)))
         columns = c.extents[1]
-        address = tmem_address(ctx, c, ROWS, columns)
+        address = accumulator_address(ctx, c, _PATHS[group, product.m])
         steps = a.extents[0 if call.option("transA", False) else 1] // product.depth
         var, inside = ctx.loop_var(steps, "step")
         step: Expr = var if steps > 1 else const(0)
@@ -69,12 +71,8 @@ class Tcgen05Mma(Rule):
             for first in range(0, columns, product.n)
         ]
         body = seq(*mmas, span=ctx.span)
-        return seq(
-            left.bind,
-            right.bind,
-            body if steps == 1 else For(var, const(0), const(steps), body, kind=UNROLLED, span=ctx.span),
-            span=ctx.span,
-        )
+        loop: Stmt = body if steps == 1 else For(var, const(0), const(steps), body, kind=UNROLLED, span=ctx.span)
+        return seq(left.bind, right.bind, by_one_thread(ctx, loop), span=ctx.span)
 
 
 def _left(call: TileCall, ctx: Context, a: Tile) -> Left:
@@ -88,11 +86,19 @@ def _left(call: TileCall, ctx: Context, a: Tile) -> Left:
     return Left("tcgen05.mma", operand.bind, operand.at)
 
 
+def by_one_thread(ctx: Context, body: Stmt) -> Stmt:
+    """The body, executed by the thread of the call, or by an elected one of a warp."""
+    return If(value_of("elect.sync", BOOL, span=ctx.span), body, span=ctx.span) if ctx.scope == "warp" else body
+
+
 def check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> None:
-    many = ctx.not_single_thread()
+    split = ctx.split_scope() if ctx.scope == "warp" else None
+    if split:
+        raise Refusal(split, "all lanes of a warp elect the one that issues it")
+    many = None if ctx.scope == "warp" else ctx.not_single_thread()
     if many:
         raise Refusal(
-            f"a single thread must issue it, but {many}",
+            f"a single thread must issue it, or a warp of which one is elected, but {many}",
             'put it under `with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:`, in one warp',
         )
     if a.scope not in ("shared", "tmem"):
@@ -131,7 +137,7 @@ def _product(call: TileCall, c: Tile, a: Tile, b: Tile) -> InstructionDescriptor
         )
     rows, k = a.extents[:: -1 if turned_a else 1]
     b_rows, depth = b.extents[1 if turned_b else 0], mma_depth(kind)
-    if rows != ROWS:
+    if rows not in (ROWS, ROWS // 2) or (rows != ROWS and a.scope == "tmem"):
         raise Refusal(f"A has {rows} rows per CTA, but the tensor core needs {ROWS}", f"use BLK_M = {ROWS}")
     if k % depth:
         raise Refusal(f"K is {k}, but must be a multiple of {depth}, the K of one instruction")
@@ -142,7 +148,7 @@ def _product(call: TileCall, c: Tile, a: Tile, b: Tile) -> InstructionDescriptor
 
 def instruction_shape(call: TileCall, m: int, b_rows: int, group: int) -> tuple[int, int]:
     """(M, N) of one instruction: those that the call names, else all of the product, in parts where N exceeds 256."""
-    whole, step = b_rows * group, 16 * group
+    whole, step = b_rows * group, 8 if m == ROWS // 2 else 16 * group
     given = [int_value(call.option(name)) for name in ("mma_m", "mma_n") if call.option(name) is not None]
     if len(given) == 1:
         raise Refusal("mma_m and mma_n must be given together")

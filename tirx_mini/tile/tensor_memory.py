@@ -58,8 +58,33 @@ def tmem_address(ctx: Context, tile: Tile, lanes: int, columns: int) -> Expr:
     return address
 
 
-def _placed(ctx: Context, tile: Tile, suits: Callable[[TileLayout], bool], columns: int) -> tuple[int | None, Expr]:
+def accumulator_address(ctx: Context, tile: Tile, path: str) -> Expr:
+    """The address of an accumulator, which lies as `tmem_datapath_layout` says for a data path.
+
+    Raises Refusal for another layout.
+    """
+    if path in "AD":
+        return tmem_address(ctx, tile, TMEM_LANES, tile.extents[1])
+    if tile.buffer.allocated_addr is None:
+        raise Refusal(f"{tile.buffer.name} has no address", "allocate it from a TMEMPool")
+    rows, columns = tile.extents
+    try:
+        wanted = tmem_datapath_layout(path, rows, columns)
+    except LayoutError as error:
+        raise Refusal(str(error)) from None
+    flat = wanted.canonicalize()
+    lane, address = _placed(ctx, tile, lambda layout: layout.canonicalize() == flat, columns, f"{wanted}")
+    if lane not in (0, 16) or (lane and path != "F"):
+        raise Refusal(f"the slice of {tile.buffer.name} does not begin at lane 0")
+    return address + const(lane << 16, UINT32) if lane else address
+
+
+def _placed(
+    ctx: Context, tile: Tile, suits: Callable[[TileLayout], bool], columns: int, wanted: str | None = None
+) -> tuple[int | None, Expr]:
     """The lane and the address of the column at which a tile of tensor memory begins, if its layout suits.
+
+    wanted: the layout that does, for the hint.
 
     The lane is None if it is not known. Raises Refusal for another layout.
     """
@@ -71,7 +96,7 @@ def _placed(ctx: Context, tile: Tile, suits: Callable[[TileLayout], bool], colum
     if not suits(region.layout.linear):
         raise Refusal(
             f"the layout of {name} does not map rows to lanes and columns to columns of tensor memory",
-            f"declare it with layout=TileLayout(S[{tile.buffer.shape} : (1@TLane, 1@TCol)])",
+            f"declare it with layout={wanted or f'TileLayout(S[{tile.buffer.shape} : (1@TLane, 1@TCol)])'}",
         )
     element, packed = as_expr(region.base.get(TCol, 0)), 32 // tile.dtype.bits
     if ctx.divisor(coordinate(element)) % packed or columns % packed:
