@@ -113,3 +113,19 @@ def test_numbers_without_code_are_refused_at_their_line() -> None:
     with pytest.raises(TirxError, match="no code that makes float8_e8m0fnu of float32") as error:
         simulate((2,), narrowed, (x, y), gpu="b200")
     assert error.value.span is not None and error.value.span.file == __file__
+
+
+@pytest.mark.parametrize("gpu", ["h100", "b200"])
+@pytest.mark.parametrize("rows", [4, 3])
+def test_two_ctas_of_a_cluster_share_what_they_load(gpu: str, rows: int) -> None:
+    pairs = ct.kernel(num_ctas=2)(gemm.gemm_tile.function)
+    tile = 64 if gpu == "h100" else 128
+    generator = np.random.default_rng(0)
+    a, b = (generator.standard_normal(shape).astype(np.float16) for shape in ((rows * tile, 128), (128, 2 * tile)))
+    c = np.zeros((rows * tile, 2 * tile), np.float16)
+    report = simulate((rows, 2), pairs, (a, b, c, tile, tile, 64), gpu, schedules=5)
+    assert report.ok, report
+    np.testing.assert_allclose(c, a.astype(np.float32) @ b.astype(np.float32), atol=5e-2)
+    program = compile(pairs, (a, b, c, tile, tile, 64), gpu)
+    assert ("__cluster_dims__(2, 1, 1)" in program.text("cuda", (rows, 2))) == (rows % 2 == 0)
+    assert any("num_ctas has no effect" in note.message for note in program.context.notes) == (rows % 2 == 1)

@@ -162,7 +162,8 @@ class TileKernel:
 def kernel(function: Any = None, /, **hints: Any) -> Any:
     """Mark a function as a kernel: ``@ct.kernel``, or ``@ct.kernel(num_ctas=2)``.
 
-    num_ctas: CTAs of a cluster that execute one block, a power of two from 1 to 16.
+    num_ctas: CTAs of a cluster, a power of two from 1 to 16. With 2, blocks that are neighbours along x are in one
+        cluster, and each loads a half of the tiles that both need; other numbers change nothing.
     occupancy: blocks that are to run on one SM at the same time, 1 to 32.
     opt_level: 0 to 3.
     num_worker_warps: warps that compute, a power of two from 1 to 32.
