@@ -218,7 +218,7 @@ class _Inference:
 
 def _moves(call: TileCall) -> bool:
     """Whether a tile operation only copies: it takes shared memory in any layout."""
-    return call.op.endswith("copy")
+    return call.op in ("tl.copy", "tl.tma_copy", "tl.async_copy")
 
 
 def widest_swizzle(buffer: Buffer) -> Layout | None:
