@@ -169,6 +169,7 @@ class Facts:
     fence: what it orders where it is a fence that waits for nothing: "proxy" for accesses by threads and those by the
         async proxy, "tcgen05" for accesses to tensor memory before and after a synchronisation; else "".
     reads_clock: whether its result is the time.
+    cancels_launches: whether it takes the place of a cluster that has not begun.
     moves_registers: whether it sets the registers of each thread to its modifier `count`.
     waits_for_grids: whether it waits for the grids before this one; its kernel is then launched before their end.
     grid_wide: whether it lets threads of different clusters synchronise; its kernel is then launched cooperatively.
@@ -207,6 +208,7 @@ class Facts:
     values: Mapping[str, str] = field(default_factory=dict)
     fence: Literal["", "proxy", "tcgen05"] = ""
     reads_clock: bool = False
+    cancels_launches: bool = False
     moves_registers: bool = False
     waits_for_grids: bool = False
     grid_wide: bool = False

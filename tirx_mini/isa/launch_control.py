@@ -33,6 +33,7 @@ def _try_cancel(multicast: bool) -> str:
     writes=Memory.SHARED,
     completion=Completion.MBARRIER,
     spellings={"addr": "handle"},
+    cancels_launches=True,
 )
 def try_cancel(
     gpu: Machine, thread: Thread, handle: SharedAddress, bar: MbarrierAddress, *, multicast: bool = False

@@ -83,7 +83,7 @@ def separable(func: PrimFunc, image: KernelImage, arrays: Sequence[np.ndarray]) 
         return False
     for node in walk(func.body):
         entry = instruction_of(node) if isinstance(node, Call) else None
-        if entry is not None and (entry.reads_clock or entry.name.startswith("clusterlaunchcontrol") or entry.opaque):
+        if entry is not None and (entry.reads_clock or entry.cancels_launches or entry.opaque):
             return False
     return not any(np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2))
 
