@@ -5,7 +5,7 @@ The functions of TVM's profiler write an event as a time and a tag of 32 bits ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tirx_mini.ir import (
@@ -140,6 +140,60 @@ def timer_finalize(
     )  # fmt: skip
 
 
+def _pointer(pointer: Any, what: str, offset: ExprLike) -> Expr:
+    """The pointer `offset` elements behind another one."""
+    found = _element(pointer, what, offset)
+    return AddressOf(found.buffer.data.dtype, found.buffer, found.indices)
+
+
+def _without_dtype(name: str, args: Sequence[Any], count: int) -> Sequence[Any]:
+    """The arguments of an older form, which may begin with the dtype of the elements that it counts."""
+    if len(args) == count + 1 and isinstance(args[0], str):
+        args = args[1:]
+    if len(args) != count:
+        raise TirxError(f"{name} takes {count} arguments, but {len(args)} are given", place())
+    return args
+
+
+def cp_async_legacy(*all_args: Any) -> None:
+    """``(dst, dst_offset, src, src_offset, size)``: a cp.async with offsets in elements."""
+    dst, dst_offset, src, src_offset, size = _without_dtype("cp_async.legacy", all_args, 5)
+    target, source = _pointer(dst, "the destination", dst_offset), _pointer(src, "the source", src_offset)
+    raw_call("cp.async", target, source, bytes=size)
+
+
+def ldmatrix_legacy(*all_args: Any) -> None:
+    """``(trans, num, ".b16", registers, offset, shared, offset)``: an ldmatrix with offsets in elements."""
+    trans, num, kind, registers, offset, shared, start = _without_dtype("ldmatrix_legacy", all_args, 7)
+    if str(kind).strip(".") != "b16":
+        raise TirxError(f"ldmatrix moves elements of 16 bits, not {kind!r}", place(), 'pass ".b16"')
+    target, source = _pointer(registers, "the destination", offset), _pointer(shared, "the source", start)
+    raw_call("ldmatrix", target, source, num=num, transpose=bool(trans))
+
+
+def mma_legacy(*all_args: Any, operator: Any = None) -> None:
+    """``(shape, layouts of A and B, types of A, B and C, A, offset, B, offset, C, offset, saturate)``: C += A B."""
+    shape, a_layout, b_layout, a_type, b_type, c_type, a, a_at, b, b_at, c, c_at, saturate = _without_dtype(
+        "mma.legacy", all_args, 13
+    )
+    if operator is not None:
+        raise TirxError("mma of single bits is not supported", place(), "leave operator= out")
+    sums = _pointer(c, "the accumulator", c_at)
+    raw_call(
+        "mma.sync", sums, _pointer(a, "matrix A", a_at), _pointer(b, "matrix B", b_at), sums, shape=shape,
+        a_layout=a_layout, b_layout=b_layout, d_type=c_type, a_type=a_type, b_type=b_type, c_type=c_type,
+        satfinite=bool(saturate),
+    )  # fmt: skip
+
+
+def mma_fill(dtype: Any, local_size: int, local_ptr: Any, offset: ExprLike) -> None:
+    """Set `local_size` registers from `offset` on to 0."""
+    builder = current("T.cuda.mma_fill")
+    for step in range(int(local_size)):
+        target = _element(local_ptr, "the accumulator", binary("+", offset, step))
+        builder.emit(BufferStore(target.buffer, target.indices, const(0, target.dtype)))
+
+
 def iket_mark(name: Any, payload: Any = None) -> None:
     """A mark for a tracer of kernels that is not attached: it has no effect. The simulator traces every run."""
 
@@ -166,6 +220,11 @@ FORMS: Mapping[str, Callable[..., Any]] = {
     "cuda.timer_start": timer_start,
     "cuda.timer_end": timer_end,
     "cuda.timer_finalize": timer_finalize,
+    "cuda.mma_fill": mma_fill,
+    "cuda.mma_fill_legacy": mma_fill,
+    "ptx.cp_async.legacy": cp_async_legacy,
+    "ptx.ldmatrix_legacy": ldmatrix_legacy,
+    "ptx.mma.legacy": mma_legacy,
     "cuda.iket.mark": iket_mark,
     "cuda.iket.official_event": iket_event,
     "cuda.iket.range_push": iket_mark,

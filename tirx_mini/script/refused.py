@@ -72,10 +72,9 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "fragments of WMMA",
-        "tvm_load_matrix_sync tvm_store_matrix_sync tvm_mma_sync tvm_bmma_sync tvm_fill_fragment cuda.mma_fill "
-        "cuda.mma_fill_legacy cuda.mma_store cuda.mma_store_legacy ptx.mma.legacy ptx.mma.sp ptx.ldmatrix_legacy "
-        "ptx.cp_async.legacy",
-        "fragments of `wmma` have no layout that PTX documents, and the older forms take offsets instead of pointers",
+        "tvm_load_matrix_sync tvm_store_matrix_sync tvm_mma_sync tvm_bmma_sync tvm_fill_fragment "
+        "cuda.mma_store cuda.mma_store_legacy ptx.mma.sp",
+        "fragments of `wmma` have no layout that PTX documents, and the simulator has no sparse MMA",
         "use `Tx.ptx.mma` and `Tx.ptx.ldmatrix`, which take pointers to registers",
     ),
     _row(

@@ -25,6 +25,8 @@ def kernel(A: T.Buffer((256,), "float32"), U: T.Buffer((128,), "uint32"), P: T.B
     tx = T.thread_id([128])
     d = T.alloc_local((8,), "float32")
     a = T.alloc_local((4,), "uint32")
+    box = T.alloc_shared((128,), "float32")
+    halves = T.alloc_shared((1024,), "float16")
     x: T.uint32 = 0
 {body}
 """)
@@ -42,6 +44,13 @@ SAME: dict[str, str] = {
         "x = (x & T.uint32(0x9FFFFFCF)) | ((T.uint32(tx) << 29) | (T.uint32(tx) << 4))",
     "T.ptx.ldg32(d.data, tx < 3, A.ptr_to([tx]), 2)": "d[2] = T.if_then_else(tx < 3, A[tx], T.float32(0))",
     "T.ptx.wgmma.noop_barrier(d[3])": "pass",
+    "T.ptx.cp_async.legacy('float32', box.data, tx, A.data, tx * 2, 4)":
+        "T.ptx.cp_async(box.ptr_to([tx]), A.ptr_to([tx * 2]), 4)",
+    "T.ptx.ldmatrix_legacy(False, 4, '.b16', a.data, 0, halves.data, tx * 8)":
+        "T.ptx.ldmatrix(a.ptr_to([0]), halves.ptr_to([tx * 8]), num=4)",
+    "T.ptx.mma.legacy('m16n8k16', 'row', 'col', 'fp16', 'fp16', 'fp32', a.data, 0, a.data, 2, d.data, 4, False)":
+        "T.ptx.mma(d.ptr_to([4]), a.ptr_to([0]), a.ptr_to([2]), d.ptr_to([4]))",
+    "T.cuda.mma_fill('float32', 2, d.data, 4)": "d[4] = T.float32(0); d[5] = T.float32(0)",
     "T.cuda.iket.range_push('a'); T.cuda.iket.mark('b'); T.cuda.iket.range_pop()": "pass",
     "token = T.cuda.iket.range_start('a'); T.cuda.iket.range_end(token)": "token = T.cuda.iket.sentinel_token('a')",
 }  # fmt: skip
@@ -98,6 +107,8 @@ def test_a_profile_has_events_with_times_and_tags() -> None:
         (f"{SS}*[d[7 - i] for i in range(8)], transA=0, transB=0, {WGMMA})", "of wgmma.mma_async must"),
         (f"{SS}{D}, transA=0, transB=0, {WGMMA})".replace("float16", "int8"), "'dtype' of wgmma.mma_async is 'int8'"),
         (f"{SS}{D}, transA=0, transB=0, {WGMMA})".replace("scaleA=1", "scaleA=-1"), "of wgmma.mma_async is -1"),
+        ("T.ptx.mma.legacy('m16n8k16', 'row')", "mma.legacy takes 13 arguments, but 2 are given"),
+        ("T.ptx.ldmatrix_legacy(False, 4, '.b8', a.data, 0, halves.data, 0)", "moves elements of 16 bits"),
         ("T.ptx.wgmma.noop_barrier(tx)", "must be a buffer or a pointer"),
     ],
 )  # fmt: skip
