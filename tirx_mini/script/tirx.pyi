@@ -379,7 +379,7 @@ class _Primitives:
         dispatch: the rule that implements the call; without it, the first that supports it
         """
 
-    def gemm_async(self, C: Tile, A: Tile, B: Tile, SFA: Tile | None = None, SFB: Tile | None = None, transA: _bool = False, transB: _bool = False, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1, mma_m: int | None = None, mma_n: int | None = None, smem_desc: Literal['hoist', 'local_hoist', 'recompute', 'encode'] = 'hoist', descI: object | None = None, is_AB_tf32: _bool = False) -> None:
+    def gemm_async(self, C: Tile, A: Tile, B: Tile, SFA: Tile | None = None, SFB: Tile | None = None, transA: _bool = False, transB: _bool = False, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1, mma_m: int | None = None, mma_n: int | None = None, smem_desc: Literal['hoist', 'local_hoist', 'recompute', 'encode'] = 'hoist', descI: object | None = None, is_AB_tf32: _bool = False, weight_stationary: _bool = False) -> None:
         """Start C = A @ B.T, or C += A @ B.T where `accum` holds; SFA and SFB are factors that scale blocks of A and B.
 
         transA: whether A is K × M, contiguous along M, and not M × K
@@ -401,6 +401,8 @@ class _Primitives:
         descI: TVM's place for an instruction descriptor; the compiler encodes it
 
         is_AB_tf32: whether A and B of float32 are multiplied as tf32, as they are here
+
+        weight_stationary: whether to issue tcgen05.mma.ws, which keeps B in the tensor core
         """
 
     def gemm(self, D: Tile, A: Tile, B: Tile, C: Tile, transpose_A: _bool = False, transpose_B: _bool = False, alpha: float = 1.0, beta: float = 0.0, dispatch: Literal['mma.sync', 'mma.m16n8k*'] | None = None) -> None:
@@ -741,7 +743,7 @@ def permute_layout(dst: Tile, src: Tile, dispatch: Literal['registers', 'warp_xo
     dispatch: the rule that implements the call; without it, the first that supports it
     """
 
-def gemm_async(C: Tile, A: Tile, B: Tile, SFA: Tile | None = None, SFB: Tile | None = None, transA: _bool = False, transB: _bool = False, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1, mma_m: int | None = None, mma_n: int | None = None, smem_desc: Literal['hoist', 'local_hoist', 'recompute', 'encode'] = 'hoist', descI: object | None = None, is_AB_tf32: _bool = False) -> None:
+def gemm_async(C: Tile, A: Tile, B: Tile, SFA: Tile | None = None, SFB: Tile | None = None, transA: _bool = False, transB: _bool = False, accum: Condition = False, dispatch: Literal['tcgen05', 'wgmma'] | None = None, cta_group: int = 1, mma_m: int | None = None, mma_n: int | None = None, smem_desc: Literal['hoist', 'local_hoist', 'recompute', 'encode'] = 'hoist', descI: object | None = None, is_AB_tf32: _bool = False, weight_stationary: _bool = False) -> None:
     """Start C = A @ B.T, or C += A @ B.T where `accum` holds; SFA and SFB are factors that scale blocks of A and B.
 
     transA: whether A is K × M, contiguous along M, and not M × K
@@ -763,6 +765,8 @@ def gemm_async(C: Tile, A: Tile, B: Tile, SFA: Tile | None = None, SFB: Tile | N
     descI: TVM's place for an instruction descriptor; the compiler encodes it
 
     is_AB_tf32: whether A and B of float32 are multiplied as tf32, as they are here
+
+    weight_stationary: whether to issue tcgen05.mma.ws, which keeps B in the tensor core
     """
 
 def gemm(D: Tile, A: Tile, B: Tile, C: Tile, transpose_A: _bool = False, transpose_B: _bool = False, alpha: float = 1.0, beta: float = 0.0, dispatch: Literal['mma.sync', 'mma.m16n8k*'] | None = None) -> None:

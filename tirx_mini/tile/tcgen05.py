@@ -20,8 +20,10 @@ ROWS = 128
 MOST_N = 256
 RESULTS = {"f16": "float32", "tf32": "float32", "f8f6f4": "float32", "i8": "int32"}
 """The dtype of the accumulator for each kind of MMA; an element occupies one column of tensor memory."""
-_PATHS = {(1, 128): "D", (1, 64): "F", (2, 256): "A", (2, 128): "B"}
-"""The data path of the accumulator, by cta_group and M (PTX ISA: "tcgen05.mma data path layout organization")."""
+_PATHS = {(1, 128): "D", (1, 64): "F", (2, 256): "A", (2, 128): "B", (0, 128): "D", (0, 64): "E", (0, 32): "G"}
+"""The data path of the accumulator, by cta_group (0 for .ws) and M (PTX ISA: "tcgen05.mma data path layout
+organization").
+"""
 DESCRIPTORS = ("hoist", "local_hoist", "recompute", "encode")
 """Values of `smem_desc`."""
 
@@ -52,7 +54,9 @@ class Tcgen05Mma(Rule):
         left = _left(call, ctx, a)
         right = mma_operand(ctx, b, transposed=bool(call.option("transB", False)))
         columns = c.extents[1]
-        address = accumulator_address(ctx, c, _PATHS[group, product.m])
+        stationary = bool(call.option("weight_stationary", False))
+        address = accumulator_address(ctx, c, _PATHS[0 if stationary else group, product.m])
+        modifiers = {} if stationary else {"cta_group": group}
         steps = a.extents[0 if call.option("transA", False) else 1] // product.depth
         var, inside = ctx.loop_var(steps, "step")
         step: Expr = var if steps > 1 else const(0)
@@ -64,9 +68,9 @@ class Tcgen05Mma(Rule):
                 right.at(inside, step * product.depth, first // group),
                 const(product.encode(_kind(a)), UINT32),
                 accumulate(call, step),
-                cta_group=group,
                 kind=_kind(a),
                 span=ctx.span,
+                **modifiers,
             )
             for first in range(0, columns, product.n)
         ]
@@ -83,6 +87,8 @@ def _left(call: TileCall, ctx: Context, a: Tile) -> Left:
         address, packed = tmem_address(ctx, a, ROWS, a.extents[1]), 32 // a.dtype.bits
         return Left("tcgen05.mma.a_in_tmem", None, lambda inside, k: address + inside.simplify(k // packed))
     operand = mma_operand(ctx, a, transposed=bool(call.option("transA", False)))
+    if call.option("weight_stationary", False):
+        return Left("tcgen05.mma.ws", operand.bind, operand.at)
     return Left("tcgen05.mma", operand.bind, operand.at)
 
 
@@ -137,6 +143,16 @@ def _product(call: TileCall, c: Tile, a: Tile, b: Tile) -> InstructionDescriptor
         )
     rows, k = a.extents[:: -1 if turned_a else 1]
     b_rows, depth = b.extents[1 if turned_b else 0], mma_depth(kind)
+    if call.option("weight_stationary", False):
+        if a.scope != "shared" or group != 1 or rows not in (32, 64, 128) or b_rows not in (64, 128, 256) or k % depth:
+            raise Refusal(
+                f"with weight_stationary=True, M is 32, 64 or 128, N 64, 128 or 256, K a multiple of {depth}, and A in "
+                f"shared memory of one CTA, but M is {rows}, N {b_rows} and K {k}"
+            )
+        formats = mma_format(a.dtype)[1], mma_format(b.dtype)[1]
+        return InstructionDescriptor(
+            rows, b_rows, *formats, c.dtype, depth, transpose_a=turned_a, transpose_b=turned_b, ws=True
+        )
     if rows not in (ROWS, ROWS // 2) or (rows != ROWS and a.scope == "tmem"):
         raise Refusal(f"A has {rows} rows per CTA, but the tensor core needs {ROWS}", f"use BLK_M = {ROWS}")
     if k % depth:

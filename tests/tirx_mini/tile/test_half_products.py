@@ -13,7 +13,7 @@ from tirx_mini.passes import lower
 from tirx_mini.script import tirx as T
 
 
-def product(rows: int, columns: int, warp: bool, shape: str) -> PrimFunc:
+def product(rows: int, columns: int, warp: bool, shape: str, ws: bool = False) -> PrimFunc:
     @T.prim_func
     def kernel(A: T.Buffer((rows, 64), "float16"), B: T.Buffer((columns, 64), "float16"),
                D: T.Buffer((rows, columns), "float32")):  # fmt: skip
@@ -27,7 +27,7 @@ def product(rows: int, columns: int, warp: bool, shape: str) -> PrimFunc:
         b = pool.alloc_tcgen05_mma_AB((columns, 64), "float16")
         done = MBarrier(pool, 1)
         tmem_pool = TMEMPool(pool, total_cols=128)
-        sums = tmem_pool.alloc_tcgen05_mma_D((rows, columns), "float32", M=rows, cta_group=1)
+        sums = tmem_pool.alloc_tcgen05_mma_D((rows, columns), "float32", M=rows, cta_group=1, ws=ws)
         pool.commit()
         done.init(1)
         tmem_pool.commit()
@@ -42,7 +42,7 @@ def product(rows: int, columns: int, warp: bool, shape: str) -> PrimFunc:
                     T.ptx.tcgen05.commit(done.ptr_to([0]))
         else:
             if thread == 0:
-                T.tile.gemm_async(sums, a, b)
+                T.tile.gemm_async(sums, a, b, weight_stationary=ws)
                 T.ptx.tcgen05.commit(done.ptr_to([0]))
         done.wait(0, 0)
         T.ptx.tcgen05.fence.after_thread_sync()
@@ -57,22 +57,28 @@ def product(rows: int, columns: int, warp: bool, shape: str) -> PrimFunc:
 
 
 @pytest.mark.parametrize(
-    ("rows", "columns", "warp", "shape"),
+    ("rows", "columns", "warp", "shape", "ws"),
     [
-        (64, 64, False, "16x64b"),
-        (64, 8, False, "16x256b"),
-        (64, 32, True, "16x128b"),
-        (128, 32, True, "32x32b"),
-        (128, 16, False, "16x64b"),
+        (64, 64, False, "16x64b", False),
+        (64, 8, False, "16x256b", False),
+        (64, 32, True, "16x128b", False),
+        (128, 32, True, "32x32b", False),
+        (128, 16, False, "16x64b", False),
+        (64, 64, False, "32x32b", True),
     ],
 )
-def test_products_in_fragments(rows: int, columns: int, warp: bool, shape: str) -> None:
+def test_products_in_fragments(rows: int, columns: int, warp: bool, shape: str, ws: bool) -> None:
     rng = np.random.default_rng(rows + columns)
     a, b = (rng.standard_normal((n, 64)).astype(np.float16) for n in (rows, columns))
     d = np.zeros((rows, columns), np.float32)
-    report = tirx_mini.simulate(product(rows, columns, warp, shape), a, b, d, gpu="b200")
+    report = tirx_mini.simulate(product(rows, columns, warp, shape, ws), a, b, d, gpu="b200")
     assert report.verdict == "ok", report
     np.testing.assert_allclose(d, a.astype(np.float32) @ b.astype(np.float32).T, rtol=1e-3, atol=1e-3)
+
+
+def test_weight_stationary_products_have_wide_tiles() -> None:
+    with pytest.raises(TirxError, match="N 64, 128 or 256"):
+        lower(product(64, 32, False, "32x32b", ws=True))
 
 
 def test_a_part_of_a_warp_does_not_issue_a_product() -> None:
