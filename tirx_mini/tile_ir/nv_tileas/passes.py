@@ -191,6 +191,13 @@ def _with_instructions(func: Op, context: Context) -> Op:
                 op.span,
                 "make the tile larger: one of 128 × 128 uses each element that it loads 128 times",
             )
+        elif _is_low(op, context):
+            context.note(
+                f"wgmma multiplies {tensor_cores.ROWS[ops.WGMMA]} rows at a time: {rows} × {cols} sums are added up by "
+                "mma.sync, which is less than half as fast",
+                op.span,
+                "make the tile higher, or compute the transposed product",
+            )
 
     def dot(op: Op, rw: Rewriter) -> Sequence[Value]:
         chosen = op.mma if op.mma != NONE else on_core.get(op) or (MMA_SYNC if _fits(op) else NONE)
@@ -198,6 +205,16 @@ def _with_instructions(func: Op, context: Context) -> Op:
 
     body = Rewriter({ops.dot: dot}).region(func.body, func.body.params)
     return Op(func.kind, func.args, func.results, func.attrs, (body,), func.span)
+
+
+def _is_low(op: Op, context: Context) -> bool:
+    """Whether wgmma would compute a dot if its tile had more rows."""
+    if op.kind is not ops.dot or context.has_tensor_memory or op.lhs.type.rank != 2:
+        return False
+    rows, cols = op.acc.type.shape
+    types = str(op.lhs.type.element), str(op.acc.type.element)
+    least = tensor_cores.ROWS[ops.WGMMA]
+    return types in (("f16", "f32"), ("bf16", "f32")) and rows < least <= cols
 
 
 def _fits(op: Op) -> bool:
