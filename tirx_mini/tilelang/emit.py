@@ -29,6 +29,7 @@ from tirx_mini.ir import (
     as_expr,
     binary,
     seq,
+    unary,
     walk,
 )
 from tirx_mini.isa import NAMES
@@ -119,12 +120,16 @@ class _Lower(Mutator):
         return If(_in_team(team, self.place.team), body, span=node.span)
 
     def visit_If(self, node: If) -> Stmt:
-        part = self.place.team.part(node.cond)
-        team = None if part is None or part.count == 0 else part
         cond = self.expr(node.cond)
-        then = self._within(team, None, node.then)
-        orelse = None if node.orelse is None else self.stmt(node.orelse)
+        then = self._within(self._taken(node.cond), None, node.then)
+        others = self._taken(unary("not", node.cond))
+        orelse = None if node.orelse is None else self._within(others, None, node.orelse)
         return If(cond, then, orelse, span=node.span)
+
+    def _taken(self, condition: Expr) -> Team | None:
+        """The threads that take a branch, where their numbers say which; None where it may be all of them."""
+        part = self.place.team.part(condition)
+        return None if part is None or part.count == 0 else part
 
     def visit_For(self, node: For) -> Stmt:
         if node.kind == VECTORIZED:

@@ -33,6 +33,7 @@ from tirx_mini.ir import (
     TirxError,
     Var,
     While,
+    unary,
     walk,
 )
 from tirx_mini.layout import Layout, SwizzleMode, TileLayout, tma_shared_layout
@@ -108,7 +109,8 @@ class _Inference:
             taken = _taken(team, stmt.cond)
             self._stmt(stmt.then, taken, with_team(analyzer, taken))
             if stmt.orelse is not None:
-                self._stmt(stmt.orelse, team, analyzer)
+                other = _taken(team, unary("not", stmt.cond))
+                self._stmt(stmt.orelse, other, with_team(analyzer, other))
         else:
             self._single(stmt, team)
 

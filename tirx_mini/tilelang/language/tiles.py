@@ -169,8 +169,13 @@ def gemm(
     wg_wait: how many wgmma groups may be in flight afterwards; -1 does not wait.
     mbar: the mbarrier at which tcgen05.mma arrives.
     """
-    options = {"transpose_A": transpose_A, "transpose_B": transpose_B, "policy": policy, "clear_accum": clear_accum,
+    options: dict[str, Any] = {
+               "transpose_A": transpose_A, "transpose_B": transpose_B, "policy": policy, "clear_accum": clear_accum,
                "k_pack": k_pack, "wg_wait": wg_wait, "mbar": mbar}  # fmt: skip
+    if wg_wait == -1 and mbar is not None:  # the program waits at its mbarrier
+        del options["wg_wait"], options["k_pack"]
+        _gemm("tcgen05_gemm", A, B, C, options)
+        return
     _gemm("gemm", A, B, C, options)
 
 
