@@ -37,7 +37,7 @@ from tirx_mini.isa import NAMES
 from .infer import nest_layout, ranges_of, with_loop, with_team
 from .language.hints import LAYOUT_HINT, SWIZZLE_HINT
 from .language.memory import FRAGMENT
-from .layouts import REGISTER, Digit, Fragment
+from .layouts import REGISTER, THREAD, Digit, Fragment
 from .loops import lower_nest
 from .nest import Nest, lanes_of, nest_of
 from .place import Place, Rule
@@ -70,7 +70,24 @@ class _Lower(Mutator):
         if nest is None:
             return super().stmt(node)
         layout = nest_layout(nest, self.place.fragments, self.place.team, self.place.analyzer)
-        return self._fenced(nest, lower_nest(nest, layout, self.place))
+        return self._fenced(nest, self._shared(nest, layout))
+
+    def _shared(self, nest: Nest, layout: Fragment) -> Stmt:
+        """Parallel loops, executed by the threads among which their layout shares them."""
+        team, owners = self.place.team, Team(layout.first, layout.threads, -1)
+        if (owners.first, owners.count) == (team.first, team.count):
+            return lower_nest(nest, layout, self.place)
+        apart = [digit for digit in layout.of(THREAD) if digit.dim is not None]
+        if owners.count > team.count and any(digit.stride * digit.extent > team.count for digit in apart):
+            raise TirxError(
+                f"the fragments of this loop are spread over {owners.count} threads, but {team.count} execute it",
+                nest.span,
+                "use them where all of these threads do, or go through shared memory",
+            )
+        if owners.count >= team.count:
+            return lower_nest(nest, layout, self.place)
+        inner = self.place.at(team=owners, analyzer=with_team(self.place.analyzer, owners))
+        return If(_in_team(owners, team), lower_nest(nest, layout, inner), span=nest.span)
 
     def _shown(self, call: TileCall, made: Stmt) -> Stmt:
         """The code of a scan, and where it stores what the async proxy reads, a fence."""

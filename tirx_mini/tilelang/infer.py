@@ -147,7 +147,8 @@ class _Inference:
         """The layouts of all fragments."""
         for access, team in self.single:
             if access.buffer not in self.known.fragments:
-                self.known.fragments[access.buffer] = replicated(access.buffer.shape, team.count)
+                whole_copies = replicated(access.buffer.shape, team.count)
+                self.known.fragments[access.buffer] = replace(whole_copies, first=team.first)
         while True:
             while self._spread():
                 pass
@@ -194,8 +195,7 @@ class _Inference:
             self.known.fragments.setdefault(buffer, layout)
         elif buffer.scope == FRAGMENT:
             assert isinstance(layout, TileLayout)
-            count = self.teams.get(buffer, team).count
-            self.known.fragments.setdefault(buffer, from_axe(layout, count))
+            self.known.fragments.setdefault(buffer, replace(from_axe(layout, team.count), first=team.first))
         else:
             self.known.shared.setdefault(buffer, layout)
 
@@ -213,7 +213,8 @@ class _Inference:
         for site in left:
             for buffer in fragments_of(site.what):
                 if buffer not in self.known.fragments:
-                    self.known.fragments[buffer] = spread(buffer.shape, self.teams[buffer].count)
+                    team = self.teams[buffer]
+                    self.known.fragments[buffer] = replace(spread(buffer.shape, team.count), first=team.first)
                     return True
         return False
 
@@ -335,7 +336,7 @@ def _of_access(nest: Nest, access: Access, layout: Fragment) -> Fragment:
     for loop in reversed(missing):
         digits.append(Digit(loop, nest.extents[loop], 1, "register", top))
         top *= nest.extents[loop]
-    return Fragment(nest.extents, compact(_trimmed(digits, nest.extents)), layout.threads)
+    return Fragment(nest.extents, compact(_trimmed(digits, nest.extents)), layout.threads, layout.first)
 
 
 def _trimmed(digits: Sequence[Digit], extents: Sequence[int]) -> list[Digit]:
@@ -359,7 +360,8 @@ def nest_layout(nest: Nest, fragments: Mapping[Buffer, Fragment], team: Team, an
     inner = analyzer
     for var, extent in zip(nest.vars, nest.extents, strict=True):
         inner = inner.bind(var, 0, extent - 1)
-    return spread(nest.extents, team.count, lanes_of(nest, inner, team.count))
+    shared = spread(nest.extents, team.count, lanes_of(nest, inner, team.count))
+    return replace(shared, first=team.first)
 
 
 def derive(nest: Nest, access: Access, layout: Fragment) -> Fragment | None:
@@ -383,7 +385,8 @@ def derive(nest: Nest, access: Access, layout: Fragment) -> Fragment | None:
         stride *= shape[dim]
     threads = [digit for digit in digits if digit.place == THREAD]
     rest = [digit for digit in digits if digit.place != THREAD]
-    return Fragment(tuple(shape), compact((*with_replicas(threads, layout.threads), *rest)), layout.threads)
+    every = compact((*with_replicas(threads, layout.threads), *rest))
+    return Fragment(tuple(shape), every, layout.threads, layout.first)
 
 
 # -- the result --------------------------------------------------------------------------------------------------

@@ -45,11 +45,13 @@ class Fragment:
     shape: the extents of the tile. The digits of a dimension may cover more than its extent.
     threads: how many threads the team has. Replicas among them have digits, so that the digits of threads, all
         together, count to `threads`.
+    first: the number of the first of these threads in the CTA.
     """
 
     shape: tuple[int, ...]
     digits: tuple[Digit, ...]
     threads: int
+    first: int = 0
 
     @property
     def registers(self) -> int:
@@ -129,7 +131,7 @@ class Fragment:
         dropped = [replace(d, dim=None, weight=0) for d in self.digits if d.dim == dim and d.place == THREAD]
         moved = [replace(d, dim=d.dim - (d.dim > dim)) if d.dim is not None else d for d in kept]
         shape = self.shape[:dim] + self.shape[dim + 1 :]
-        return Fragment(shape, compact((*moved, *dropped)), self.threads)
+        return Fragment(shape, compact((*moved, *dropped)), self.threads, self.first)
 
     def __str__(self) -> str:
         parts = []

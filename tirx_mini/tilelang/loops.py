@@ -44,6 +44,7 @@ from .language.memory import FRAGMENT
 from .layouts import REGISTER, THREAD, Fragment, fit
 from .nest import Access, Nest, guarded, is_straight, vector_width
 from .place import Place
+from .teams import Team
 
 MOST_UNROLLED = 256
 """Iterations of a thread that are unrolled at most."""
@@ -75,7 +76,7 @@ class _Steps:
 class _Loops:
     def __init__(self, nest: Nest, layout: Fragment, place: Place) -> None:
         self.nest, self.layout, self.place = nest, layout, place
-        self.thread = place.team.thread if layout.threads > 1 else const(0)
+        self.thread = Team(layout.first, layout.threads).thread if layout.threads > 1 else const(0)
         threads, _, tables = layout.table()
         self.tables = dict(zip(nest.vars, tables, strict=True))
         self.valid = np.ones(threads.shape, bool)

@@ -230,3 +230,62 @@ def test_a_convolution_reads_zeros_outside() -> None:
     wanted = torch.nn.functional.conv2d(x.permute(0, 3, 1, 2).float(), w.permute(3, 2, 0, 1).float(), padding=1)
     found = run(tilelang.compile(main, out_idx=2), x, w)
     torch.testing.assert_close(found, wanted.permute(0, 2, 3, 1), atol=1e-2, rtol=1e-2)
+
+
+@pytest.mark.parametrize("roles", ["branches", "copy by all"])
+def test_roles_by_the_number_of_the_thread(roles: str) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float16"), B: T.Tensor((64, 64), "float16"), C: T.Tensor((64, 64), "float16")):
+        with T.Kernel(1, threads=256):
+            A_shared = T.alloc_shared((64, 32), "float16")
+            B_shared = T.alloc_shared((32, 64), "float16")
+            C_shared = T.alloc_shared((64, 64), "float16")
+            C_local = T.alloc_fragment((64, 64), "float32")
+            ready = T.alloc_barrier(arrive_count=128)
+            done = T.alloc_barrier(arrive_count=128)
+            tx = T.get_thread_binding()
+            T.clear(C_local)
+            if tx < 128:
+                for k in range(2):
+                    T.mbarrier_wait_parity(done, (k + 1) % 2)
+                    T.copy(A[0, k * 32], A_shared)
+                    T.copy(B[k * 32, 0], B_shared)
+                    T.mbarrier_arrive(ready)
+            else:
+                for k in range(2):
+                    T.mbarrier_wait_parity(ready, k % 2)
+                    T.gemm(A_shared, B_shared, C_local)
+                    T.mbarrier_arrive(done)
+                if roles == "branches":
+                    T.copy(C_local, C)
+            if roles != "branches":
+                T.copy(C_local, C_shared)
+                T.copy(C_shared, C)
+
+    a, b = torch.randn(64, 64).half(), torch.randn(64, 64).half()
+    found = run(tilelang.compile(main, out_idx=2), a, b)
+    torch.testing.assert_close(found.float(), a.float() @ b.float(), atol=2e-2, rtol=2e-2)
+
+
+@pytest.mark.parametrize("stages", [0, 2])
+def test_a_product_that_arrives_at_the_programs_own_mbarrier(stages: int) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((128, 128), "bfloat16"), B: T.Tensor((64, 128), "bfloat16"),
+             C: T.Tensor((128, 64), "float32")):  # fmt: skip
+        with T.Kernel(1, threads=128):
+            A_shared = T.alloc_shared((128, 64), "bfloat16")
+            B_shared = T.alloc_shared((64, 64), "bfloat16")
+            C_tmem = T.alloc_tmem([128, 64], "float")
+            C_local = T.alloc_fragment((128, 64), "float")
+            mbar = T.alloc_barrier(1)
+            for k in T.Pipelined(2, num_stages=stages):
+                T.copy(A[0, k * 64], A_shared)
+                T.copy(B[0, k * 64], B_shared)
+                T.gemm(A_shared, B_shared, C_tmem, transpose_B=True, mbar=mbar, wg_wait=-1, clear_accum=k == 0)
+                T.mbarrier_wait_parity(mbar, k % 2)
+            T.copy(C_tmem, C_local)
+            T.copy(C_local, C)
+
+    a, b = torch.randn(128, 128).bfloat16(), torch.randn(64, 128).bfloat16()
+    found = run(tilelang.compile(main, out_idx=2), a, b, gpu="b200")
+    torch.testing.assert_close(found, a.float() @ b.float().T, atol=1e-3, rtol=1e-3)

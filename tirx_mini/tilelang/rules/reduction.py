@@ -111,7 +111,7 @@ def _of_result(layout: Fragment, target: Buffer, dim: int) -> Fragment:
     if len(target.shape) == len(left.shape):
         return replace(left, shape=tuple(target.shape))
     moved = [replace(d, dim=d.dim + (d.dim >= dim)) if d.dim is not None else d for d in left.digits]
-    return Fragment(tuple(target.shape), tuple(moved), left.threads)
+    return Fragment(tuple(target.shape), tuple(moved), left.threads, left.first)
 
 
 class _Reduction:
