@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tirx_mini.ir import UINT32, UINT64, DataType, Expr, TirxError, as_expr, cast, const, reinterpret
+from tirx_mini.ir import UINT32, UINT64, Const, DataType, Expr, TirxError, as_expr, cast, const, reinterpret
 from tirx_mini.script import tirx as T
 
 from .operands import constant
@@ -41,13 +41,9 @@ def shfl_sync(*args: Any, **named: Any) -> Expr:
     """``shfl_sync(mask, value, srcLane, width=None)``: the value of lane `srcLane` of the lane's segment.
 
     Newer versions of TileLang write ``shfl_sync(value, srcLane, width=32, mask=0xffffffff)``, which is taken, too. The
-    first argument of two or more is a mask where three are given and it is a Python integer.
+    first of three arguments is a mask where it is a constant.
     """
-    order = ("mask", "value", "srcLane", "width")
-    if not (len(args) == 4 or (len(args) == 3 and isinstance(args[0], int))):
-        order = ("value", "srcLane", "width", "mask")
-    if len(args) == 4 and not isinstance(args[0], int) and isinstance(args[3], int) and args[3] > WIDTH:
-        order = ("value", "srcLane", "width", "mask")
+    order = ("mask", "value", "srcLane", "width") if _mask_first(args, named) else ("value", "srcLane", "width", "mask")
     given = {**dict(zip(order, args, strict=False)), **named}
     unknown = sorted(set(given) - {"mask", "value", "srcLane", "width"})
     if unknown or "value" not in given or "srcLane" not in given:
@@ -59,6 +55,18 @@ def shfl_sync(*args: Any, **named: Any) -> Expr:
     return _shuffle(
         "idx", given["value"], given["srcLane"], WIDTH if width is None else width, FULL if mask is None else mask
     )
+
+
+def _mask_first(args: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Whether the first argument of `shfl_sync` is the mask."""
+    if len(args) < 3:
+        return (len(args) == 2 and "srcLane" in named) or (len(args) == 1 and "value" in named)
+    known = [isinstance(arg, (int, Const)) for arg in args]
+    return known[0] or (len(args) > 3 and not (known[3] and not _is_width(args[3])))
+
+
+def _is_width(value: Any) -> bool:
+    return 0 < int(value.value if isinstance(value, Const) else value) <= WIDTH
 
 
 def _given(offset: Any, delta: Any, name: str) -> Any:
