@@ -36,6 +36,8 @@ from .teams import THREADS_HINT, WARPGROUP, Team, team_of_hint, whole
 RINGS = "rings"
 """The option of a hint of threads that names the buffers that mbarriers order."""
 WARP = 32
+BARRIERS_OF_ALL = ("cuda.cta_sync", "cuda.cluster_sync")
+"""The names of barriers of all threads of a CTA."""
 FREE_BARRIERS = 8
 """The first named barrier for the threads of a branch."""
 
@@ -270,7 +272,7 @@ def _is_one_statement(body: Stmt) -> bool:
 
 def _is_barrier(stmt: Stmt, team: Team) -> bool:
     """Whether a statement is a barrier of all threads of the CTA."""
-    return isinstance(stmt, Evaluate) and stmt.call.op in ("bar.sync.all", "barrier.cluster.sync")
+    return isinstance(stmt, Evaluate) and any(stmt.call.op == NAMES[name].call().op for name in BARRIERS_OF_ALL)
 
 
 def _varies(condition: Expr) -> bool:

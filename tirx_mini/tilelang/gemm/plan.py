@@ -14,7 +14,7 @@ from tirx_mini.hardware import TMEM_LANES
 from tirx_mini.ir import DataType, Span, TirxError
 from tirx_mini.layout import R, S, SwizzleMode, TileLayout, tx
 
-WGMMA, TCGEN05, MMA_SYNC = "wgmma", "tcgen05", "mma.sync"
+WGMMA, TCGEN05, MMA_SYNC = "wgmma", "tcgen05", "mma"
 
 WARP, WARPGROUP = 32, 128
 WGMMA_ROWS = 64
