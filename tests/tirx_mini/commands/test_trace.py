@@ -184,6 +184,15 @@ def test_a_tile_program_has_its_agents_as_lanes(capsys: pytest.CaptureFixture[st
     assert all(f"\n{lane} " in text for lane in ("TMA (w8)", "MMA (w9)", "write-back (w0-3)", "tensor core"))
 
 
+def test_a_warpgroup_is_one_lane_though_one_warp_issues_its_stores(tmp_path: Path) -> None:
+    file = tmp_path / "gemm.json"
+    assert main(["trace", "gemm", "--size", "256", "--gpu", "h100", "-o", str(file)]) == 0
+    events = json.loads(file.read_text())["traceEvents"]
+    names = [event["args"]["name"] for event in events if event["name"] == "thread_name"]
+    roles = {name.partition(": ")[2] for name in names if name.startswith("warp ")}
+    assert roles == {"MMA, write-back", "TMA", "other"}
+
+
 def test_a_product_with_an_operand_in_registers_has_a_timeline(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["trace", "attention", "--size", "128", "--gpu", "h100"]) == 0
     assert "tensor core" in capsys.readouterr().out

@@ -17,14 +17,31 @@ _ORDER = (TMA, LOADS, MMA, WRITE_BACK)
 def roles_of(logs: Sequence[WarpLog]) -> dict[Track, str]:
     """The role of each warp: "TMA", "MMA", "write-back", "loads" or several, "all" where it has each, else "other".
 
-    It is that of all warps with its number in CTAs with its rank, since a CTA may have no tile to work on.
+    It is that of all warps with its number in CTAs with its rank, since a CTA may have no tile to work on; and that of
+    its warpgroup, if all of this issues MMAs, since one warp of it may issue the stores of all.
     """
     issued = {log.track: frozenset(filter(None, map(_part, log.uses))) for log in logs}
     there = frozenset().union(*issued.values())
-    peers: dict[tuple[int, int | None], set[str]] = {}
+    together = {(log.rank, _group(log)) for log in logs if any(map(_of_warpgroup, log.uses))}
+
+    def peers_of(log: WarpLog) -> tuple[int, bool, int | None]:
+        grouped = (log.rank, _group(log)) in together
+        return log.rank, grouped, _group(log) if grouped else log.track.warp
+
+    peers: dict[tuple[int, bool, int | None], set[str]] = {}
     for log in logs:
-        peers.setdefault((log.rank, log.track.warp), set()).update(issued[log.track])
-    return {log.track: _name(peers[log.rank, log.track.warp], there) for log in logs}
+        peers.setdefault(peers_of(log), set()).update(issued[log.track])
+    return {log.track: _name(peers[peers_of(log)], there) for log in logs}
+
+
+def _group(log: WarpLog) -> int | None:
+    """The number of its warpgroup in the CTA."""
+    return None if log.track.warp is None else log.track.warp // 4
+
+
+def _of_warpgroup(use: Use) -> bool:
+    """Whether it is an MMA that the warps of a warpgroup issue together."""
+    return use.entry is not None and use.entry.completion is Completion.WGMMA_GROUP
 
 
 def _name(parts: AbstractSet[str], there: frozenset[str]) -> str:
