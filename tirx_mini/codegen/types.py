@@ -14,7 +14,7 @@ SCALARS: Mapping[str, str] = {
     "float8_e4m3fn": "__nv_fp8_e4m3", "float8_e5m2": "__nv_fp8_e5m2",
     "float8_e8m0fnu": "__nv_fp8_e8m0",
     "float6_e2m3fn": "__nv_fp6_e2m3", "float6_e3m2fn": "__nv_fp6_e3m2",
-    "float4_e2m1fn": "uint8_t",  # only its address is taken: no element of 4 bits is accessed
+    "float4_e2m1fn": "__nv_fp4_e2m1",  # a byte each in registers; of elements in memory only the address is taken
     "handle": "void*", "tensormap": "CUtensorMap",
 }  # fmt: skip
 
@@ -32,6 +32,7 @@ STORAGE: Mapping[int, str] = {2: "uint16_t", 4: "uint32_t", 8: "uint2", 16: "uin
 HEADERS: Mapping[str, str] = {
     "float16": "cuda_fp16.h", "bfloat16": "cuda_bf16.h", "float8_e4m3fn": "cuda_fp8.h", "float8_e5m2": "cuda_fp8.h",
     "float8_e8m0fnu": "cuda_fp8.h", "float6_e2m3fn": "cuda_fp6.h", "float6_e3m2fn": "cuda_fp6.h",
+    "float4_e2m1fn": "cuda_fp4.h",
 }  # fmt: skip
 
 CONVERSIONS: Mapping[tuple[str, str], str] = {

@@ -51,6 +51,16 @@ def flatten_buffers(func: PrimFunc, aligned: bool = True) -> PrimFunc:
     return func.with_body(_Flatten(aligned).stmt(func.body))
 
 
+def _whole_bytes(node: BufferLoad | BufferStore) -> None:
+    """Raises `TirxError` for an access of one element of 4 bits in memory. In registers each has a byte."""
+    buffer = node.buffer
+    if buffer.dtype.bits < 8 and buffer.scope != "local" and not isinstance(node.indices[-1], Ramp):
+        raise TirxError(
+            f"a byte holds two elements of {buffer.name}, so that a thread cannot access one of them by itself",
+            node.span, "access the bytes: a uint8 buffer of which it is a view",
+        )  # fmt: skip
+
+
 class _Storage(NamedTuple):
     """Where the elements of a buffer are: `first` elements of the buffer's dtype after the start of `holder`.
 
@@ -68,12 +78,14 @@ class _Flatten(Mutator):
         self.storages: dict[Buffer, _Storage] = {}
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        _whole_bytes(node)
         buffer, index = self._place(node.buffer, node.indices, node.span)
         if buffer.dtype != node.buffer.dtype:
             return retyped_load(buffer, node.buffer.dtype, index, node.span)
         return BufferLoad(node.dtype, buffer, (index,), span=node.span)
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        _whole_bytes(node)
         buffer, index = self._place(node.buffer, node.indices, node.span)
         value = self.expr(node.value)
         if buffer.dtype != node.buffer.dtype:

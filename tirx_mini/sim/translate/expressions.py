@@ -285,7 +285,7 @@ class Expressions:
         if dtype.is_float:
             kind = self._type_name(dtype)
             array = value.lanes or dtype.lanes > 1
-            if dtype.bits == 8:
+            if dtype.bits in (4, 8):
                 value = replace(value, code=f"finite({value.code}, {kind})")
             code = f"{value.code}.astype({kind})" if array else f"{kind}({value.code})"
             return replace(value, code=code, dtype=dtype, low=0, high=0, view=False)

@@ -102,11 +102,11 @@ def float_to_int(value: Any, low: int, high: int) -> Any:
     return low if number <= low else high if number >= high else int(number)
 
 
-_WITHOUT_NAN = (ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn)
+_WITHOUT_NAN = (ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn, ml_dtypes.float4_e2m1fn)
 
 
 def finite(value: Any, kind: Any) -> Any:
-    """A value clamped to the range of a float of 8 or 6 bits; infinity becomes its largest number.
+    """A value clamped to the range of a float of 8, 6 or 4 bits; infinity becomes its largest number.
 
     So does NaN in a type without it (PTX ISA: cvt, .satfinite).
     """
