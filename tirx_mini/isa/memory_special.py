@@ -19,7 +19,7 @@ from .operands import MemoryAddress, SharedAddress, typed_value, u64
     min_sm=90,
     isa="ld",
     cost="alu",
-    reads=Memory.GLOBAL,
+    reads=Memory.GLOBAL | Memory.SHARED,
     typed="type",
     lanewise=True,
     spellings={"ptx_type": "type", "return_type": "returned"},
@@ -41,7 +41,7 @@ def ld_mmio(
     min_sm=90,
     isa="st",
     cost="alu",
-    writes=Memory.GLOBAL,
+    writes=Memory.GLOBAL | Memory.SHARED,
     typed="type",
     lanewise=True,
     spellings={"ptx_type": "type"},
@@ -62,7 +62,7 @@ def st_mmio(
     issued_by=Scope.THREAD,
     min_sm=100,
     cost="alu",
-    writes=Memory.SHARED,
+    writes=Memory.GLOBAL | Memory.SHARED,
 )
 def st_bulk(gpu: Machine, thread: Thread, address: SharedAddress, bytes: u64, *, weak: bool = False) -> None:
     """Set `bytes` bytes of shared memory to zero; both are multiples of 8."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from tirx_mini.ir import Expr, TirxError, binary, cast, special
+from tirx_mini.isa import TABLE
 
 from .builder import place
 from .diagnostics import did_you_mean
 from .instructions import raw_call
 
 _INDICES = {"tid": "threadIdx", "ctaid": "blockIdx", "nctaid": "gridDim", "cluster_ctaid": "clusterCtaIdx"}
-_CLOCKS = {"clock64": "clock64", "globaltimer": "globaltimer"}
+_CLOCKS = [entry.name for entry in TABLE.values() if entry.isa == f"Special Registers: %{entry.name}"]
 
 
 def fetch_register(bits: int, reg_name: str) -> Any:
@@ -37,7 +38,7 @@ def _value(name: str) -> Expr:
     if name == "cluster_ctarank":
         return special("cluster_ctarank")
     if name in _CLOCKS:
-        return raw_call(_CLOCKS[name])
+        return raw_call(name)
     masks = _masks(cast("uint32", lane))
     if name in masks:
         return masks[name]
