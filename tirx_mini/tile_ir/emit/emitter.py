@@ -376,7 +376,7 @@ class Emitter:
         if tile.uniform:
             return self.bind(name, tile.at(const(0)))
         size = tile.layout.size
-        if self.alone:
+        if self.alone or (self.in_team and size == 1):
             assert size == 1, "a single thread does not have the elements of a tile"
             return self.bind(name, tile.at(const(0)))
         buffer = self.scratch(tile.dtype, size)

@@ -86,8 +86,16 @@ def _sources(load: Op, func: Op, defs: Mapping[Value, Op]) -> Iterator[str]:
             base = base_of(op.operands[0], defs)
             if base is None or None in written or base in written:
                 yield "it reads an array that is also written, or its addresses do"
-        elif op is not None and (op.regions or op.kind is ops.dot or not op.kind.pure):
+        elif op is not None and (op.regions or op.kind in _EXCHANGED or not op.kind.pure or _picks(op)):
             yield f"its addresses depend on a {op.kind.mnemonic}"
+
+
+_EXCHANGED = (ops.dot, aa.cat, ops.extract_slice, ops.insert_slice)
+
+
+def _picks(op: Op) -> bool:
+    """Whether an operation takes one element of several, which one thread has."""
+    return op.kind is aa.extract and op.source.type.size > 1
 
 
 def computed_from(load: Op, defs: Mapping[Value, Op]) -> dict[Value, None]:

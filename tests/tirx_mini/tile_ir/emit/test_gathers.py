@@ -137,3 +137,25 @@ def test_experts_of_square_tiles() -> None:
         rows = numbers[64 * tile : 64 * tile + 64]
         want = tokens[rows // 2].astype("float32") @ experts[expert].astype("float32").T
         np.testing.assert_allclose(out[rows].astype("float32"), want, rtol=2e-3, atol=3e-3)
+
+
+@ct.kernel
+def from_the_first(a, b, ids, c, N: ct.Constant[int]):
+    """Rows of `a` that follow the one that the first of `ids` names."""
+    numbers = ct.load(ids, (0,), shape=(16,))
+    rows = ct.extract(numbers, (0,), shape=(1,)).item() + ct.arange(64, dtype=ct.int32)
+    acc = ct.zeros((64, N), dtype=ct.float32)
+    for k in range(ct.cdiv(a.shape[1], 64)):
+        left = ct.gather(a, (rows[:, None], (k * 64 + ct.arange(64, dtype=ct.int32))[None, :]))
+        acc = ct.mma(left, ct.load(b, (k, 0), shape=(64, N)), acc)
+    ct.store(c, (0, 0), acc)
+
+
+def test_a_row_that_threads_exchange_is_gathered_through_registers() -> None:
+    rng = np.random.default_rng(0)
+    a, b = ((rng.standard_normal(shape) / 8).astype("float16") for shape in ((80, 128), (128, 64)))
+    c = np.zeros((64, 64), "float32")
+    with simulated("h100") as reports:
+        ct.launch(None, (1,), from_the_first, (a, b, np.full(16, 5, "int32"), c, 64))
+    assert not reports[0].findings
+    np.testing.assert_allclose(c, a[5:69].astype("float32") @ b.astype("float32"), atol=2e-3)
