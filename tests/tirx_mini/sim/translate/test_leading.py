@@ -24,7 +24,7 @@ def reference(step: int, gpu: str, shape: tuple[int, int, int], sms: int | None 
 
 
 def outcome(func: PrimFunc, spec: GpuSpec, cut: Cut) -> Outcome:
-    arrays = Simulation(func, [None] * len(func.params), spec, data=False)._arrays
+    arrays = Simulation(func, [None] * len(func.params), spec, data=False).arrays
     return Gpu(translate(func, data=False, cut=cut).image, arrays, spec, data=False).run()
 
 
