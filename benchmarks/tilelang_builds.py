@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import tilelang
 import tilelang_programs
@@ -28,7 +29,7 @@ from tvm import IRModule
 ARCH = "sm_90a"
 
 
-def library(func: object, path: Path) -> None:
+def library(func: Any, path: Path) -> None:
     """The kernel and its launch, as TileLang's adapter for Python builds them."""
     target = determine_target({"kind": "cuda", "arch": ARCH}, return_object=True)
     with target:

@@ -5,7 +5,7 @@ TileLang compiles this file as it is (`tilelang_builds.py`), and so does `tirx_m
 
 import math
 
-import tilelang.language as T
+import tilelang.language as T  # pyright: ignore[reportMissingImports]
 
 
 def matmul(m, n, k, block_m=128, block_n=256, block_k=64, stages=4, threads=256, dtype="float16"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from functools import partial
+from typing import Any
 
 from tirx_mini.ir import PrimFunc
 from tirx_mini.layout import tma_shared_layout
@@ -193,6 +194,8 @@ def hinted(load_hint: str, store_hint: str) -> Built:
 def reduce_by(op: str, dtype: str) -> Built:
     """A box combined with what is there, by another operation, after it was brought into the L2."""
 
+    tensor: Any = T.ptx.cp_async.bulk.tensor
+
     @T.prim_func
     def kernel(A: T.Buffer((8, 32), dtype), out: T.Buffer((8, 32), dtype)):
         T.device_entry()
@@ -207,8 +210,8 @@ def reduce_by(op: str, dtype: str) -> Built:
         T.ptx.fence.proxy_async()
         T.cuda.cta_sync()
         if tx == 0:
-            T.ptx.cp_async.bulk.tensor.prefetch(2, out_map, "", 0, 0)
-            T.ptx.cp_async.bulk.tensor.s2g_reduce(2, box.ptr_to([0, 0]), out_map, "", op, 0, 0)
+            tensor.prefetch(2, out_map, "", 0, 0)
+            tensor.s2g_reduce(2, box.ptr_to([0, 0]), out_map, "", op, 0, 0)
             T.ptx.cp_async.bulk.commit_group()
             T.ptx.cp_async.bulk.wait_group(0)
 

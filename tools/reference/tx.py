@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from inspect import signature
+from typing import Any, cast
 
 from tirx_mini.ir import SPECIALS, VIEWS, Buffer, DataType
 from tirx_mini.script import tirx
@@ -170,7 +171,7 @@ def _foreign() -> Iterator[str]:
     yield "`Tx.ptx.func_call` is the same."
     yield from described(call_extern, "Tx.call_extern", 3)
     yield "`Tx.call_pure_extern` is the same."
-    yield from described(tirx.call_intrin.function, "Tx.call_intrin", 3)
+    yield from described(cast(Any, tirx.call_intrin).function, "Tx.call_intrin", 3)
 
 
 _EXTRA = {"Output and CUDA C++": _foreign, "Ids and scopes": _scopes, "Buffers": _buffer, "Values": _values}

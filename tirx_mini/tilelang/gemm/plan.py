@@ -6,13 +6,14 @@ one of its registers (axis `m`).
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tirx_mini.hardware import TMEM_LANES
 from tirx_mini.ir import DataType, Span, TirxError
 from tirx_mini.layout import R, S, SwizzleMode, TileLayout, tx
+
+from ..policy import GemmWarpPolicy
 
 WGMMA, TCGEN05, MMA_SYNC = "wgmma", "tcgen05", "mma"
 
@@ -31,17 +32,6 @@ MMA_TYPES = {
 """PTX's types of A and B by dtype (PTX ISA: "mma", .atype). The tensor core multiplies float32 as tf32."""
 SUM_TYPES = {"float32": "f32", "float16": "f16", "int32": "s32"}
 WGMMA_TYPES = ("float16", "bfloat16")
-
-
-class GemmWarpPolicy(enum.IntEnum):
-    """How the warps of a product share its rows and columns.
-
-    Square: parts as square as possible. FullRow: all warps side by side along the rows. FullCol: along the columns.
-    """
-
-    Square = 0
-    FullRow = 1
-    FullCol = 2
 
 
 @dataclass(frozen=True)

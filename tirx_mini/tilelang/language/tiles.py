@@ -6,7 +6,6 @@ Each appends a `TileCall` named ``tl.…`` to the kernel. `tirx_mini.tilelang.ru
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import IntEnum
 from typing import Any
 
 from tirx_mini.ir import (
@@ -25,29 +24,13 @@ from tirx_mini.ir import (
 )  # fmt: skip
 from tirx_mini.script import current
 
+from ..policy import GemmWarpPolicy
 from .memory import region_of
 
 __all__ = [
     "GemmWarpPolicy", "async_copy", "clear", "copy", "cummax", "cumsum", "fill", "gemm", "gemm_v1", "gemm_v2",
     "reduce", "tcgen05_gemm", "tma_copy", "transpose", "wgmma_gemm",
 ]  # fmt: skip
-
-
-class GemmWarpPolicy(IntEnum):
-    """How the warps of a CTA divide the accumulator of a matrix product."""
-
-    Square = 0
-    FullRow = 1
-    FullCol = 2
-
-    def is_square(self) -> bool:
-        return self is GemmWarpPolicy.Square
-
-    def is_full_row(self) -> bool:
-        return self is GemmWarpPolicy.FullRow
-
-    def is_full_col(self) -> bool:
-        return self is GemmWarpPolicy.FullCol
 
 
 def emit(op: str, *operands: Expr, **options: Any) -> None:

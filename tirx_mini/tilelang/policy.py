@@ -1,0 +1,25 @@
+"""How the warps of a CTA share a product of tiles."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class GemmWarpPolicy(IntEnum):
+    """How the warps of a product share its rows and columns.
+
+    Square: parts as square as possible. FullRow: all warps side by side along the rows. FullCol: along the columns.
+    """
+
+    Square = 0
+    FullRow = 1
+    FullCol = 2
+
+    def is_square(self) -> bool:
+        return self is GemmWarpPolicy.Square
+
+    def is_full_row(self) -> bool:
+        return self is GemmWarpPolicy.FullRow
+
+    def is_full_col(self) -> bool:
+        return self is GemmWarpPolicy.FullCol
