@@ -53,6 +53,21 @@ def arithmetic(op: str, rounding: str) -> Built:
     return kernel, (small_integers((64,), "float32"), small_integers((64,), "float32", 1), blank(64, "float32"))
 
 
+def fused(rounding: str) -> Built:
+    """Products plus numbers of about their size, of which one rounding keeps 24 bits."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((3, 64), "float32"), out: T.Buffer((64,), "float32")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([64])
+        out[tx] = T.ptx.fma.f32(A[0, tx], A[1, tx], A[2, tx], rounding=rounding)
+
+    rng = np.random.default_rng(0)
+    numbers = rng.standard_normal((3, 64)) * 2.0 ** rng.integers(-8, 8, (3, 64))
+    return kernel, (numbers.astype(np.float32), blank(64, "float32"))
+
+
 def functions() -> Built:
     """Special functions at powers of 4, a fused product and a root. A chip's approximations are a unit of float32 off
     there, which float16 does not show."""
@@ -240,6 +255,7 @@ VALUES = (
         for rounding in ("rn", "rz", "rm", "rp")
     ),
     *(Case("arithmetic", f"{op}.f32", lambda op=op: arithmetic(op, "rn")) for op in ("max", "min")),
+    *(Case("arithmetic", f"fma.{each}.f32", lambda each=each: fused(each)) for each in ("rn", "rz", "rm", "rp")),
     Case("arithmetic", "functions", functions),
     Case("arithmetic", "functions of the library", library),
     Case("arithmetic", "more functions of the library", more_of_the_library),
