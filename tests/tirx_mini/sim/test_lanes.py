@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tirx_mini as tvm
 from tests.tirx_mini.sim.bare import (
     address,
     all_lanes,
@@ -20,6 +21,7 @@ from tests.tirx_mini.sim.bare import (
     run,
     tensor_map,
 )
+from tirx_mini.script import tirx as T
 from tirx_mini.sim import RunningWarp
 
 LANE = np.arange(32)
@@ -395,3 +397,41 @@ def test_what_another_lane_copied_by_cp_async_is_there_after_the_wait_and_a_sync
     shared = {"data": ("float32", 128, 4)}
     for sync, other, found in ((True, 1, []), (False, 0, []), (False, 1, ["(missing-warp-sync)"])):
         assert kinds(lambda w, s=sync, o=other: program(w, s, o), shared, arrays={"A": array}) == found
+
+
+def test_a_wait_of_all_lanes_on_a_fresh_barrier_comes_before_what_the_elected_lane_then_does() -> None:
+    """A producer whose lanes all wait for a free stage, and one of which loads: two stages, four rounds."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((8, 32, 8), "float32"), out: T.Buffer((8, 32, 8), "float32")):
+        T.device_entry()
+        T.cta_id([1])
+        warp = T.warp_id([2])
+        lane = T.lane_id([32])
+        box = T.alloc_shared((2, 32, 8), "float32", align=128)
+        full = T.alloc_shared((2,), "uint64")
+        empty = T.alloc_shared((2,), "uint64")
+        if (warp == 0) & (lane == 0):
+            for i in T.unroll(2):
+                T.ptx.mbarrier.init(full.ptr_to([i]), 1)
+                T.ptx.mbarrier.init(empty.ptr_to([i]), 32)
+            T.ptx.fence.mbarrier_init()
+        T.cuda.cta_sync()
+        if warp == 0:
+            for i in T.serial(8):
+                T.ptx.mbarrier.try_wait(empty.ptr_to([i % 2]), (i // 2 + 1) % 2)
+                if T.ptx.elect_sync():
+                    T.ptx.mbarrier.arrive.expect_tx(full.ptr_to([i % 2]), 1024)
+                    T.copy_async(box[i % 2, :, :], A[i, :, :], dispatch="tma", mbar=full.ptr_to([i % 2]))
+        else:
+            for i in T.serial(8):
+                T.ptx.mbarrier.try_wait(full.ptr_to([i % 2]), i // 2 % 2)
+                for j in T.unroll(8):
+                    out[i, lane, j] = box[i % 2, lane, j]
+                T.ptx.mbarrier.arrive(empty.ptr_to([i % 2]))
+
+    numbers = np.arange(2048, dtype=np.float32).reshape(8, 32, 8)
+    copied = np.zeros_like(numbers)
+    report = tvm.simulate(kernel, numbers, copied)
+    assert report.ok and not report.findings, str(report)
+    assert (copied == numbers).all()

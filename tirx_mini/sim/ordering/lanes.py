@@ -73,9 +73,12 @@ class Lanes:
     def _inherit(part: Part, around: Agent) -> None:
         """What every lane of a larger set knows, the lanes of the part know."""
         seen = (around.version, around.synced)
-        if part.seen.get(around.index) == seen:
-            return
         agent = part.agent
+        if part.seen.get(around.index) == seen:
+            # A wait that acquired nothing, as of a fresh mbarrier, is an event all the same.
+            agent.clocks[PAST, around.index] = around.epoch
+            around.advance()
+            return
         _acquire(agent, around)
         if around.fenced is not None:
             agent.merge_fenced(around.fenced)
