@@ -14,8 +14,8 @@ SEVERAL = (
     "barrier.cluster.sync", "clusterlaunchcontrol.query_cancel", "ffs",
 )  # fmt: skip
 """Entries that are several instructions of PTX: no one opcode names them."""
-NONE = ("wgmma.fence_operand",)
-"""Entries that only the compiler sees."""
+NONE = ("wgmma.fence_operand", "trap.unless")
+"""Entries that only the compiler sees, or whose predicate is a part of them."""
 NUMBERS: dict[str, tuple[Any, ...]] = {"dim": (1, 3), "cta_mask": (0, 3), "count": (40,), "n": (64, 128), "num": (4,)}
 
 
