@@ -150,11 +150,11 @@ def tcgen05_mma(
     Asynchronous: a commit signals its end. With cta_group = 2 each CTA of the pair holds half of A's rows, of B's
     and of D's.
     """
-    a = decoded(thread, "operand A", SmemDescriptor.decode, a_desc & ~START_BITS)
-    b = decoded(thread, "operand B", SmemDescriptor.decode, b_desc & ~START_BITS)
+    a, start_a = smem_operand(thread, "A", a_desc)
+    b, start_b = smem_operand(thread, "B", b_desc)
     shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
     for _ in range(thread.mask.count):
-        gpu.mma(thread, d, a, (a_desc & START_BITS) << 4, b, (b_desc & START_BITS) << 4, shape, accumulate, cta_group)
+        gpu.mma(thread, d, a, start_a, b, start_b, shape, accumulate, cta_group)
 
 
 @instruction(
@@ -188,10 +188,16 @@ def tcgen05_mma_a_in_tmem(
 
     Where D has its columns in two parts (M = 128 of a pair), each part has rows of A of its own beside it.
     """
-    b = decoded(thread, "operand B", SmemDescriptor.decode, b_desc & ~START_BITS)
+    b, start_b = smem_operand(thread, "B", b_desc)
     shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
     for _ in range(thread.mask.count):
-        gpu.mma(thread, d, A_IN_TMEM, a, b, (b_desc & START_BITS) << 4, shape, accumulate, cta_group)
+        gpu.mma(thread, d, A_IN_TMEM, a, b, start_b, shape, accumulate, cta_group)
+
+
+def smem_operand(thread: Thread, name: str, descriptor: int) -> tuple[SmemDescriptor, int]:
+    """The layout of operand A or B in shared memory, and the address where it begins, from its descriptor."""
+    layout = decoded(thread, f"operand {name}", SmemDescriptor.decode, descriptor & ~START_BITS)
+    return layout, (descriptor & START_BITS) << 4
 
 
 def decoded(thread: Thread, operand: str, decode: Callable[..., Any], *word: Any, what: str = "an MMA") -> Any:

@@ -12,11 +12,11 @@ from typing import Any, Literal
 from tirx_mini.ir import Expr, int_value
 
 from .core import instruction
-from .descriptors import A_IN_TMEM, START_BITS, InstructionDescriptor, Kept, SmemDescriptor
+from .descriptors import A_IN_TMEM, InstructionDescriptor, Kept
 from .facts import Completion, Memory, Scope
 from .machine import Machine, Thread
 from .operands import InstructionWord, Tcgen05Descriptor, TmemAddress, pred, u32
-from .tcgen05 import KINDS, decoded, tvm_order
+from .tcgen05 import KINDS, decoded, smem_operand, tvm_order
 
 Kind = Literal["f16", "tf32", "f8f6f4", "i8"]
 _FACTS: dict[str, Any] = {
@@ -88,13 +88,12 @@ def tcgen05_mma_masked(
 
     With `scale_input_d` the product is added to D / 2^scale_input_d.
     """
-    a = decoded(thread, "operand A", SmemDescriptor.decode, a_desc & ~START_BITS)
-    b = decoded(thread, "operand B", SmemDescriptor.decode, b_desc & ~START_BITS)
+    a, start_a = smem_operand(thread, "A", a_desc)
+    b, start_b = smem_operand(thread, "B", b_desc)
     shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
-    starts = (a_desc & START_BITS) << 4, (b_desc & START_BITS) << 4
     kept = _kept(lanes, scale_input_d)
     for _ in range(thread.mask.count):
-        gpu.mma(thread, d, a, starts[0], b, starts[1], shape, accumulate, cta_group, None, kept)
+        gpu.mma(thread, d, a, start_a, b, start_b, shape, accumulate, cta_group, None, kept)
 
 
 @instruction(
@@ -118,11 +117,11 @@ def tcgen05_mma_a_in_tmem_masked(
     scale_input_d: int = 0,
 ) -> None:
     """The same with A in tensor memory."""
-    b = decoded(thread, "operand B", SmemDescriptor.decode, b_desc & ~START_BITS)
+    b, start_b = smem_operand(thread, "B", b_desc)
     shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
-    start, kept = (b_desc & START_BITS) << 4, _kept(lanes, scale_input_d)
+    kept = _kept(lanes, scale_input_d)
     for _ in range(thread.mask.count):
-        gpu.mma(thread, d, A_IN_TMEM, a, b, start, shape, accumulate, cta_group, None, kept)
+        gpu.mma(thread, d, A_IN_TMEM, a, b, start_b, shape, accumulate, cta_group, None, kept)
 
 
 _WS: dict[str, Any] = {"weight_stationary": (True,), "cta_group": (1,)}
@@ -150,11 +149,11 @@ def tcgen05_mma_ws(
     With M = 64 and 32 the columns of D are in two and four parts, one below the other: row r of part p is in lane
     r + p · M (PTX ISA: "Data Path Layout Organization", layouts E and G).
     """
-    a = decoded(thread, "operand A", SmemDescriptor.decode, a_desc & ~START_BITS)
-    b = decoded(thread, "operand B", SmemDescriptor.decode, b_desc & ~START_BITS)
+    a, start_a = smem_operand(thread, "A", a_desc)
+    b, start_b = smem_operand(thread, "B", b_desc)
     shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, 1, True)
     for _ in range(thread.mask.count):
-        gpu.mma(thread, d, a, (a_desc & START_BITS) << 4, b, (b_desc & START_BITS) << 4, shape, accumulate, 1)
+        gpu.mma(thread, d, a, start_a, b, start_b, shape, accumulate, 1)
 
 
 @instruction(
@@ -175,7 +174,7 @@ def tcgen05_mma_ws_a_in_tmem(
     kind: Kind = "f16",
 ) -> None:
     """The same with A in tensor memory: each part of the columns has M lanes with rows of A of its own."""
-    b = decoded(thread, "operand B", SmemDescriptor.decode, b_desc & ~START_BITS)
+    b, start_b = smem_operand(thread, "B", b_desc)
     shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, 1, True)
     for _ in range(thread.mask.count):
-        gpu.mma(thread, d, A_IN_TMEM, a, b, (b_desc & START_BITS) << 4, shape, accumulate, 1)
+        gpu.mma(thread, d, A_IN_TMEM, a, b, start_b, shape, accumulate, 1)

@@ -16,7 +16,7 @@ from .descriptors import CP_SHAPES, SCALED_KINDS, START_BITS, BlockScales, Instr
 from .facts import Alias, Completion, Memory, Scope
 from .machine import Machine, Thread
 from .operands import InstructionWord, Tcgen05Descriptor, TmemAddress, pred
-from .tcgen05 import at_row_and_column, decoded
+from .tcgen05 import at_row_and_column, decoded, smem_operand
 
 ScaledKind = Literal["mxf8f6f4", "mxf4", "mxf4nvf4"]
 
@@ -99,8 +99,8 @@ def tcgen05_mma_block_scale(
 
     A factor scales 32 elements of A or B along K, with scale_vec = 4 sixteen. Asynchronous: a commit signals its end.
     """
-    a = decoded(thread, "operand A", SmemDescriptor.decode, a_desc & ~START_BITS)
-    b = decoded(thread, "operand B", SmemDescriptor.decode, b_desc & ~START_BITS)
+    a, start_a = smem_operand(thread, "A", a_desc)
+    b, start_b = smem_operand(thread, "B", b_desc)
     shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
     decoded(thread, "the instruction", shape.check_scales, kind, scale_vec)
     if shape.m // cta_group != 128:
@@ -108,10 +108,7 @@ def tcgen05_mma_block_scale(
         return
     scales = BlockScales(sfa, sfb, scale_vec)
     for _ in range(thread.mask.count):
-        gpu.mma(
-            thread, d, a, (a_desc & START_BITS) << 4, b, (b_desc & START_BITS) << 4, shape, accumulate, cta_group,
-            scales,
-        )  # fmt: skip
+        gpu.mma(thread, d, a, start_a, b, start_b, shape, accumulate, cta_group, scales)
 
 
 def _cp(shape: str, cta_group: int, multicast: str) -> str:

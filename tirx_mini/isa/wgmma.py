@@ -256,7 +256,7 @@ def _counted(count: int, **_: Any) -> int:
     registers=_counted,
 )
 def wgmma_fence_operand(gpu: Machine, thread: Thread, registers: UpdatedRegisters, *, count: int = 1) -> None:
-    """Keep the compiler from moving uses of `count` accumulator registers across this place. It is no instruction.
+    """Keep the compiler from moving uses of `count` accumulator registers across this place. It emits no instruction.
 
     The hardware's fence is `wgmma.fence`.
     """

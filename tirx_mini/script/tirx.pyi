@@ -4430,7 +4430,7 @@ class _PtxWgmma:
         """
 
     def fence_operand(self, registers: RegisterPointer, count: int = 1) -> None:
-        """Keep the compiler from moving uses of `count` accumulator registers across this place. It is no instruction.
+        """Keep the compiler from moving uses of `count` accumulator registers across this place. It emits no instruction.
 
         The hardware's fence is `wgmma.fence`.
 

@@ -35,6 +35,8 @@ WORTH_A_PROCESS = 5_000
 """Iterations of CTAs that take about as long as two starts of a process."""
 WORTH_PROCESSES = 15_000
 """The same with data and checks, for what more it costs to run clusters apart (`apart`)."""
+WORTH_BYTES = 32 << 20
+"""Bytes of the arguments of such a launch, at least: this is known without a look at the loops of the kernel."""
 LAUNCH = "launch.pickle"
 SHADOW_BYTES = 8
 """What the checks keep of each granule of an argument that the kernel writes; a copy of that is kept besides."""
@@ -151,6 +153,8 @@ class Simulation:
     def _separable(self) -> bool:
         """Whether other processes may and should execute clusters; only where the arguments were kept."""
         if not self.data or not self._originals or self._functions:
+            return False
+        if sum(array.nbytes for array in self.arrays) < WORTH_BYTES:
             return False
         try:
             effort = self._sampling.effort([self._sampling.whole])

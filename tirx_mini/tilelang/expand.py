@@ -39,7 +39,7 @@ from .tma import COPY, stores_by_tma
 
 
 def expand_tiles(func: PrimFunc, arch: str) -> PrimFunc:
-    """`func` with copies, fills and atomics of tiles as parallel loops over their elements, but for TMA stores."""
+    """`func` with copies, fills and atomics of tiles as parallel loops over their elements. TMA stores stay."""
     return func.with_body(_Expand(arch).stmt(func.body))
 
 

@@ -365,7 +365,7 @@ def nest_layout(nest: Nest, fragments: Mapping[Buffer, Fragment], team: Team, an
 
 
 def derive(nest: Nest, access: Access, layout: Fragment) -> Fragment | None:
-    """The layout of a fragment from that of the loops that index it; None where an index is no loop variable."""
+    """The layout of a fragment from that of the loops that index it; None if an index is not a loop variable."""
     shape, digits = access.buffer.shape, []
     places = nest.dimensions(access)
     for dim, (loop, divisor) in enumerate(zip(places, nest.divisors(access), strict=True)):

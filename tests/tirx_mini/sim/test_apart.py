@@ -26,6 +26,7 @@ def many(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         return outcome
 
     monkeypatch.setattr(run_of_launches, "WORTH_PROCESSES", 0)
+    monkeypatch.setattr(run_of_launches, "WORTH_BYTES", 0)
     monkeypatch.setattr(run_of_launches, "run_apart", observed)
     return together
 

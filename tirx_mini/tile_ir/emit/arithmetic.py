@@ -252,7 +252,7 @@ def is_true(value: Expr) -> Expr:
 
 
 def _power_of_two(scale: Expr) -> Expr:
-    """A scale as float32: its exponent, but for 2^-127, which is subnormal, and NaN."""
+    """A scale as float32. Its bits are the exponent, except for 2^-127, which is subnormal, and NaN."""
     exponent = cast(UINT32, reinterpret(DataType("uint8"), scale))
     smallest, nan = const(0x00400000, UINT32), const(0x7FC00000, UINT32)
     bits = select(binary("==", exponent, 0), smallest, select(binary("==", exponent, 255), nan, exponent << 23))

@@ -78,7 +78,7 @@ class Emitter:
         """Where in the grid the CTA is."""
         self.programs: Sequence[int] = ()
         self.rank: Var | None = None
-        """The number of the CTA in its cluster; None where there are no clusters."""
+        """The number of the CTA in its cluster; None without clusters."""
         self.last: list[Stmt] = []
         """What comes behind the epilogue."""
         self.rules: Mapping[OpKind, Callable[[Emitter, Op], None]] = {}

@@ -1,4 +1,4 @@
-"""What pipelines are made of: groups of asynchronous loads, and sums in tensor memory."""
+"""The contents of pipelines: groups of asynchronous loads, and sums in tensor memory."""
 
 from __future__ import annotations
 

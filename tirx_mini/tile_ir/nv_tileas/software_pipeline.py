@@ -2,7 +2,7 @@
 
 Each warp computes, and one thread of the first also begins the copies of TMA: before the loop those of the first
 iterations, in iteration i those of iteration i + n. It waits for the stage that all warps released n iterations
-ago, or in the one before; so a ring of n + 1 stages is full but for the stage that is being read.
+ago, or in the one before; so a ring of n + 1 stages is full, except for the stage that is being read.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def wait_wgmma(id: Any) -> None:
     T.call("wgmma.wait_group", n=constant(id, "T.wait_wgmma", "id"))
 
 
-@builtin("wgmma.fence_operand", becomes="an empty `asm` that names the registers; it is no instruction")
+@builtin("wgmma.fence_operand", becomes="an empty `asm` that names the registers, without an instruction")
 def warpgroup_fence_operand(buffer_or_ptr: Any, offset: Any = 0, num_regs: Any = None, dtype: Any = None) -> None:
     """Keep the compiler from moving uses of accumulator registers across this place.
 

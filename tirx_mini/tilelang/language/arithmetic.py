@@ -149,7 +149,7 @@ def isinf(x: Any) -> Expr:
 
 
 def isnan(x: Any) -> Expr:
-    """Whether a value is no number."""
+    """Whether a value is NaN."""
     value = as_expr(value_of(x))
     return binary("!=", value, value)
 

@@ -83,9 +83,9 @@ class Program:
         self.lines.append(text)
 
     def gather(self, result: str, name: str, rows: str, start: str, shape: tuple[int, int], array: np.ndarray) -> None:
-        """The tile of `shape` whose rows are those of an array that the tile %`rows` numbers, 0 where there is no row.
+        """The tile of `shape` whose rows are those of an array that the tile %`rows` numbers, 0 for rows outside.
 
-        start: its first column. Columns are masked where the array's width is no multiple of the tile's.
+        start: its first column. Columns are masked if the array's width is not a multiple of the tile's.
         """
         (count, width), kind = shape, TYPES[str(array.dtype)]
         tile, flags = f"tensor<{count}x{width}xi32>", f"tensor<{count}x{width}xi1>"
