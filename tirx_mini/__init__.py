@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from . import target
 
 if TYPE_CHECKING:
+    from .arguments import ArgumentError, TensorMap
     from .diagnose import Finding, Report, SimulationError
     from .driver import GpuRunError, SimulatedExecutable, compile, explore, run, simulate
     from .ir import DataType, IRModule, PrimFunc, TirxError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArgumentError",
     "DataType",
     "Finding",
     "GpuRunError",
@@ -34,6 +36,7 @@ __all__ = [
     "SimulatedExecutable",
     "SimulationError",
     "Target",
+    "TensorMap",
     "TimelinePage",
     "TirxError",
     "compile",
@@ -47,6 +50,7 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "arguments": ("ArgumentError", "TensorMap"),
     "diagnose": ("Finding", "Report", "SimulationError"),
     "driver": ("GpuRunError", "SimulatedExecutable", "compile", "explore", "run", "simulate"),
     "ir": ("DataType", "IRModule", "PrimFunc", "TirxError"),

@@ -6,11 +6,13 @@ The simulator and the CUDA runtime ask them before a kernel starts, and add what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
-from .ir import Buffer, IRModule, PrimFunc, extents_of, specialised, symbols
+from .ir import Buffer, DataType, IRModule, PrimFunc, Var, extents_of, specialised, symbols
+from .ir import TensorMap as Encoded
 
 _DEVICES = {"cpu": "the CPU", "cuda": "the GPU"}
 
@@ -107,6 +109,109 @@ def is_tensor(value: Any) -> bool:
     return hasattr(value, "data_ptr")
 
 
+TENSOR_MAP_CALL = "tirx_mini.TensorMap(A, box=(64, 128), swizzle=128)"
+"""How a tensor map is made, for sentences."""
+
+
+@dataclass(frozen=True, eq=False)
+class TensorMap:
+    """What a caller passes for a parameter `T.handle("tensormap")`: a tensor, and how TMA sees it.
+
+    The fields are the arguments of `cuTensorMapEncodeTiled` (CUDA driver API). Dimensions are innermost first, as the
+    coordinates of a copy are.
+
+    tensor: a PyTorch tensor or NumPy array, contiguous. The map begins at its first element.
+    box: extents of one transfer, in elements.
+    swizzle: the swizzle span in bytes: 0, 32, 64 or 128.
+    dims: extents of the tensor that TMA sees, in elements; those of `tensor` where left out.
+    strides: distances between neighbours in dimensions 1 …, in bytes; those of a contiguous tensor where left out.
+    l2_promotion: the granularity of L2 fetches in bytes: 0, 64, 128 or 256.
+    fill: what elements outside the tensor are in a load.
+    """
+
+    tensor: Any
+    box: Sequence[int]
+    swizzle: int = 0
+    dims: Sequence[int] | None = None
+    strides: Sequence[int] | None = None
+    l2_promotion: int = 128
+    fill: Literal["zero", "nan"] = "zero"
+
+    def encoded(self, var: Var, buffer: Buffer) -> Encoded:
+        """The map of `buffer`, which holds the tensor, for the parameter `var`. Raises `ArgumentError`."""
+        dims = tuple(map(int, self.dims)) if self.dims is not None else buffer.shape[::-1]
+        strides, step = self.strides, buffer.dtype.itemsize
+        if strides is None:
+            strides = [step := step * extent for extent in dims[:-1]]
+        if not len(dims) == len(self.box) == len(strides) + 1:
+            raise ArgumentError(
+                f"the tensor map {var.name} has {len(dims)} dims, a box of {len(self.box)} and {len(strides)} strides: "
+                "give as many extents of the box as dims, and one stride less"
+            )
+        if self.fill not in ("zero", "nan") or (self.fill == "nan" and not buffer.dtype.is_float):
+            raise ArgumentError(
+                f"the tensor map {var.name} of {buffer.dtype} cannot fill with {self.fill!r}: pass fill="
+                + ('"zero" or "nan"' if buffer.dtype.is_float else '"zero"')
+            )
+        if self.l2_promotion not in (0, 64, 128, 256):
+            raise ArgumentError(f"the l2_promotion of the tensor map {var.name} is 0, 64, 128 or 256 bytes, not "
+                                f"{self.l2_promotion!r}")  # fmt: skip
+        box = tuple(map(int, self.box))
+        return Encoded(
+            var, buffer, dims, tuple(map(int, strides)), box, int(self.swizzle), self.l2_promotion, var.span,
+            self.fill == "nan",
+        )  # fmt: skip
+
+
+def is_tensor_map(param: Buffer | Var) -> bool:
+    """Whether a parameter is a tensor map."""
+    return isinstance(param, Var) and param.dtype == "tensormap"
+
+
+def tensor_map_of(func: PrimFunc, index: int, value: Any) -> tuple[TensorMap, Encoded]:
+    """The tensor map that is given for a parameter, also encoded. Raises `ArgumentError` for anything else."""
+    var = func.params[index]
+    assert isinstance(var, Var)
+    if not isinstance(value, TensorMap):
+        raise ArgumentError(f"{named(func, index)} is a tensor map: pass {TENSOR_MAP_CALL}, not {_kind(value)}")
+    tensor, here = value.tensor, f"the tensor of {named(func, index)}"
+    if not is_tensor(tensor) and not isinstance(tensor, np.ndarray):
+        raise ArgumentError(f"{here} must be a PyTorch tensor or a NumPy array, but it is {_kind(tensor)}")
+    dtype = DataType(str(tensor.dtype).removeprefix("torch."))
+    buffer = Buffer(f"{var.name}_tensor", tuple(map(int, tensor.shape)), dtype, span=var.span)
+    return value, value.encoded(var, buffer)
+
+
+def with_tensor_maps(func: PrimFunc, args: Sequence[Any]) -> tuple[PrimFunc, Sequence[Any]]:
+    """A kernel with the tensors of its tensor maps as parameters, and its arguments with these tensors.
+
+    A tensor that is passed several times, by itself or in maps, becomes one parameter. Raises `ArgumentError`.
+    """
+    if not any(map(is_tensor_map, func.params)) or len(args) != len(func.params):
+        return func, args
+    params: list[Buffer | Var] = []
+    passed: list[Any] = []
+    maps = list(func.tensor_maps)
+    for param, arg in zip(func.params, args, strict=True):
+        if not is_tensor_map(param):
+            params.append(param)
+            passed.append(arg)
+    for index, (param, arg) in enumerate(zip(func.params, args, strict=True)):
+        if not is_tensor_map(param):
+            continue
+        given, encoded = tensor_map_of(func, index, arg)
+        same = next((n for n, other in enumerate(passed) if other is given.tensor), None)
+        if same is None:
+            params.append(encoded.buffer)
+            passed.append(given.tensor)
+        else:
+            buffer = params[same]
+            assert isinstance(buffer, Buffer)
+            encoded = replace(encoded, buffer=buffer)
+        maps.append(encoded)
+    return replace(func, params=tuple(params), tensor_maps=tuple(maps)), passed
+
+
 def for_arguments(func: PrimFunc, args: Sequence[Any]) -> PrimFunc:
     """The kernel for the shapes of these arguments: `func` itself, unless some of its extents are symbolic.
 
@@ -198,10 +303,7 @@ def check_scalar(func: PrimFunc, index: int, value: Any) -> bool | int | float:
     elif isinstance(number, (int, float)) and dtype.is_float:
         return float(number)
     if dtype == "tensormap":
-        raise ArgumentError(
-            f"{named(func, index)} is a tensor map, which a host program of CUDA makes: in the kernel, write "
-            'A_map = T.tvm_stack_alloca("tensormap", 1) and T.call_packed("runtime.cuTensorMapEncodeTiled", A_map, …)'
-        )
+        raise ArgumentError(f"{named(func, index)} is a tensor map: pass {TENSOR_MAP_CALL}, not {_kind(value)}")
     given = repr(number) if isinstance(number, (int, float, str)) else _kind(number)
     raise ArgumentError(f"{named(func, index)} must be a number of type {dtype}, but {given} was given")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arguments import for_arguments, kernel_of, whole_number
+from .arguments import for_arguments, kernel_of, whole_number, with_tensor_maps
 from .diagnose import BUDGET, DEFAULT_LIMIT, Exploration, Finding, Report, SimulationError, failed
 from .diagnose import explore as explore_lowered
 from .diagnose import simulate as simulate_lowered
@@ -289,6 +289,7 @@ def _owed_to_our_fences(
     functions: Mapping[str, Callable[..., Any]] | None,
 ) -> Iterator[Finding]:
     """Notes on hazards that a kernel for TVM has there: our cooperative copies end with a fence, TVM's do not."""
+    func, args = with_tensor_maps(func, args)
     bare = lower(replace(func, attrs=(*func.attrs, (COPY_FENCES, False))))
     if _fences(bare) == _fences(lowered):
         return
@@ -364,7 +365,8 @@ def _explanation(exe: Executable, args: Sequence[Any], limit_s: float) -> Report
     """The report of the simulator on a failed run; None if it takes longer than `limit_s` seconds."""
     from .runtime import supervise
 
-    payload = exe.func, [_host_copy(arg) for arg in args], _model_of(exe.arch).name
+    func, args = with_tensor_maps(exe.func, args)
+    payload = func, [_host_copy(arg) for arg in args], _model_of(exe.arch).name
     try:
         return supervise(_simulated, payload, limit_s)
     except TimeoutError:

@@ -292,6 +292,8 @@ class Printer(ExprPrinter):
             "swizzle": tensor_map.swizzle,
             "l2_promotion": tensor_map.l2_promotion,
         }
+        if tensor_map.nan_fill:
+            fields["nan_fill"] = True
         given = ", ".join(f"{key}={value}" for key, value in fields.items())
         return f"{self.name(tensor_map.var)} = Tx.tensor_map({self.name(tensor_map.buffer)}, {given})"
 

@@ -231,6 +231,7 @@ class TensorMap:
     box: extents of one transfer, in elements, each at most 256.
     swizzle: the swizzle span, in bytes: 0, 32, 64 or 128.
     l2_promotion: the granularity of L2 fetches, in bytes.
+    nan_fill: whether elements outside the tensor are NaN in a load, instead of zero.
     span: the copy that needs the tensor map.
     """
 
@@ -242,6 +243,7 @@ class TensorMap:
     swizzle: int
     l2_promotion: int = 128
     span: Span | None = None
+    nan_fill: bool = False
 
     @property
     def rank(self) -> int:

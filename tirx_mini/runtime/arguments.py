@@ -16,8 +16,10 @@ from tirx_mini.arguments import (
     check_type,
     check_writeable,
     is_tensor,
+    is_tensor_map,
     named,
     not_an_array,
+    tensor_map_of,
 )
 from tirx_mini.ir import Buffer, PrimFunc, Var
 
@@ -34,7 +36,14 @@ def check_call(func: PrimFunc, args: Sequence[Any], written: frozenset[int]) -> 
     check_count(func, args)
     tensors: dict[int, Any] = {}
     for index, (param, arg) in enumerate(zip(func.params, args, strict=True)):
-        if isinstance(param, Var):
+        if is_tensor_map(param):
+            given, _ = tensor_map_of(func, index, arg)
+            if not is_tensor(given.tensor):
+                raise ArgumentError(f"the tensor of {named(func, index)} must be a PyTorch tensor on the GPU")
+            check_device(func, index, given.tensor, "cuda")
+            check_contiguous(func, index, given.tensor)
+            tensors[index] = given.tensor
+        elif isinstance(param, Var):
             check_scalar(func, index, arg)
         elif isinstance(arg, np.ndarray):
             check_type(func, index, arg)

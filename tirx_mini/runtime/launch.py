@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from tirx_mini.arguments import check_scalar
+from tirx_mini.arguments import TensorMap as TensorMapArgument
+from tirx_mini.arguments import check_scalar, is_tensor_map, tensor_map_of
 from tirx_mini.codegen import CudaSource
 from tirx_mini.ir import Buffer, PrimFunc, TensorMap, Var
 from tirx_mini.isa import cooperative
@@ -154,6 +155,9 @@ class Launcher:
         if isinstance(param, TensorMap):
             return _map_storage(encode(param, args[self._position[param.buffer]].data_ptr()))
         index = self._position[param]
+        if is_tensor_map(param):
+            given, encoded = tensor_map_of(self.kernel.func, index, args[index])
+            return _map_storage(encode(encoded, given.tensor.data_ptr()))
         if isinstance(param, Buffer):
             return ctypes.c_uint64(args[index].data_ptr())
         return _C_SCALARS[param.dtype](check_scalar(self.kernel.func, index, args[index]))
@@ -225,6 +229,8 @@ def _identity(arg: Any) -> Any:
     try:
         place = arg.data_ptr(), arg.dtype, arg.shape, arg.stride(), arg.is_cuda
     except AttributeError:
+        if isinstance(arg, TensorMapArgument):
+            return arg  # itself, so that no other gets its identity while the binding is kept
         kind = type(arg)
         if kind in (int, float, bool):
             return kind, arg

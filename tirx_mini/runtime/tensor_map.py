@@ -20,6 +20,7 @@ DATA_TYPES: Mapping[str, str] = {
     "uint16": "UINT16", "int16": "UINT16", "uint32": "UINT32", "int32": "INT32", "uint64": "UINT64", "int64": "INT64",
 }  # fmt: skip
 SWIZZLES: Mapping[int, str] = {0: "NONE", 32: "32B", 64: "64B", 128: "128B"}
+FILLS: Mapping[bool, str] = {False: "NONE", True: "NAN_REQUEST_ZERO_FMA"}
 L2_PROMOTIONS: Mapping[int, str] = {0: "NONE", 64: "L2_64B", 128: "L2_128B", 256: "L2_256B"}
 
 
@@ -48,7 +49,7 @@ def encode(tensor_map: TensorMap, pointer: int) -> Any:
                 member("Interleave", "CU_TENSOR_MAP_INTERLEAVE_NONE"),
                 member("Swizzle", f"CU_TENSOR_MAP_SWIZZLE_{SWIZZLES[tensor_map.swizzle]}"),
                 member("L2promotion", f"CU_TENSOR_MAP_L2_PROMOTION_{L2_PROMOTIONS[tensor_map.l2_promotion]}"),
-                member("FloatOOBfill", "CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE"),
+                member("FloatOOBfill", f"CU_TENSOR_MAP_FLOAT_OOB_FILL_{FILLS[tensor_map.nan_fill]}"),
             )
         )
     except DriverError as error:

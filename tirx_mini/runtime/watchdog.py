@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tirx_mini.arguments import ArgumentError, is_tensor_map
 from tirx_mini.worker import Task, Worker
 
 from .arguments import check_call
@@ -83,6 +84,10 @@ def _guarded(
 ) -> Any:
     """The result of `task` for ``(kernel, args, *options)`` in the child. late: the message of a `KernelTimeout`."""
     check_call(kernel.func, args, kernel.written)
+    if any(map(is_tensor_map, kernel.func.params)):
+        raise ArgumentError(
+            f"{kernel.func.name} takes a tensor map, which has no meaning in a child process: call the compiled kernel"
+        )
     packed = [_Bytes.of(arg) if isinstance(arg, np.ndarray) or hasattr(arg, "data_ptr") else arg for arg in args]
     try:
         return _runner().call(task, (kernel, packed, *options), limit_s)

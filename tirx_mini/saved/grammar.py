@@ -290,7 +290,7 @@ GRAMMAR: Mapping[type, Mapping[str, Check]] = MappingProxyType({
             "filter": optional(_expr)},
     TileCall: {"op": _name, "operands": _exprs, "options": _pairs, "scope": optional(_among(SCOPE_KINDS))},
     TensorMap: {"var": _var, "buffer": _buffer, "dims": _many(_extent), "strides": _many(_index),
-                "box": _many(_extent), "swizzle": _bytes, "l2_promotion": _bytes},
+                "box": _many(_extent), "swizzle": _bytes, "l2_promotion": _bytes, "nan_fill": _bool},
     Launch: {"grid": _three, "threads": _extent, "cluster": _three, "smem_bytes": _bytes, "programmatic": _bool},
     PrimFunc: {"name": _name, "params": _many(a(Buffer, Var)), "body": _stmt, "attrs": _many(_attribute),
                "launch": optional(a(Launch)), "tensor_maps": _many(a(TensorMap)),

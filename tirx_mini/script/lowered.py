@@ -29,11 +29,13 @@ def tensor_map(
     box: tuple[int, ...],
     swizzle: int,
     l2_promotion: int = 128,
+    nan_fill: bool = False,
 ) -> Any:
     """A tensor map of a lowered kernel."""
     builder = current("Tx.tensor_map")
     var = Var(DataType("tensormap"), builder.take_name("tensor_map"), span=builder.span)
-    builder.tensor_maps.append(TensorMap(var, buffer, dims, strides, box, swizzle, l2_promotion, builder.span))
+    made = TensorMap(var, buffer, dims, strides, box, swizzle, l2_promotion, builder.span, nan_fill)
+    builder.tensor_maps.append(made)
     return var
 
 

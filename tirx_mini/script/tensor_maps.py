@@ -73,15 +73,17 @@ def _encode(var: Var, dtype: Any, pointer: AddressOf, rank: int, numbers: Sequen
     dims, strides = numbers[:rank], numbers[rank : 2 * rank - 1]
     box, steps = numbers[2 * rank - 1 : 3 * rank - 1], numbers[3 * rank - 1 : 4 * rank - 1]
     interleave, swizzle, promotion, fill = numbers[4 * rank - 1 :]
-    if any(step != 1 for step in steps) or interleave or fill or swizzle not in _SWIZZLES:
+    if any(step != 1 for step in steps) or interleave or fill not in (0, 1) or swizzle not in _SWIZZLES:
         raise TirxError(
-            "tensor maps here have element strides of 1, no interleave, swizzles 0 to 3, and fill with zeros",
-            hint="pass 1 for each element stride, and 0 for interleave and fill",
+            "tensor maps here have element strides of 1, no interleave, swizzles 0 to 3, and fill with zeros or NaN",
+            hint="pass 1 for each element stride, 0 for interleave, and 0 or 1 for fill",
         )
+    if fill and not buffer.dtype.is_float:
+        raise TirxError(f"a tensor map of {buffer.dtype} cannot fill with NaN", hint="pass 0 for fill")
     builder.tensor_maps.append(
         Encoded(
             var, buffer, tuple(dims), tuple(strides), tuple(box), _SWIZZLES[swizzle], _PROMOTIONS.get(promotion, 128),
-            builder.span,
+            builder.span, bool(fill),
         )
     )  # fmt: skip
 

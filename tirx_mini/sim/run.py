@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tirx_mini.arguments import check_room
+from tirx_mini.arguments import check_room, with_tensor_maps
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, PrimFunc, Span, TirxError, walk
 from tirx_mini.isa import for_target, named_params, prints, written_params
@@ -65,6 +65,7 @@ class Simulation:
     ) -> None:
         self._watch = watch
         self._functions = functions
+        func, args = with_tensor_maps(func, args)
         self.func = func
         self.spec = spec
         self.data = data

@@ -1,7 +1,7 @@
 """What a tensor map says, carried out: where a box lies in global memory and in shared memory.
 
-A box is read and written through a strided view of the tensor; elements outside the tensor are zero in a load and
-skipped in a store. In shared memory the box lies densely, innermost dimension first, with the 16-byte chunks of its
+A box is read and written through a strided view of the tensor; elements outside the tensor are zero in a load (or NaN,
+where the map says so) and skipped in a store. In shared memory the box lies densely, innermost dimension first, with the 16-byte chunks of its
 rows XORed by the map's swizzle, which works on address bits (PTX ISA: "Tensor swizzling modes").
 """
 
@@ -93,6 +93,7 @@ class BoxCopier:
         self.box_bytes = tensor_map.box_bytes
         self.chunks = self.box_bytes // CHUNK
         self.swizzle = tensor_map.swizzle
+        self.fill = np.nan if tensor_map.nan_fill else 0
         self._data = memory.bytes[slot]
         self.strides = (*tensor_map.strides[::-1], self.dtype.itemsize)
         self.last = sum((d - 1) * s for d, s in zip(self.dims, self.strides, strict=True)) + self.dtype.itemsize
@@ -135,12 +136,12 @@ class BoxCopier:
         return tuple(tensor), tuple(box), whole
 
     def read(self, coords: tuple[int, ...]) -> np.ndarray:
-        """The box at `coords` (innermost first) as 16-byte chunks; zero outside the tensor."""
+        """The box at `coords` (innermost first) as 16-byte chunks; zero, or NaN, outside the tensor."""
         tensor, box, whole = self._clip(coords)
         if whole:
             block = np.ascontiguousarray(self.tensor[tensor])
         else:
-            block = np.zeros(self.box, self.dtype)
+            block = np.full(self.box, self.fill, self.dtype)
             block[box] = self.tensor[tensor]
         return block.reshape(-1).view(np.complex128)
 
