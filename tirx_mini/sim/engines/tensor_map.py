@@ -1,8 +1,9 @@
 """What a tensor map says, carried out: where a box lies in global memory and in shared memory.
 
 A box is read and written through a strided view of the tensor; elements outside the tensor are zero in a load (or NaN,
-where the map says so) and skipped in a store. In shared memory the box lies densely, innermost dimension first, with the 16-byte chunks of its
-rows XORed by the map's swizzle, which works on address bits (PTX ISA: "Tensor swizzling modes").
+where the map says so) and skipped in a store. In shared memory the box lies densely, innermost dimension first, with
+the 16-byte chunks of its rows XORed by the map's swizzle, which works on address bits (PTX ISA: "Tensor swizzling
+modes").
 """
 
 from __future__ import annotations
