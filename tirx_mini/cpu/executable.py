@@ -98,7 +98,8 @@ class CpuExecutable:
         """The machine and the module after LLVM's passes."""
         llvm = _llvm()
         target = llvm.Target.from_default_triple()
-        machine = target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=_features(llvm), opt=3)
+        features = llvm.get_host_cpu_features().flatten()
+        machine = target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=3)
         module = llvm.parse_assembly(self.llvm_ir)
         module.verify()
         options = llvm.create_pipeline_tuning_options(speed_level=3)
@@ -118,17 +119,6 @@ class CpuExecutable:
         share = _SHARE(_Sharing(self.threads))
         object.__setattr__(self, "_alive", (engine, share))  # the code lives as long as its engine
         return function, ctypes.cast(share, ctypes.c_void_p)
-
-
-def _features(llvm: Any) -> str:
-    """What LLVM may use of this CPU: not AVX-512.
-
-    With it, LLVM 22's vectorised code of a matrix product whose reduction is its outer loop reads what nothing wrote
-    (tests/tirx_mini/te/test_tir_schedule.py has the schedule).
-    """
-    features = llvm.get_host_cpu_features()
-    features.update((name, False) for name in features if name.startswith("avx512"))
-    return features.flatten()
 
 
 class _Sharing:

@@ -94,6 +94,24 @@ def test_kinds_of_loops(kind):
     assert "ret" in function.source("asm") and "define void @main" in function.source("optimised")
 
 
+@pytest.mark.parametrize("columns", [4, 8, 16, 32])
+@pytest.mark.parametrize("kind", ["serial", "parallel"])
+def test_an_index_that_starts_again(columns, kind):
+    """The fused loop over rows and columns has remainders by the number of columns in its indices."""
+    A, B = te.placeholder((32, 24), name="A"), te.placeholder((24, columns), name="B")
+    k = te.reduce_axis((0, 24), "k")
+    C = te.compute((32, columns), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    fused = s[C].fuse(*C.op.axis)
+    s[C].reorder(k, fused)
+    if kind == "parallel":
+        s[C].parallel(fused)
+    a, b = (np.random.default_rng(n).integers(-4, 5, t.shape).astype(np.float32) for n, t in enumerate((A, B)))
+    c = np.zeros((32, columns), np.float32)
+    te.build(s, [A, B, C], "llvm")(a, b, c)
+    np.testing.assert_array_equal(c, a @ b)
+
+
 def test_parallel_iterations_are_shared_among_the_threads():
     A = te.placeholder((1000,), name="A")
     B = te.compute((1000,), lambda i: A[i] + 1, name="B")
