@@ -10,6 +10,7 @@ from tirx_mini.ir import (
     INT32,
     PARALLEL,
     REDUCE,
+    SPATIAL,
     THREAD,
     TIR,
     UNROLLED,
@@ -33,6 +34,8 @@ from tirx_mini.script import caller_span
 
 from . import tree
 from .trace import BlockRV, LoopRV, Trace, traced
+
+_KINDS = (SPATIAL, REDUCE)
 
 
 class LoopSchedule:
@@ -162,11 +165,31 @@ class LoopSchedule:
         if not all(each in chain for each in wanted) or len(set(wanted)) != len(wanted):
             names = ", ".join(map(str, loops))
             raise TirxError(f"{names} cannot be reordered: they are not one nest of loops", caller_span())
+        self._keeps_beginnings([each for each in chain if each in wanted], wanted)
         order = iter(wanted)
         body = chain[-1].body
         for each in reversed([next(order) if each in wanted else each for each in chain]):
             body = replace(each, body=body)
         self._swap(chain[0], body)
+
+    @staticmethod
+    def _keeps_beginnings(before: Sequence[For], after: Sequence[For]) -> None:
+        """Raise `TirxError` where another order of loops would put an iteration of a reduction before its first one.
+
+        The first iteration initialises. It stays the first one as long as each loop counts either elements or their
+        reduction; loops that count both, which `fuse` makes, must keep their order.
+        """
+        for block in tree.blocks_in(before[0]) if before else ():
+            pairs = list(zip(block.kinds, block.values, strict=True))
+            spatial, reduced = ({v for of, value in pairs if of == kind for v in walk(value)} for kind in _KINDS)
+            both, then = ([each for each in loops if each.var in spatial & reduced] for loops in (before, after))
+            if block.init is not None and any(old is not new for old, new in zip(both, then, strict=True)):
+                raise TirxError(
+                    f"{', '.join(loop.var.name for loop in both)} cannot change places: they count elements of "
+                    f"{block.name} and their reduction, whose first iteration initialises it",
+                    caller_span(),
+                    "fuse only loops of one kind, or call decompose_reduction first",
+                )
 
     @traced
     def vectorize(self, loop: LoopRV) -> None:

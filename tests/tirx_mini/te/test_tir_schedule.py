@@ -181,6 +181,18 @@ def test_what_would_change_the_result_is_refused():
     computed(sch.func)
 
 
+def test_loops_that_count_elements_and_their_reduction_keep_their_order():
+    sch = scheduled()
+    _, j, k = loops(sch, "D")
+    outer, inner = sch.split(sch.fuse(j, k), [None, 16])
+    with refused("j_k_fused_0, j_k_fused_1 cannot change places: they count elements of D and their reduction"):
+        sch.reorder(inner, outer)
+    block = sch.get_block("D")
+    sch.decompose_reduction(block, sch.get_loops(block)[0])
+    sch.reorder(inner, outer)
+    computed(sch.func)
+
+
 def test_two_blocks_of_one_name_are_refused():
     with refused("there are two blocks named 'X'"):
 
