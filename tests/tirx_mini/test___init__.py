@@ -35,6 +35,12 @@ def test_every_public_name_is_there(name: str) -> None:
     assert name in dir(tirx_mini)
 
 
+def test_compiling_a_tile_program_loads_no_simulator() -> None:
+    loaded = modules_after("from tirx_mini.tile_ir import ct\nfrom tirx_mini import compile, runtime")
+    assert {"tirx_mini.tile_ir.program", "tirx_mini.passes", "tirx_mini.codegen"} <= loaded
+    assert not {"tirx_mini.sim", "tirx_mini.diagnose", "tirx_mini.te", "torch"} & loaded
+
+
 def test_rooms_are_attributes() -> None:
     assert "tirx_mini.layout" in modules_after("import tirx_mini\ntirx_mini.layout.S")
 

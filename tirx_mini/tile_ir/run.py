@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tirx_mini import driver
 from tirx_mini.arguments import ArgumentError, is_tensor
-from tirx_mini.diagnose import Report, SimulationError
 from tirx_mini.hardware import DEFAULT_ARCH, DEFAULT_GPU, nearest_gpu
 from tirx_mini.target import Target
 
@@ -20,6 +19,9 @@ from .arguments import Arguments, arguments_of
 from .context import Options
 from .language import TileKernel, TileTypeError
 from .program import TileProgram, as_passed, flat_specs
+
+if TYPE_CHECKING:
+    from tirx_mini.diagnose import Report
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,8 @@ def launch(
     if runs is not None:
         runs.reports.append(report)
     if not report.ok:
+        from tirx_mini.diagnose import SimulationError
+
         raise SimulationError(report)
 
 

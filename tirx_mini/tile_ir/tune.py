@@ -8,7 +8,6 @@ from statistics import mean, pstdev
 from typing import Any, Generic, TypeVar
 
 from tirx_mini.arguments import ArgumentError, is_tensor
-from tirx_mini.diagnose import SimulationError
 from tirx_mini.ir import TirxError
 
 from .language import TileKernel
@@ -65,6 +64,8 @@ def exhaustive_search(
     quiet: whether nothing is printed. single_run_timeout_sec, flush_l2: not used by the simulator.
     Raises `ValueError` where no configuration runs.
     """
+    from tirx_mini.diagnose import SimulationError
+
     successes: list[Measurement[T]] = []
     failures: list[tuple[T, type[BaseException], str]] = []
     for config in search_space:
@@ -95,6 +96,8 @@ def _times(stream: Any, grid: Any, kernel: TileKernel, args: Sequence[Any]) -> l
     if report.verdict == "incomplete":
         report = simulate(grid, kernel, args, current_gpu())
     if report.time_us is None or not (report.ok or report.verdict == "clock"):
+        from tirx_mini.diagnose import SimulationError
+
         raise SimulationError(report)
     return [report.time_us]
 

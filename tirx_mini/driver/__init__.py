@@ -1,0 +1,26 @@
+"""`compile`, `simulate`, `explore` and `run`: the entry points, from a kernel to its execution."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .compiling import SimulatedExecutable, SymbolicExecutable, compile
+    from .running import GpuRunError, run
+    from .simulating import explore, simulate
+
+_PLACES = {
+    **dict.fromkeys(("SimulatedExecutable", "SymbolicExecutable", "compile"), "compiling"),
+    **dict.fromkeys(("GpuRunError", "run"), "running"),
+    **dict.fromkeys(("explore", "simulate"), "simulating"),
+}
+"""The module of each name, imported when it is asked for: compiling needs no simulator, whose import takes 0.3 s."""
+
+__all__ = ["GpuRunError", "SimulatedExecutable", "SymbolicExecutable", "compile", "explore", "run", "simulate"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PLACES:
+        return getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,174 @@
+"""`compile`: a kernel, lowered, as something that can be called. The simulator is imported by a call on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tirx_mini.arguments import for_arguments, kernel_of
+from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
+from tirx_mini.ir import Buffer, IRModule, PrimFunc, specialised, symbols
+from tirx_mini.passes import lower
+from tirx_mini.target import Target
+
+if TYPE_CHECKING:
+    from tirx_mini.cpu import CpuExecutable
+    from tirx_mini.diagnose import Report
+    from tirx_mini.runtime import Executable, HostModule
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedExecutable:
+    """The result of `compile` for a simulator target. A call runs the kernel on the simulated GPU.
+
+    The call writes results into its arguments and raises `SimulationError` unless the verdict is "ok".
+
+    func: the lowered kernel.
+    original: the kernel before lowering.
+    gpu: the simulated GPU.
+    """
+
+    func: PrimFunc
+    original: PrimFunc
+    gpu: GpuSpec
+    _reports: list[Report] = field(default_factory=list, init=False, repr=False)
+
+    def __call__(self, *args: Any) -> None:
+        from tirx_mini.diagnose import SimulationError, simulate
+
+        report = simulate(self.func, args, self.gpu)
+        self._reports[:] = [report]
+        if not report.ok:
+            raise SimulationError(report)
+
+    @property
+    def report(self) -> Report | None:
+        """The report of the last call."""
+        return self._reports[-1] if self._reports else None
+
+    @cached_property
+    def compiled(self) -> Executable:
+        """The same kernel, compiled for the simulated GPU."""
+        from tirx_mini.runtime import build
+
+        return build(self.func, self.gpu.arch, original=self.original)
+
+    @property
+    def mod(self) -> HostModule:
+        """TVM's view of the module: ``exe.mod.imports[0].inspect_source()`` is the CUDA C++, and a call simulates."""
+        from tirx_mini.runtime import HostModule
+
+        return HostModule.of(self)
+
+    def source(self, stage: str = "cuda", comments: bool = True) -> str:
+        """The kernel at a stage: "tir", "lowered", "cuda" (with or without `comments`), "ptx" or "sass"."""
+        if stage == "tir":
+            return self.original.script()
+        if stage == "lowered":
+            return self.func.script()
+        if stage == "cuda":
+            from tirx_mini.runtime import emit
+
+            return emit(self.func, self.gpu.arch, comments=comments).text
+        return self.compiled.source(stage, comments)
+
+
+SHOWN_EXTENT = 1024
+"""What symbolic extents are in texts of a kernel that has not been called: a multiple of the tiles of most kernels."""
+
+
+@dataclass(frozen=True, eq=False)
+class SymbolicExecutable:
+    """The result of `compile` for a kernel with symbolic extents. It is compiled for the sizes of each call, once.
+
+    original: the kernel.
+    target: what it is compiled for.
+    """
+
+    original: PrimFunc
+    target: Target
+    _compiled: dict[tuple[int, ...], SimulatedExecutable | Executable] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    _last: list[SimulatedExecutable | Executable] = field(default_factory=list, init=False, repr=False)
+
+    def __call__(self, *args: Any) -> None:
+        self.for_arguments(*args)(*args)
+
+    def for_arguments(self, *args: Any) -> SimulatedExecutable | Executable:
+        """The kernel compiled for the sizes of these arguments. Raises `ArgumentError` where they do not agree."""
+        return self._for(for_arguments(self.original, args))
+
+    def _for(self, func: PrimFunc) -> SimulatedExecutable | Executable:
+        sizes = tuple(n for param in func.params if isinstance(param, Buffer) for n in param.shape)
+        if sizes not in self._compiled:
+            self._compiled[sizes] = compiled(func, self.target)
+        self._last[:] = [self._compiled[sizes]]
+        return self._compiled[sizes]
+
+    @property
+    def last(self) -> SimulatedExecutable | Executable:
+        """The kernel of the last call; without one, with `SHOWN_EXTENT` for all symbolic extents."""
+        if not self._last:
+            self._for(specialised(self.original, dict.fromkeys(symbols(self.original), SHOWN_EXTENT)))
+        return self._last[0]
+
+    @property
+    def func(self) -> PrimFunc:
+        """The lowered kernel of the last call."""
+        return self.last.func
+
+    @property
+    def report(self) -> Report | None:
+        """The report of the last call; None on a GPU."""
+        return getattr(self.last, "report", None)
+
+    @property
+    def mod(self) -> HostModule:
+        """As of `SimulatedExecutable`."""
+        from tirx_mini.runtime import HostModule
+
+        return HostModule.of(self)
+
+    def source(self, stage: str = "cuda", comments: bool = True) -> str:
+        """The kernel of the last call at a stage; "tir" is the kernel with its symbolic extents."""
+        return self.original.script() if stage == "tir" else self.last.source(stage, comments)
+
+
+def compile(
+    mod: IRModule | PrimFunc, target: str | Target | None = None, tir_pipeline: str = "tirx"
+) -> SimulatedExecutable | Executable | CpuExecutable | SymbolicExecutable:
+    """Compile a kernel. The result is called with the arguments of the kernel and writes its outputs in place.
+
+    A kernel with symbolic extents is compiled when it is called, once for each combination of sizes.
+
+    mod: a kernel, or a module with a kernel "main".
+    target: a target as in `Target`; by default that of the enclosing ``with target:``, else "cuda".
+
+    Raises `TirxError`, at the line of the kernel, if the kernel cannot be lowered.
+    """
+    if tir_pipeline != "tirx":
+        raise ValueError(f"unknown pipeline {tir_pipeline!r}; the only pipeline is 'tirx'")
+    chosen = target_of(target)
+    func = kernel_of(mod, "compile")
+    if chosen.kind == "llvm":
+        from tirx_mini.cpu import build as build_for_cpu
+
+        return build_for_cpu(func)
+    return SymbolicExecutable(func, chosen) if symbols(func) else compiled(func, chosen)
+
+
+def compiled(func: PrimFunc, target: Target) -> SimulatedExecutable | Executable:
+    """A kernel without symbolic extents, compiled."""
+    lowered = lower(func)
+    if target.kind == "sim":
+        return SimulatedExecutable(lowered, func, gpu_spec(target.detail or DEFAULT_GPU))
+    from tirx_mini.runtime import build
+
+    return build(lowered, target.detail, original=func)
+
+
+def target_of(target: str | Target | None) -> Target:
+    """The given target, or that of the enclosing ``with target:``, or "cuda"."""
+    return target if isinstance(target, Target) else Target(target) if target else Target.current() or Target("cuda")
