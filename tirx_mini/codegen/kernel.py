@@ -15,7 +15,6 @@ from tirx_mini.ir import (
     TensorMap,
     TirxError,
     Var,
-    walk,
 )
 from tirx_mini.isa import instructions, orders_memory, written_params
 
@@ -160,7 +159,7 @@ def _parameters(func: PrimFunc, params: Sequence[Param], names: Names) -> str:
 
 def _declare_shared(func: PrimFunc, names: Names, out: Writer, notes: Notes) -> None:
     """The one dynamic allocation of shared memory."""
-    pools = [n.buffer for n in walk(func.body) if isinstance(n, AllocBuffer) and n.buffer.scope == "shared"]
+    pools = [n.buffer for n in func.nodes if isinstance(n, AllocBuffer) and n.buffer.scope == "shared"]
     if not pools:
         return
     if len(pools) > 1:

@@ -21,7 +21,6 @@ from tirx_mini.ir import (
     Select,
     Special,
     Var,
-    walk,
 )  # fmt: skip
 
 _CLOSED = ("+", "*", "//", "/", "%", "<<", "|", "^")
@@ -32,7 +31,7 @@ class Signs:
     """The natural numbers of one function. A mutable scalar counts as one until a store refutes it."""
 
     def __init__(self, func: PrimFunc) -> None:
-        nodes = list(walk(func.body))
+        nodes = func.nodes
         self._values: dict[Var, Expr] = {n.var: n.value for n in nodes if isinstance(n, Bind)}
         self._values.update({n.var: n.start for n in nodes if isinstance(n, For) and n.step > 0})
         stores = [n for n in nodes if isinstance(n, BufferStore) and n.buffer.scalar]

@@ -28,7 +28,7 @@ Param = Buffer | Var | TensorMap
 
 def used_params(func: PrimFunc) -> tuple[Param, ...]:
     """The parameters that the body mentions, then the tensor maps."""
-    nodes = list(walk(func.body))
+    nodes = func.nodes
     buffers = {n.buffer for n in nodes if isinstance(n, (BufferLoad, BufferStore, AddressOf))}
     variables = {n for n in nodes if isinstance(n, Var)}
     return (*(p for p in func.params if p in (variables if isinstance(p, Var) else buffers)), *func.tensor_maps)
@@ -39,7 +39,7 @@ def loops_over_registers(func: PrimFunc) -> frozenset[For]:
 
     Registers have no addresses: unless such a loop is unrolled, the array is in (slow, off-chip) local memory.
     """
-    nodes = list(walk(func.body))
+    nodes = func.nodes
     values = {n.var: n.value for n in nodes if isinstance(n, Bind)}
     pending = [index for n in nodes for index in _register_indices(n)]
     reached: set[Var] = set()
@@ -62,7 +62,7 @@ def loops_with_instructions(func: PrimFunc) -> frozenset[For]:
     """Serial loops that issue instructions. They stay loops, which keeps the code small."""
     return frozenset(
         n
-        for n in walk(func.body)
+        for n in func.nodes
         if isinstance(n, For) and n.kind != UNROLLED and any(isinstance(inner, Call) for inner in walk(n.body))
     )
 
@@ -71,11 +71,11 @@ def unread_scalars(func: PrimFunc) -> frozenset[Buffer]:
     """Mutable scalars that only their own next value uses, and whose stores have no other effect."""
     stored: dict[Buffer, list[BufferStore]] = {}
     read: set[Buffer] = set()
-    for node in walk(func.body):
+    for node in func.nodes:
         if isinstance(node, BufferStore) and node.buffer.scalar:
             stored.setdefault(node.buffer, []).append(node)
     own = {id(load) for stores in stored.values() for s in stores for load in _loads(s.value, s.buffer)}
-    for node in walk(func.body):
+    for node in func.nodes:
         if isinstance(node, (BufferLoad, AddressOf)) and id(node) not in own:
             read.add(node.buffer)
     effects = {b for b, stores in stored.items() if any(isinstance(n, Call) for s in stores for n in walk(s.value))}
@@ -90,7 +90,7 @@ def vector_buffers(func: PrimFunc) -> frozenset[Buffer]:
     """The buffers with an access to several elements, or that an instruction takes as whole registers."""
     return frozenset(
         node.buffer
-        for node in walk(func.body)
+        for node in func.nodes
         if (isinstance(node, (BufferLoad, BufferStore)) and any(isinstance(i, Ramp) for i in node.indices))
         or (isinstance(node, AddressOf) and node.buffer.scope == "local" and not node.buffer.scalar)
     )
@@ -99,7 +99,7 @@ def vector_buffers(func: PrimFunc) -> frozenset[Buffer]:
 def mentioned_dtypes(func: PrimFunc) -> frozenset[DataType]:
     """Every type that the emitted text may name, by one lane."""
     found = {p.dtype for p in func.params}
-    for node in walk(func.body):
+    for node in func.nodes:
         if isinstance(node, Expr):
             found.add(node.dtype)
         buffer = getattr(node, "buffer", None)

@@ -13,7 +13,7 @@ from tirx_mini.diagnose import BUDGET, DEFAULT_LIMIT, Exploration, Finding, Repo
 from tirx_mini.diagnose import explore as explore_lowered
 from tirx_mini.diagnose import simulate as simulate_lowered
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
-from tirx_mini.ir import COPY_FENCES, TVM, Call, IRModule, PrimFunc, TirxError, walk
+from tirx_mini.ir import COPY_FENCES, TVM, Call, IRModule, PrimFunc, TirxError
 from tirx_mini.isa import TABLE
 from tirx_mini.passes import lower
 from tirx_mini.sim import Watch
@@ -143,4 +143,4 @@ def _owed_to_our_fences(
 
 def _fences(func: PrimFunc) -> int:
     """How many proxy fences a lowered kernel has."""
-    return sum(isinstance(node, Call) and TABLE[node.op].fence == "proxy" for node in walk(func.body))
+    return sum(isinstance(node, Call) and TABLE[node.op].fence == "proxy" for node in func.nodes)

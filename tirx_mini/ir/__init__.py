@@ -74,7 +74,8 @@ from .symbols import extents_of, specialised, symbols
 from .text import Written
 from .tir_printer import script, stmt_text
 from .units import UNIT_NUMBERS
-from .visit import Mutator, children, rewrite, structural_equal, substitute, walk
+from .visit import Mutator, rewrite, structural_equal, substitute
+from .walk import children, walk
 
 __all__ = [
     "COPY_FENCES",

@@ -26,7 +26,6 @@ _DLPACK = {
 }  # fmt: skip
 
 
-@cache
 def _parse(name: str) -> tuple[str, int, int]:
     match = _PATTERN.fullmatch(name)
     if match:
@@ -41,21 +40,38 @@ def _parse(name: str) -> tuple[str, int, int]:
 class DataType(str):
     """The type of a value: a code, a width in bits, and a number of lanes.
 
-    The argument is a name, or a dtype of NumPy, ml_dtypes or PyTorch. Raises `ValueError` for anything else.
+    The argument is a name, or a dtype of NumPy, ml_dtypes or PyTorch. Raises `ValueError` for anything else. There is
+    one object a type, which knows all that follows from its name.
+
+    code: 'int', 'uint', 'float', 'bfloat', 'bool', 'handle', 'tensormap', or the name of a type of 8, 6 or 4 bits.
+    bits: the width of one lane in memory: that of a byte for the types of 6 bits.
+    lanes: how many values it has.
+    itemsize: the size of one lane in bytes; 0 for the types of 4 bits, of which a byte holds two.
+    nbytes: the size of all lanes in bytes.
     """
 
-    __slots__ = ()
+    __slots__ = (
+        "bits", "code", "is_bool", "is_float", "is_handle", "is_integer", "is_signed", "itemsize", "lanes", "nbytes",
+    )  # fmt: skip
+    code: str
+    bits: int
+    lanes: int
+    itemsize: int
+    nbytes: int
+    is_integer: bool
+    is_signed: bool
+    is_float: bool
+    is_bool: bool
+    is_handle: bool
 
     def __new__(cls, dtype: Any) -> DataType:
+        if type(dtype) is DataType:
+            return dtype
         name = dtype.__name__ if isinstance(dtype, type) else str(dtype).removeprefix("torch.")
-        name = f"{name}32" if name in ("int", "uint", "float") else name  # as TVM has them
-        _parse(name)
-        return super().__new__(cls, name)
+        return _named(f"{name}32" if name in ("int", "uint", "float") else name)  # as TVM has them
 
-    @property
-    def code(self) -> str:
-        """'int', 'uint', 'float', 'bfloat', 'bool', 'handle', 'tensormap', or the name of a type of 8, 6 or 4 bits."""
-        return _parse(self)[0]
+    def __reduce__(self) -> tuple[type[DataType], tuple[str]]:
+        return DataType, (str(self),)
 
     @property
     def type_code(self) -> int:
@@ -66,52 +82,27 @@ class DataType(str):
         return _DLPACK[self.code]
 
     @property
-    def bits(self) -> int:
-        """The width of one lane in memory, in bits: that of a byte for the types of 6 bits."""
-        return _parse(self)[1]
-
-    @property
-    def lanes(self) -> int:
-        return _parse(self)[2]
-
-    @property
-    def itemsize(self) -> int:
-        """The size of one lane in bytes; 0 for the types of 4 bits, of which a byte holds two."""
-        return self.bits // 8
-
-    @property
-    def nbytes(self) -> int:
-        """The size of all lanes in bytes."""
-        return self.bits * self.lanes // 8
-
-    @property
     def scalar(self) -> DataType:
         """The type of one lane."""
         return self.with_lanes(1)
 
     def with_lanes(self, lanes: int) -> DataType:
+        if lanes == self.lanes:
+            return self
         base = str(self).rsplit("x", 1)[0] if self.lanes > 1 else str(self)
         return DataType(base if lanes == 1 else f"{base}x{lanes}")
 
-    @property
-    def is_integer(self) -> bool:
-        return self.code in ("int", "uint")
 
-    @property
-    def is_signed(self) -> bool:
-        return self.code == "int"
-
-    @property
-    def is_float(self) -> bool:
-        return self.code.startswith(("float", "bfloat"))
-
-    @property
-    def is_bool(self) -> bool:
-        return self.code == "bool"
-
-    @property
-    def is_handle(self) -> bool:
-        return self.code == "handle"
+@cache
+def _named(name: str) -> DataType:
+    """The type of this name."""
+    kind = str.__new__(DataType, name)
+    kind.code, kind.bits, kind.lanes = code, bits, lanes = _parse(name)
+    kind.itemsize, kind.nbytes = bits // 8, bits * lanes // 8
+    kind.is_integer, kind.is_signed = code in ("int", "uint"), code == "int"
+    kind.is_float = code.startswith(("float", "bfloat"))
+    kind.is_bool, kind.is_handle = code == "bool", code == "handle"
+    return kind
 
 
 BOOL = DataType("bool")

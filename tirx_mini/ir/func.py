@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import singledispatch
+from functools import cached_property, singledispatch
 from typing import Any
 
 from .buffer import Buffer
@@ -12,6 +12,7 @@ from .expr import Var
 from .span import Span
 from .stmt import Stmt, TensorMap
 from .text import node_text
+from .walk import Node, walk
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,11 @@ class PrimFunc:
     def show(self, *_: Any, **options: Any) -> None:
         """Print `script()`. The arguments are those of TVM's printer, which have no effect."""
         print(self.script())
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes of the body, parents before children, in program order."""
+        return tuple(walk(self.body))
 
     @property
     def buffer_map(self) -> Mapping[Buffer | Var, Buffer]:

@@ -37,7 +37,7 @@ from .stmt import (
     While,
 )  # fmt: skip
 from .symbols import symbols
-from .visit import walk
+from .walk import walk
 
 _INDENT = "    "
 _NATIVE_IDS: Mapping[tuple[str, str], str] = {

@@ -16,7 +16,8 @@ from .expr import Binary, Const, Expr, Var, as_expr, binary, const, int_value
 from .func import PrimFunc, specialise
 from .span import TirxError
 from .stmt import ScopeIds, Stmt
-from .visit import Mutator, walk
+from .visit import Mutator
+from .walk import walk
 
 
 def symbols(func: PrimFunc) -> tuple[Var, ...]:

@@ -16,7 +16,7 @@ from .func import TIR, PrimFunc
 from .printer import Printer, kernel_text
 from .stmt import PARALLEL, SERIAL, THREAD, UNROLLED, VECTORIZED, AllocBuffer, BufferStore, For, Stmt
 from .text import node_text
-from .visit import walk
+from .walk import walk
 
 _FUNCTIONS: Mapping[str, str] = {
     SERIAL: "range", UNROLLED: "Tx.unroll", PARALLEL: "Tx.parallel", VECTORIZED: "Tx.vectorized"

@@ -1,70 +1,46 @@
 """Visitors of the IR.
 
 `Mutator` rebuilds a tree bottom-up and shares unchanged nodes; a pass subclasses it and overrides
-``visit_<ClassName>``. `walk` yields every node, parents first. `substitute` replaces variables and buffers.
+``visit_<ClassName>``. `substitute` replaces variables and buffers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, replace
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from operator import is_
+from typing import Any, ClassVar
 
 from .buffer import Buffer, Range
-from .expr import Const, Expr, Str, Var
+from .expr import Expr, Var
 from .func import PrimFunc
 from .stmt import Seq, Stmt, seq
-
-Node = Expr | Stmt
-
-_PLAIN = frozenset(
-    "span dtype name op attrs kind kinds parent scope lanes step parallel unroll extents preferred message written "
-    "spelling path thread".split()
-)
-"""Fields that never hold nodes."""
+from .walk import FIELDS, SHAPES
 
 
-@cache
-def child_fields(cls: type) -> tuple[str, ...]:
-    """The fields of a node class that may hold nodes, buffers or tuples of them."""
-    names = (f.name for f in fields(cls) if f.name not in _PLAIN)
-    return tuple(name for name in names if name != "value" or cls not in (Const, Str))
+class _Visitors(dict[type, Callable[[Any, Any], Any]]):
+    """What a class of mutators does with nodes of each class: its ``visit_<ClassName>``, or `Mutator.rebuild`."""
+
+    def __init__(self, mutator: type[Mutator]) -> None:
+        self.mutator = mutator
+
+    def __missing__(self, cls: type) -> Callable[[Any, Any], Any]:
+        self[cls] = getattr(self.mutator, f"visit_{cls.__name__}", None) or self.mutator.rebuild
+        return self[cls]
 
 
-def children(node: Node) -> list[Node]:
-    """The direct child expressions and statements of a node, not including those inside buffers."""
-    found: list[Node] = []
-    for name in child_fields(type(node)):
-        _gather(getattr(node, name), found)
-    return found
-
-
-def _gather(value: Any, found: list[Node]) -> None:
-    """Append the nodes that a field holds. Nearly all of the time of a walk is spent here."""
-    if isinstance(value, (Expr, Stmt)):
-        found.append(value)
-    elif isinstance(value, tuple):  # operands, or the (name, value) pairs of options
-        for item in value:
-            _gather(item, found)
-    elif isinstance(value, Range):
-        found.append(value.start)
-        found.append(value.extent)
-
-
-def walk(node: Node) -> Iterator[Node]:
-    """`node` and all its descendants, parents before children, in program order."""
-    stack: list[Node] = [node]
-    while stack:
-        top = stack.pop()
-        yield top
-        below = children(top)
-        below.reverse()
-        stack += below
+def _altered(node: Any, changed: Mapping[str, Any]) -> Any:
+    """`dataclasses.replace`, without the checks of a constructor, which nodes do not have."""
+    copy = object.__new__(type(node))
+    copy.__dict__.update(node.__dict__, **changed)
+    return copy
 
 
 class Mutator:
     """Rebuilds expressions and statements. Unchanged nodes are shared and spans are kept."""
+
+    visitors: ClassVar[_Visitors]
+    """What is done with nodes of each class, found once for a class of mutators."""
 
     def expr(self, node: Expr) -> Expr:
         return self._dispatch(node)
@@ -79,38 +55,44 @@ class Mutator:
     def func(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(self.stmt(func.body))
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.visitors = _Visitors(cls)
+
     def _dispatch(self, node: Any) -> Any:
-        method = getattr(self, f"visit_{type(node).__name__}", None)
-        return method(node) if method else self.rebuild(node)
+        return self.visitors[type(node)](self, node)
 
     def rebuild(self, node: Any) -> Any:
         """`node` with all children visited."""
         if isinstance(node, Seq):
-            stmts = tuple(self.stmt(s) for s in node.stmts)
-            same = all(a is b for a, b in zip(stmts, node.stmts, strict=True))
-            return node if same else seq(*stmts, span=node.span)
+            stmts = [self.stmt(each) for each in node.stmts]
+            return node if all(map(is_, stmts, node.stmts)) else seq(*stmts, span=node.span)
         changed = {}
-        for name in child_fields(type(node)):
+        for name in FIELDS[type(node)]:
             old = getattr(node, name)
             new = self.field(old)
             if new is not old:
                 changed[name] = new
-        return replace(node, **changed) if changed else node
+        return _altered(node, changed) if changed else node
 
     def field(self, value: Any) -> Any:
-        if isinstance(value, Stmt):
-            return self.stmt(value)
-        if isinstance(value, Expr):
+        shape = SHAPES[type(value)]
+        if shape == "expr":
             return self.expr(value)
-        if isinstance(value, Buffer):
+        if shape == "stmt":
+            return self.stmt(value)
+        if shape == "buffer":
             return self.buffer(value)
-        if isinstance(value, Range):
+        if shape == "range":
             start, extent = self.expr(value.start), self.expr(value.extent)
             return value if start is value.start and extent is value.extent else Range(start, extent)
-        if isinstance(value, tuple):
-            items = tuple(self.field(v) for v in value)
-            return value if all(a is b for a, b in zip(items, value, strict=True)) else items
+        if shape == "tuple":
+            items = [self.field(each) for each in value]
+            return value if all(map(is_, items, value)) else tuple(items)
         return value
+
+
+Mutator.visitors = _Visitors(Mutator)
 
 
 class _Substitute(Mutator):
@@ -124,6 +106,14 @@ class _Substitute(Mutator):
         return self.buffers.get(buffer, buffer)
 
 
+class _Rewrite(Mutator):
+    def __init__(self, fn: Callable[[Expr], Expr]) -> None:
+        self.fn = fn
+
+    def expr(self, node: Expr) -> Expr:
+        return self.fn(self.rebuild(node))
+
+
 def substitute(node: Any, variables: Mapping[Var, Expr], buffers: Mapping[Buffer, Buffer] | None = None) -> Any:
     """`node` with its variables (and buffers) replaced."""
     return _Substitute(variables, buffers or {}).field(node)
@@ -132,11 +122,7 @@ def substitute(node: Any, variables: Mapping[Var, Expr], buffers: Mapping[Buffer
 def rewrite(node: Any, fn: Callable[[Expr], Expr]) -> Any:
     """`node` with `fn` applied to every expression, children first."""
 
-    class Rewrite(Mutator):
-        def expr(self, node: Expr) -> Expr:
-            return fn(self.rebuild(node))
-
-    return Rewrite().field(node)
+    return _Rewrite(fn).field(node)
 
 
 def structural_equal(a: Any, b: Any, given: Mapping[Any, Any] | None = None) -> bool:

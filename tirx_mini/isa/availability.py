@@ -19,7 +19,6 @@ from tirx_mini.ir import (
     const,
     seq,
     simplify,
-    walk,
 )
 
 from .table import instruction_of
@@ -37,7 +36,7 @@ def for_target(func: PrimFunc, arch: str) -> PrimFunc:
     """
     number = compute_capability(arch)
     wide = False
-    for node in walk(func.body):
+    for node in func.nodes:
         entry = instruction_of(node)
         if entry is None:
             continue

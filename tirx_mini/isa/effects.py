@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, DataType, PrimFunc, Var, walk
+from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, DataType, PrimFunc, Var
 
 from .debug import printf
 from .facts import Memory
@@ -18,7 +18,7 @@ def written_params(func: PrimFunc) -> frozenset[Buffer]:
     """The global buffers that a lowered kernel may write: by stores, and by instructions given a pointer or a map."""
     maps = {tensor_map.var: tensor_map.buffer for tensor_map in func.tensor_maps}
     written: set[Buffer] = set()
-    for node in walk(func.body):
+    for node in func.nodes:
         if isinstance(node, BufferStore):
             written.add(node.buffer)
         elif isinstance(node, Call) and (entry := instruction_of(node)) and Memory.GLOBAL in entry.writes:
@@ -30,7 +30,7 @@ def written_params(func: PrimFunc) -> frozenset[Buffer]:
 def named_params(func: PrimFunc) -> frozenset[Buffer]:
     """The global buffers that a lowered kernel names at all, to read or to write them."""
     named = {tensor_map.buffer for tensor_map in func.tensor_maps}
-    named |= {node.buffer for node in walk(func.body) if isinstance(node, (BufferLoad, BufferStore, AddressOf))}
+    named |= {node.buffer for node in func.nodes if isinstance(node, (BufferLoad, BufferStore, AddressOf))}
     return frozenset(param for param in func.params if isinstance(param, Buffer) and param in named)
 
 
@@ -60,11 +60,11 @@ def cooperative(func: PrimFunc) -> bool:
 
 def _orders(func: PrimFunc) -> Iterator[Call]:
     """The calls that release or acquire."""
-    for node in walk(func.body):
+    for node in func.nodes:
         if isinstance(node, Call) and instruction_of(node) and node.attr("sem") in _ORDERS:
             yield node
 
 
 def prints(func: PrimFunc) -> bool:
     """Whether a lowered kernel writes to standard output."""
-    return any(isinstance(node, Call) and instruction_of(node) is printf for node in walk(func.body))
+    return any(isinstance(node, Call) and instruction_of(node) is printf for node in func.nodes)

@@ -117,7 +117,7 @@ def bind_loops(func: PrimFunc) -> PrimFunc:
 def _grid(func: PrimFunc) -> dict[str, int]:
     """The extent of each index that a loop is bound to: the largest of its loops."""
     extents: dict[str, int] = {}
-    for node in walk(func.body):
+    for node in func.nodes:
         if isinstance(node, For) and node.kind == THREAD:
             extent = int_value(node.stop)
             if extent is None:

@@ -35,7 +35,7 @@ def lower_blocks(func: PrimFunc) -> PrimFunc:
     The initialisation of a reduction is executed where all of its variables are at their first value. A buffer that one
     iteration of some loops fills and empties is allocated within them, for what that iteration accesses.
     """
-    if func.spelling != TIR or not any(isinstance(node, Block) for node in walk(func.body)):
+    if func.spelling != TIR or not any(isinstance(node, Block) for node in func.nodes):
         return func
     lowering = _Blocks()
     body = lowering.stmt(func.body)

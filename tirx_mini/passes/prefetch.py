@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import HANDLE, Call, Evaluate, If, PrimFunc, Stmt, TensorMap, Var, seq, special, walk
+from tirx_mini.ir import HANDLE, Call, Evaluate, If, PrimFunc, Stmt, TensorMap, Var, seq, special
 from tirx_mini.isa import Memory, instruction_of
 
 
@@ -29,7 +29,7 @@ def _used_maps(func: PrimFunc) -> list[TensorMap]:
     used: set[Var] = set()
     prefetched: set[Var] = set()
     if func.tensor_maps:
-        for node in walk(func.body):
+        for node in func.nodes:
             if isinstance(node, Call) and (entry := instruction_of(node)):
                 copies = Memory.GLOBAL in entry.reads | entry.writes
                 (used if copies else prefetched).update(arg for arg in node.args if isinstance(arg, Var))

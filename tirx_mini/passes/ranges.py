@@ -53,7 +53,10 @@ class RangedMutator(Mutator):
         return self.rebuild(node)
 
     def visit_If(self, node: If) -> Stmt:
-        cond = self.expr(node.cond)
+        return self.branches(node, self.expr(node.cond))
+
+    def branches(self, node: If, cond: Expr) -> Stmt:
+        """`node` with its arms visited under `cond`, what became of its condition."""
         self.guards.append(cond)
         then = self.stmt(node.then)
         self.guards[-1] = unary("not", cond, span=cond.span)

@@ -25,7 +25,6 @@ from tirx_mini.ir import (
     TileCall,
     TirxError,
     Var,
-    walk,
 )
 
 from .launch import Declared, id_values
@@ -34,7 +33,7 @@ from .launch import Declared, id_values
 def lower_scopes(func: PrimFunc) -> PrimFunc:
     """`func` with a launch and without scopes and ids. Raises TirxError if the declarations determine no launch."""
     declared = Declared()
-    ids = [node for node in walk(func.body) if isinstance(node, ScopeIds)]
+    ids = [node for node in func.nodes if isinstance(node, ScopeIds)]
     for node in ids:
         declared.add(node)
     launch = declared.launch(func)

@@ -79,7 +79,7 @@ class _Simplify(RangedMutator):
         if isinstance(cond, Const):
             taken = node.then if cond.value else node.orelse
             return self.stmt(taken) if taken is not None else Seq((), span=node.span)
-        rebuilt = super().visit_If(node)
+        rebuilt = self.branches(node, cond)
         assert isinstance(rebuilt, If)
         empty = isinstance(rebuilt.orelse, Seq) and not rebuilt.orelse.stmts
         return replace(rebuilt, orelse=None) if empty else rebuilt

@@ -22,7 +22,6 @@ from tirx_mini.ir import (
     Stmt,
     TileCall,
     Var,
-    walk,
 )
 
 from .griddepcontrol import waits_for_grids
@@ -48,7 +47,7 @@ def _problems(func: PrimFunc) -> Iterator[str]:
     known: set[Buffer] = {param for param in func.params if isinstance(param, Buffer)}
     variables: set[Var] = {param for param in func.params if isinstance(param, Var)}
     variables |= {tensor_map.var for tensor_map in func.tensor_maps}
-    for node in walk(func.body):
+    for node in func.nodes:
         yield from _statement(node, known, variables)
         if isinstance(node, (BufferLoad, BufferStore, AddressOf)):
             yield from _access(node, known)

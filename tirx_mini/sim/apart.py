@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tirx_mini.ir import Call, PrimFunc, walk
+from tirx_mini.ir import Call, PrimFunc
 from tirx_mini.isa import instruction_of, prints
 from tirx_mini.worker import Task, Team
 
@@ -81,7 +81,7 @@ def separable(func: PrimFunc, image: KernelImage, arrays: Sequence[np.ndarray]) 
     """
     if image.grid_wide or prints(func):
         return False
-    for node in walk(func.body):
+    for node in func.nodes:
         entry = instruction_of(node) if isinstance(node, Call) else None
         if entry is not None and (entry.reads_clock or entry.cancels_launches or entry.opaque):
             return False

@@ -15,7 +15,7 @@ import numpy as np
 
 from tirx_mini.arguments import check_room, with_tensor_maps
 from tirx_mini.hardware import GpuSpec
-from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, PrimFunc, Span, TirxError, walk
+from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, PrimFunc, Span, TirxError
 from tirx_mini.isa import for_target, named_params, prints, written_params
 from tirx_mini.worker import Team
 
@@ -328,7 +328,7 @@ def _unscanned(times: int = 1) -> Iterator[None]:
 
 def _last_unused(func: PrimFunc) -> Span | None:
     """The last store of a lowered function to registers that nothing reads, else its last one to shared memory."""
-    nodes = list(walk(func.body))
+    nodes = func.nodes
     read = {node.buffer.root for node in nodes if isinstance(node, (BufferLoad, AddressOf))}
     stores = [node for node in nodes if isinstance(node, BufferStore)]
     unused = [store for store in stores if store.buffer.scope == "local" and store.buffer.root not in read]

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tirx_mini.hardware import TMEM_COLUMNS, GpuSpec
-from tirx_mini.ir import Call, PrimFunc, int_value, walk
+from tirx_mini.ir import Call, PrimFunc, int_value
 from tirx_mini.isa import instruction_of
 
 from .gpu import Outcome, Part, Sampled, Size, resident_clusters
@@ -180,7 +180,7 @@ def _at_work(func: PrimFunc, image: KernelImage, spec: GpuSpec) -> int:
     """How many clusters work at a time: as many as the GPU holds, or fewer where they wait for tensor memory."""
     resident = resident_clusters(image, spec)
     columns = 0
-    for node in walk(func.body):
+    for node in func.nodes:
         entry = instruction_of(node) if isinstance(node, Call) else None
         if isinstance(node, Call) and entry is not None and entry.writes and entry.cost == "alloc":
             columns += int_value(entry.argument(node, "n_cols")) or 0

@@ -26,7 +26,6 @@ from tirx_mini.ir import (
     Ramp,
     TirxError,
     Var,
-    walk,
 )  # fmt: skip
 from tirx_mini.isa import addressed_widths, grid_wide, written_params
 
@@ -108,7 +107,7 @@ def _forget(filename: str, text: tuple[Any, ...]) -> None:
 
 
 def _declared(func: PrimFunc) -> Iterable[Buffer]:
-    for stmt in walk(func.body):
+    for stmt in func.nodes:
         if isinstance(stmt, (AllocBuffer, DeclBuffer)):
             yield stmt.buffer
 
@@ -151,7 +150,7 @@ def _declare_buffers(
 def _narrowest(func: PrimFunc) -> dict[Buffer, int]:
     """The narrowest access to each buffer, in bytes."""
     grain: dict[Buffer, int] = {}
-    for node in walk(func.body):
+    for node in func.nodes:
         if isinstance(node, (BufferLoad, BufferStore)) and node.indices:
             index = node.indices[0]
             width = node.buffer.dtype.itemsize * (index.lanes if isinstance(index, Ramp) else 1)

@@ -137,7 +137,7 @@ class _Leading:
         self._repeated: set[Stmt] = set()
         self._wanted = wanted
         self._copies = any(
-            TABLE[node.op].completion is Completion.CP_ASYNC_GROUP for node in walk(func.body) if isinstance(node, Call)
+            TABLE[node.op].completion is Completion.CP_ASYNC_GROUP for node in func.nodes if isinstance(node, Call)
         )
         """Whether there are arrivals that wait for the copies of each warp."""
         self.reached: set[Loop] = set()

@@ -96,7 +96,7 @@ class _Slice:
         self._stores: dict[Buffer, list[BufferStore]] = {}
         self._instructions: dict[Buffer, list[Call]] = {}
         self._todo: list[Expr] = []
-        nodes = list(walk(func.body))
+        nodes = func.nodes
         for node in nodes:
             self._note(node)
         for node in nodes:

@@ -39,7 +39,7 @@ def registers_of(func: PrimFunc) -> int:
     assert func.launch is not None
     asked = [
         node.attr("count")
-        for node in walk(func.body)
+        for node in func.nodes
         if isinstance(node, Call) and (entry := instruction_of(node)) and entry.moves_registers
     ]
     share = REGISTERS_PER_SM // (func.launch.warps * 32) // 8 * 8

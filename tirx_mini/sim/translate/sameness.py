@@ -30,7 +30,6 @@ from tirx_mini.ir import (
     Var,
     While,
     children,
-    walk,
 )  # fmt: skip
 from tirx_mini.isa import LaneResult, instruction_of
 
@@ -61,7 +60,7 @@ class Samenesses:
         self._written = written
         self._vars: dict[Var, Sameness] = {}
         self._exits: dict[Stmt, Sameness] = {}
-        addressed = {node.buffer.root for node in walk(func.body) if isinstance(node, AddressOf)}
+        addressed = {node.buffer.root for node in func.nodes if isinstance(node, AddressOf)}
         self._locals: dict[Buffer, Sameness] = dict.fromkeys(addressed, Sameness.NONE)
         known = -1
         while known != (known := sum(map(sum, (d.values() for d in (self._vars, self._locals, self._exits))))):

@@ -1,0 +1,80 @@
+"""`walk` yields every node of a tree, parents first; `children` lists those directly below one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+from .buffer import Buffer, Range
+from .expr import Const, Expr, Str
+from .stmt import Stmt
+
+Node = Expr | Stmt
+
+_PLAIN = frozenset(
+    "span dtype name op attrs kind kinds parent scope lanes step parallel unroll extents preferred message written "
+    "spelling path thread".split()
+)
+"""Fields that never hold nodes."""
+
+
+class _Fields(dict[type, tuple[str, ...]]):
+    """The fields of a class of nodes that may hold nodes, buffers or tuples of them."""
+
+    def __missing__(self, cls: type) -> tuple[str, ...]:
+        names = (f.name for f in fields(cls) if f.name not in _PLAIN)
+        self[cls] = tuple(name for name in names if name != "value" or cls not in (Const, Str))
+        return self[cls]
+
+
+class _Shapes(dict[type, str]):
+    """What a value of a class is to a visitor: an "expr", a "stmt", a "tuple", a "range", a "buffer", or "none"."""
+
+    def __missing__(self, cls: type) -> str:
+        bases = ((Expr, "expr"), (Stmt, "stmt"), (tuple, "tuple"), (Range, "range"), (Buffer, "buffer"))
+        self[cls] = next((shape for base, shape in bases if issubclass(cls, base)), "none")
+        return self[cls]
+
+
+FIELDS, SHAPES = _Fields(), _Shapes()
+_NODES, _MANY = frozenset(("expr", "stmt")), frozenset(("tuple", "range"))
+
+
+def children(node: Node) -> list[Node]:
+    """The direct child expressions and statements of a node, not including those inside buffers."""
+    found: list[Node] = []
+    for name in FIELDS[type(node)]:
+        value = getattr(node, name)
+        shape = SHAPES[type(value)]
+        if shape in _NODES:
+            found.append(value)
+        elif shape in _MANY:
+            _gather(value, shape, found)
+    return found
+
+
+def _gather(value: Any, shape: str, found: list[Node]) -> None:
+    """Append the nodes in a tuple (operands, or the (name, value) pairs of options) or in a range."""
+    if shape == "range":
+        found += (value.start, value.extent)
+        return
+    for item in value:
+        shape = SHAPES[type(item)]
+        if shape in _NODES:
+            found.append(item)
+        elif shape in _MANY:
+            _gather(item, shape, found)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """`node` and all its descendants, parents before children, in program order."""
+    stack: list[Node] = [node]
+    pop = stack.pop
+    while stack:
+        top = pop()
+        yield top
+        if FIELDS[type(top)]:
+            below = children(top)
+            below.reverse()
+            stack += below
