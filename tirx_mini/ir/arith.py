@@ -376,3 +376,10 @@ def _decide(op: str, bounds: Bounds) -> bool | None:
 def simplify(expr: Expr) -> Expr:
     """`expr` simplified without assumptions about its variables."""
     return Analyzer().simplify(expr)
+
+
+def difference(a: Expr, b: Expr) -> Expr:
+    """``a - b``, simplified without assumptions about variables."""
+    if isinstance(a, Binary) and a.op == "+" and isinstance(a.b, Const) and key(a.a) == key(b):
+        return a.b  # the extent of a slice start : start + 128
+    return simplify(a - b)

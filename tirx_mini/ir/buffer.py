@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .arith import simplify
+from .arith import difference
 from .dtype import HANDLE, UINT32, DataType
 from .expr import Const, Element, Expr, ExprLike, Ramp, as_expr, cast, const, int_value
 from .span import Span, TirxError
@@ -145,7 +145,7 @@ class Buffer:
             raise TirxError(f"this slice of {self.name} has step {key.step}; tiles are dense, so the step must be 1")
         start = as_expr(0 if key.start is None else key.start)
         stop = as_expr(self.shape[axis] if key.stop is None else key.stop)
-        extent = simplify(stop - start)
+        extent = difference(stop, start)
         known = int_value(extent)
         if known is not None and known <= 0:
             raise TirxError(

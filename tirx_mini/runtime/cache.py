@@ -8,6 +8,7 @@ import os
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +67,15 @@ class CompileCache:
         if self.max_bytes <= 0:
             return None
         try:
-            return load("cuda.core.utils").FileStreamProgramCache(self.directory, max_size_bytes=self.max_bytes)
+            return _opened(self.directory, self.max_bytes)
         except OSError:
             return None
+
+
+@lru_cache(maxsize=4)
+def _opened(directory: Path, max_bytes: int) -> Any:
+    """cuda.core's store at this place. Opening one looks at every file in it."""
+    return load("cuda.core.utils").FileStreamProgramCache(directory, max_size_bytes=max_bytes)
 
 
 def _packed(compiled: Compiled) -> bytes:

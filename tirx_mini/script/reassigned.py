@@ -6,7 +6,7 @@ A name that is assigned once names a value. A name that is assigned again is a v
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -106,10 +106,18 @@ def _of_function(node: ast.FunctionDef, around: _Event) -> Iterator[_Event]:
     arguments = node.args
     every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
     own = {argument.arg for argument in every if argument is not None}
-    declared = (part.target for part in ast.walk(node) if isinstance(part, ast.AnnAssign))
-    own |= {target.id for target in declared if isinstance(target, ast.Name)}
+    own |= set(_declared(node.body))
     inner = _Event(around.node, around.branches, around.repeated, in_function=True)
     yield from (event for event in _events(node.body, inner) if event.node.id not in own and not event.deletes)
+
+
+def _declared(statements: Iterable[ast.AST]) -> Iterator[str]:
+    """The names that annotated assignments declare, in blocks inside the statements too."""
+    for node in statements:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+        elif not isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)):
+            yield from _declared(child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr))
 
 
 def _assigned(target: ast.expr, value: ast.expr | None) -> Iterator[ast.Name]:
