@@ -380,6 +380,7 @@ def simplify(expr: Expr) -> Expr:
 
 def difference(a: Expr, b: Expr) -> Expr:
     """``a - b``, simplified without assumptions about variables."""
-    if isinstance(a, Binary) and a.op == "+" and isinstance(a.b, Const) and key(a.a) == key(b):
-        return a.b  # the extent of a slice start : start + 128
+    # The extent of a slice start : start + 128. Keys that hold variables are compared by hash: `==` builds a node.
+    if isinstance(a, Binary) and a.op == "+" and isinstance(a.b, Const) and key(b) in {key(a.a)}:
+        return a.b
     return simplify(a - b)
