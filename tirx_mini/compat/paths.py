@@ -60,6 +60,8 @@ PATHS: Mapping[str, tuple[str, ...]] = {
     **{f"{backend}.tile_primitive": (_LAYOUT,) for backend in _BACKENDS},
     **{f"{backend}.tile_primitive.common": (_LAYOUT,) for backend in _BACKENDS},
     **{f"{backend}.tile_primitive.tma_utils": (_LAYOUT,) for backend in _BACKENDS},
+    **{f"{backend}.tile_primitive.gemm_async": (_LAYOUT,) for backend in _BACKENDS},
+    **{f"{backend}.tile_primitive.gemm_async.tcgen05": (_LAYOUT,) for backend in _BACKENDS},
 }
 """For each TVM module from which kernels import, the modules of tirx_mini that have its names, in order."""
 

@@ -25,6 +25,11 @@ IDENTICAL_WRITES = Kind(
     "identical-writes", "TX206", "hazard", "Two writes to one place are ordered, also if their bytes are the same.",
     "PTX ISA: memory consistency model, causality order",
 )  # fmt: skip
+UNPAIRED_OPERATIONS = Kind(
+    "unpaired-operations", "TX217", "hazard",
+    "Of the operations that a thread gives the tensor core, only some pairs execute in order.",
+    "PTX ISA: tcgen05, pipelined instructions",
+)  # fmt: skip
 UNINITIALISED_READ = Kind("uninitialised-read", "TX207", "hazard", "Memory holds nothing until it is written.")
 MISSING_GRID_WAIT = Kind(
     "missing-grid-wait", "TX213", "hazard",
@@ -34,6 +39,7 @@ MISSING_GRID_WAIT = Kind(
 KINDS: Mapping[HazardKind, Kind] = MappingProxyType({
     HazardKind.RACE: RACE,
     HazardKind.IDENTICAL_WRITES: IDENTICAL_WRITES,
+    HazardKind.UNPAIRED: UNPAIRED_OPERATIONS,
     HazardKind.MISSING_TMEM_WAIT: MISSING_TMEM_WAIT,
     HazardKind.MISSING_PROXY_FENCE: MISSING_PROXY_FENCE,
     HazardKind.MISSING_READ_FENCE: MISSING_PROXY_FENCE,
@@ -45,7 +51,9 @@ KINDS: Mapping[HazardKind, Kind] = MappingProxyType({
 FENCES = (MISSING_PROXY_FENCE.name, MISSING_TCGEN05_FENCE.name)
 """Kinds of findings that follow from no other mistake: the fence is not there."""
 
-FORGIVEN = (HazardKind.MISSING_FENCE_AFTER, HazardKind.MISSING_FENCE_BEFORE, HazardKind.IDENTICAL_WRITES)
+FORGIVEN = (
+    HazardKind.MISSING_FENCE_AFTER, HazardKind.MISSING_FENCE_BEFORE, HazardKind.IDENTICAL_WRITES, HazardKind.UNPAIRED,
+)  # fmt: skip
 """What the ISA asks for, and today's chips do without."""
 
 PROXY_HINT = (
@@ -138,6 +146,8 @@ def order_of(fact: Hazard) -> str | None:
         return f"if {first} is still in flight when {second} executes"
     if fact.kind is HazardKind.IDENTICAL_WRITES:
         return "if two writes at once left other bytes than both write"
+    if fact.kind is HazardKind.UNPAIRED:
+        return f"if {second} overtakes {first}, which no chip is known to let it do"
     verb, other = verb_of(fact.operation, fact.writes), verb_of(earlier.operation, earlier.write)
     if earlier.operation is Operation.TCGEN05_DEALLOC:
         return f"if another CTA takes the columns before {second} {verb} them"
@@ -175,6 +185,11 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
         return (
             f"{does} while it may still be being {did}: tcgen05.wait.ld() is missing after the load",
             "call Tx.ptx.tcgen05.wait.ld() after the loads, before signalling that tensor memory is free",
+        )
+    if fact.kind is HazardKind.UNPAIRED:
+        return (
+            f"{does}, {did} and issued before by the same thread: the ISA does not say that the two execute in order",
+            "wait for the commit of the first operation, or give the second one columns of its own",
         )
     if fact.kind is HazardKind.IDENTICAL_WRITES:
         return (

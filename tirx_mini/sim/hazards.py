@@ -29,6 +29,8 @@ class HazardKind(Enum):
     RACE = auto()
     IDENTICAL_WRITES = auto()
     """Two writes in no order, which are known to leave the same bytes in every run of this launch."""
+    UNPAIRED = auto()
+    """Two operations of the tensor core, by one thread, whose order the ISA leaves open and chips keep."""
     MISSING_TMEM_WAIT = auto()
     """A tcgen05.ld or .st is in flight, because its own warp has not waited for it."""
     MISSING_PROXY_FENCE = auto()
@@ -43,6 +45,7 @@ class HazardKind(Enum):
 
 _KINDS = {
     ConflictKind.RACE: HazardKind.RACE,
+    ConflictKind.UNPAIRED: HazardKind.UNPAIRED,
     ConflictKind.PROXY: HazardKind.MISSING_PROXY_FENCE,
     ConflictKind.PROXY_READ: HazardKind.MISSING_READ_FENCE,
     ConflictKind.TCGEN05_AFTER: HazardKind.MISSING_FENCE_AFTER,

@@ -44,6 +44,37 @@ def registers_taken_that_nobody_gives(wrong: bool) -> PrimFunc:
     return kernel
 
 
+@pair("TX117", "deadlock", isa="setmaxnreg: per-CTA register pool", result=lambda A: A)
+def roles_that_have_more_registers_than_there_are(wrong: bool) -> PrimFunc:
+    """The warps that get theirs wait for the last one, at an mbarrier: that is a consequence."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((512,), "float32"), D: T.Buffer((512,), "float32")):
+        T.device_entry()
+        wg = T.warpgroup_id([4])
+        tid = T.thread_id_in_wg([128])
+        bars = T.alloc_shared((2,), "uint64")
+        if wg == 0:
+            if tid == 0:
+                T.ptx.mbarrier.init(bars.ptr_to([0]), 256)
+                T.ptx.mbarrier.init(bars.ptr_to([1]), 128)
+                T.ptx.fence.mbarrier_init()
+        T.cuda.cta_sync()
+        if wg < 2:
+            T.ptx.setmaxnreg.inc(192 if wrong else 184)  # wrong
+            T.ptx.mbarrier.arrive(bars.ptr_to([0]))
+            T.ptx.mbarrier.try_wait(bars.ptr_to([1]), 0)
+        elif wg == 2:
+            T.ptx.setmaxnreg.dec(80)
+            T.ptx.mbarrier.try_wait(bars.ptr_to([0]), 0)
+            T.ptx.mbarrier.arrive(bars.ptr_to([1]))
+        else:
+            T.ptx.setmaxnreg.dec(56)
+        D[wg * 128 + tid] = A[wg * 128 + tid]
+
+    return kernel
+
+
 @pair("TX306", ("fault", "hazard"), isa="setmaxnreg: the warpgroup synchronises before the next", result=lambda A: A)
 def setmaxnreg_twice(wrong: bool) -> PrimFunc:
     @T.prim_func

@@ -70,13 +70,30 @@ def some_never_call(situation: Situation, group: Group) -> Explanation | None:
 
 
 @cause(
+    "too-many-registers", "TX117", 165, "The warps of a CTA hold at most the registers that it began with.",
+    "PTX ISA: setmaxnreg",
+)  # fmt: skip
+def too_many_registers(situation: Situation, group: Group) -> Explanation | None:
+    """setmaxnreg asks for more registers than there are when every other warp has executed its own."""
+    cta = group.warps[0].cta
+    if not isinstance(group.wait, RegisterWait):
+        return None
+    others = [w for w in cta.warps if w.waiting is not None and not isinstance(w.waiting, RegisterWait)]
+    if any(cta.registers.held[w.warp_id] == cta.registers.share for w in others):
+        return None  # it may be about to give some up
+    return _out_of_registers(group)
+
+
+@cause(
     "out-of-registers", "TX117", 40, "setmaxnreg.inc waits until other warps have given some up.",
     "PTX ISA: setmaxnreg",
 )  # fmt: skip
 def out_of_registers(situation: Situation, group: Group) -> Explanation | None:
     """setmaxnreg asks for more registers than the CTA's other warps will ever give up."""
-    if not isinstance(group.wait, RegisterWait):
-        return None
+    return _out_of_registers(group) if isinstance(group.wait, RegisterWait) else None
+
+
+def _out_of_registers(group: Group) -> Explanation:
     pool = group.warps[0].cta.registers
     return Explanation(
         f"{group.role} {group.waits} for {group.waits_for}: the CTA began with {pool.share} registers a thread, and "

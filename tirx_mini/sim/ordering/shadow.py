@@ -34,6 +34,8 @@ class ConflictKind(Enum):
     """No fence.proxy.async lies between them."""
     PROXY_READ = auto()
     """The same, where the earlier one is a read."""
+    UNPAIRED = auto()
+    """Operations of the tensor core by one thread, of which the PTX ISA does not say that they execute in order."""
     TCGEN05_AFTER = auto()
     """No tcgen05.fence::after_thread_sync lies between them."""
     TCGEN05_BEFORE = auto()
@@ -304,7 +306,7 @@ class Segment:
             and earlier.epoch > actor.awaited
             and earlier.pipeline not in actor.preceded
         ):
-            return ConflictKind.RACE
+            return ConflictKind.UNPAIRED if _in_one_queue(earlier, actor) else ConflictKind.RACE
         if (
             earlier.proxy is Proxy.GENERIC
             and actor.proxy is Proxy.ASYNC
@@ -326,6 +328,14 @@ def _both_strong(earlier: Access | None, actor: Actor) -> bool:
     if earlier is None or earlier.strong is None or actor.strong is None:
         return False
     return actor.strong.together_with(earlier.strong)
+
+
+def _in_one_queue(earlier: Access, actor: Actor) -> bool:
+    """Whether today's tensor cores execute two operations of one thread in order, although the ISA does not pair them.
+
+    That is known where the second one overwrites what the first one reads, and of copies to one place.
+    """
+    return not earlier.write or earlier.operation is actor.operation is Operation.TCGEN05_CP
 
 
 def _meets(earlier: Access, actor: Actor) -> bool:
