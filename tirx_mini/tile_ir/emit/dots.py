@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from tirx_mini.hardware import TMEM_LANES
@@ -22,6 +22,8 @@ from .values import Tile, in_buffer
 ROWS = 64
 """Rows of one wgmma."""
 WARPS_OF_GROUP = 4
+MOST_THREADS, FEWER_COLUMNS = 384, 64
+"""With more threads, a thread is compiled for at most 128 registers: too few for a tcgen05.ld of 128 columns."""
 
 
 def wgmma(emitter: Emitter, lhs: SharedTile | Tile, rhs: SharedTile, acc: Tile, adds: Expr | bool) -> None:
@@ -88,11 +90,17 @@ def _operand(emitter: Emitter, value: object) -> SharedTile | Tile:
     return emitter.held(found, "a") if isinstance(found, Tile) else found
 
 
-def tcgen05(emitter: Emitter, lhs: SharedTile, rhs: SharedTile, sums: TmemTile, adds: Expr | bool) -> None:
-    """Begin sums (+)= lhs · rhs: one thread issues the MMAs of each block of 128 rows."""
-    turned_a, turned_b = lhs.contiguous(len(lhs.shape) - 2), rhs.contiguous(len(rhs.shape) - 1)
-    for block in range(sums.shape[-2] // TMEM_LANES):
-        a = _matrix(lhs, (block * TMEM_LANES, TMEM_LANES), (0, lhs.shape[-1]))
+def tcgen05(
+    emitter: Emitter, lhs: SharedTile | TmemTile, rhs: SharedTile, sums: TmemTile, adds: Expr | bool, part: int
+) -> None:
+    """Begin sums (+)= lhs · rhs: one thread issues the MMAs of each block of 128 rows, or of the block `part`."""
+    turned_a = isinstance(lhs, SharedTile) and lhs.contiguous(len(lhs.shape) - 2)
+    turned_b = rhs.contiguous(len(rhs.shape) - 1)
+    for block in range(sums.shape[-2] // TMEM_LANES) if part == ops.ALL else [part]:
+        if isinstance(lhs, TmemTile):
+            a = lhs.block(block)
+        else:
+            a = _matrix(lhs, (block * TMEM_LANES, TMEM_LANES), (0, lhs.shape[-1]))
         b = _matrix(rhs, (0, rhs.shape[-2]), (0, rhs.shape[-1]))
         emitter.add(
             OPS["gemm_async"].build(
@@ -104,24 +112,40 @@ def tcgen05(emitter: Emitter, lhs: SharedTile, rhs: SharedTile, sums: TmemTile, 
 
 def from_tensor_memory(emitter: Emitter, sums: TmemTile, layout: LinearLayout, name: str) -> Tile:
     """Sums in registers: each warp loads its 32 lanes (PTX ISA: "tcgen05.ld", access restrictions)."""
-    rows, cols = sums.shape[-2:]
     registers = emitter.local(name, layout.registers, "float32")
+    for own, part in _rows(emitter, sums, layout, registers):
+        emitter.add(OPS["copy"].build(own, part, scope="warpgroup", span=emitter.span))
+    return in_buffer(registers, layout)
+
+
+def _rows(
+    emitter: Emitter, memory: TmemTile, layout: LinearLayout, registers: Buffer
+) -> Iterator[tuple[Region, Region]]:
+    """The blocks of a tile in registers that the executing warpgroup holds, each beside its place in tensor memory."""
+    rows, cols = memory.shape[-2:]
     along_m, along_n = groups_of(layout)
-    group = emitter.warp // WARPS_OF_GROUP
+    group = emitter.group
     own_cols = cols // along_n
     first = group // along_m * own_cols if along_n > 1 else 0
     own_blocks = rows // TMEM_LANES // along_m
+    width = min(own_cols, FEWER_COLUMNS if emitter.threads > MOST_THREADS else own_cols)
     fragment = TileLayout(S[(TMEM_LANES, own_blocks * own_cols) : (1 @ tid_in_wg, 1)])
-    tile = Buffer(f"{name}_rows", (TMEM_LANES, own_blocks * own_cols), registers.dtype, "local", fragment, registers)
+    shape = TMEM_LANES, own_blocks * own_cols
+    tile = Buffer(f"{registers.name}_rows", shape, registers.dtype, "local", fragment, registers)
     for i in range(own_blocks):
         block = group % along_m * own_blocks + i if along_m > 1 else i
-        emitter.add(
-            OPS["copy"].build(
-                tile[:, i * own_cols : (i + 1) * own_cols], sums.block(block, first, own_cols), scope="warpgroup",
-                span=emitter.span,
-            )
-        )  # fmt: skip
-    return in_buffer(registers, layout)
+        for start in range(0, own_cols, width):
+            own = tile[:, i * own_cols + start : i * own_cols + start + width]
+            assert isinstance(own, Region)
+            yield own, memory.block(block, first + start, width)
+
+
+def _write(emitter: Emitter, op: Op) -> None:
+    """A tile from registers to tensor memory."""
+    tile, memory = emitter.held(emitter.tile(op.source), op.source.hint or "x"), emitter.value(op.buffer)
+    assert tile.buffer is not None
+    for own, part in _rows(emitter, memory, tile.layout, tile.buffer):
+        emitter.add(OPS["copy"].build(part, own, scope="warpgroup", span=emitter.span))
 
 
 def _copy(emitter: Emitter, op: Op) -> None:
@@ -149,7 +173,7 @@ def tmem_slice(emitter: Emitter, op: Op) -> None:
 def _async_dot(emitter: Emitter, op: Op) -> None:
     if op.mma == serial.TCGEN05:
         adds = True if op.adds is None else emitter.scalar(op.adds)
-        tcgen05(emitter, emitter.value(op.lhs), emitter.value(op.rhs), emitter.value(op.acc), adds)
+        tcgen05(emitter, emitter.value(op.lhs), emitter.value(op.rhs), emitter.value(op.acc), adds, op.part)
         emitter.set(op.result, emitter.value(op.acc))
         return
     lhs, rhs = _operand(emitter, op.lhs), emitter.value(op.rhs)
@@ -236,6 +260,7 @@ DOT_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {
     ops.async_wait: _async_wait,
     ops.computed: _computed,
     ops.copy: _copy,
+    ops.write: _write,
 }
 
 IN_SHARED: Mapping[OpKind, Callable[[Emitter, Op], None]] = {

@@ -88,7 +88,9 @@ class Emitter:
         """The arrays that a region reads and writes."""
         self.pinned: set[Buffer] = set()
         """Registers that more than one use reads, so that nothing may overwrite them."""
-        self.tmem: Buffer | None = None
+        self.tmem: dict[str, Buffer] = {}
+        """Tensor memory, as elements of each type that is used."""
+        self.tmem_address: Expr | None = None
         self.tmem_columns = 0
         self.arrives_at: Expr | None = None
         """The barrier at which copies arrive that are being emitted."""

@@ -72,10 +72,11 @@ class Position:
 
 @dataclass(frozen=True)
 class Held:
-    """A stage that an agent has acquired or waited for."""
+    """A stage that an agent has acquired or waited for. place: the index of its barriers, or of those of a part."""
 
     position: Position
     stage: Expr
+    place: Expr
 
     @property
     def ring(self) -> Ring:
@@ -93,13 +94,14 @@ def _create_pipeline(emitter: Emitter, op: Op) -> None:
         _room(emitter, f"{name}{i if len(kind.tensors) > 1 else ''}", tensor, kind.stages)
         for i, tensor in enumerate(kind.tensors)
     )
-    full, empty = (emitter.shared(f"{name}_{state}", (kind.stages,), "uint64", align=8) for state in ("full", "empty"))
+    places = kind.stages * kind.parts
+    full, empty = (emitter.shared(f"{name}_{state}", (places,), "uint64", align=8) for state in ("full", "empty"))
     ctas = CLUSTER if any(inner.multicast for inner in _loads_of(emitter, op)) else 1
     counts = {full: _producers(emitter, op), empty: _consumers(emitter, kind) * ctas}
     inits = [
         emitter.instruction("mbarrier.init", barrier.ptr_to([stage]), count)
         for barrier, count in counts.items()
-        for stage in range(kind.stages)
+        for stage in range(places)
     ]
     emitter.prologue.append(If(special("threadIdx.x") < 1, seq(*inits), span=op.span))
     emitter.set(op.result, Ring(kind, tiles, full, empty, ctas))
@@ -114,13 +116,15 @@ def _loads_of(emitter: Emitter, pipeline: Op) -> list[Op]:
 def _room(emitter: Emitter, name: str, tensor: Tensor, stages: int) -> SharedTile | TmemTile:
     """Memory for a tensor in each stage."""
     if isinstance(tensor.layout, TmemLayout):
-        return tmem_tile(emitter, tensor.shape, stages)
+        return tmem_tile(emitter, tensor.shape, stages, str(dtype_of(tensor.element)))
     assert isinstance(tensor.layout, SharedLayout), f"a pipeline of {tensor}"
     return shared_tile(emitter, name, tensor.shape, str(dtype_of(tensor.element)), tensor.layout, stages)
 
 
 def _producers(emitter: Emitter, op: Op) -> int:
     """Arrivals that say that a stage is full: of each thread whose cp.async fill it, and of the one that uses TMA."""
+    if op.result.type.producer == THREADS:
+        return emitter.warps // op.result.type.parts
     if op.result.type.producer != CP_ASYNC:
         return 1
     return WARP * emitter.agents[PRODUCER] + bool(_loads_of(emitter, op))
@@ -128,7 +132,7 @@ def _producers(emitter: Emitter, op: Op) -> int:
 
 def _consumers(emitter: Emitter, kind: Pipeline) -> int:
     """Arrivals that say that a stage is empty."""
-    return {WGMMA: emitter.warps // WARPS_OF_GROUP, MMA: 1}.get(kind.consumer, emitter.warps)
+    return {WGMMA: emitter.warps // WARPS_OF_GROUP, MMA: 1}.get(kind.consumer, emitter.warps // kind.parts)
 
 
 def _create_iterator(emitter: Emitter, op: Op) -> None:
@@ -158,12 +162,15 @@ def _wait(emitter: Emitter, barrier: str, op: Op) -> None:
     """Wait for the phase of an iterator, and hold its stage."""
     at: Position = emitter.value(op.iterator)
     stage = emitter.bind("stage", at.stage[0])
-    emitter.issue("mbarrier.try_wait", getattr(at.ring, barrier).ptr_to([stage]), at.phase[0])
+    place = stage
+    if at.ring.type.parts > 1:
+        place = emitter.bind("place", stage * at.ring.type.parts + (op.part if emitter.alone else emitter.group))
+    emitter.issue("mbarrier.try_wait", getattr(at.ring, barrier).ptr_to([place]), at.phase[0])
     if at.ring.of_tensor_core:
         emitter.issue("tcgen05.fence.after_thread_sync")
     if barrier == "full" and at.ring.type.producer == CP_ASYNC and at.ring.type.consumer != THREADS:
         emitter.issue("fence.proxy.async", "shared::cta")
-    emitter.set(op.result, Held(at, stage))
+    emitter.set(op.result, Held(at, stage, place))
 
 
 def _producer_write(emitter: Emitter, op: Op) -> None:
@@ -205,9 +212,11 @@ def _commit(emitter: Emitter, barrier: Expr, ctas: int = 1) -> None:
 def _producer_commit(emitter: Emitter, op: Op) -> None:
     """Bytes of TMA complete the phase by themselves, and arrivals of cp.async when the thread's copies are complete."""
     held: Held = emitter.value(op.stage)
-    barrier = held.ring.full.ptr_to([held.stage])
+    barrier = held.ring.full.ptr_to([held.place])
     if held.ring.type.producer == MMA:
         _commit(emitter, barrier)
+    if held.ring.type.producer == THREADS:
+        _arrive(emitter, barrier)
     if held.ring.type.producer == CP_ASYNC:
         emitter.issue("cp.async.mbarrier.arrive.noinc", barrier)
 
@@ -225,7 +234,7 @@ def _consumer_release(emitter: Emitter, op: Op) -> None:
         _release_left(emitter, held.position)
         emitter.store(held.position.left, 0, held.stage)
     else:
-        _arrive_empty(emitter, held.ring, held.stage)
+        _arrive_empty(emitter, held.ring, held.place)
 
 
 def _consumer_drain(emitter: Emitter, op: Op) -> None:
@@ -239,8 +248,16 @@ def _release_left(emitter: Emitter, at: Position) -> None:
         _arrive_empty(emitter, at.ring, at.left[0])
 
 
-def _arrive_empty(emitter: Emitter, ring: Ring, stage: Expr) -> None:
-    barrier = ring.empty.ptr_to([stage])
+def _arrive(emitter: Emitter, barrier: Expr) -> None:
+    """An arrival of each computing warp, whose threads have accessed tensor memory."""
+    emitter.issue("tcgen05.fence.before_thread_sync")
+    emitter.issue("bar.warp.sync")
+    with emitter.when(binary("==", emitter.lane, 0)):
+        emitter.issue("mbarrier.arrive", barrier)
+
+
+def _arrive_empty(emitter: Emitter, ring: Ring, place: Expr) -> None:
+    barrier = ring.empty.ptr_to([place])
     if ring.type.consumer == MMA:
         _commit(emitter, barrier, ring.ctas)
         return

@@ -30,6 +30,8 @@ from ..layouts import SharedLayout
 from .emitter import Emitter
 from .values import Blocks, View
 
+COLUMN_BITS = 32
+"""Bits of a column of tensor memory in each lane."""
 SWIZZLES = {
     0: SwizzleMode.SWIZZLE_NONE, 32: SwizzleMode.SWIZZLE_32B_ATOM,
     64: SwizzleMode.SWIZZLE_64B_ATOM, 128: SwizzleMode.SWIZZLE_128B_ATOM,
@@ -107,10 +109,10 @@ class SharedTile:
 
 @dataclass(frozen=True)
 class TmemTile:
-    """A tile of accumulators in tensor memory: block b of 128 rows is in columns b · N to (b + 1) · N of the stage.
+    """A tile in tensor memory: block b of 128 rows is in columns b · N to (b + 1) · N of the stage.
 
-    memory: all columns of the kernel. first: the first column of the tile, or of its first stage. columns: of a stage.
-    pitch: N, of the whole tile where this is a slice of one.
+    memory: all columns of the kernel, of as many bits as the tile's elements. first: the first column of the tile, or
+    of its first stage. columns: of a stage. pitch: N, of the whole tile where this is a slice of one.
     """
 
     memory: Buffer
@@ -145,42 +147,44 @@ def shared_tile(
     return SharedTile(buffer, tuple(shape), dims)
 
 
-def tmem_tile(emitter: Emitter, shape: Sequence[int], stages: int) -> TmemTile:
+def tmem_tile(emitter: Emitter, shape: Sequence[int], stages: int, dtype: str) -> TmemTile:
     """New columns of tensor memory for a tile in each stage."""
     rows, cols = shape[-2:]
+    packed = COLUMN_BITS // DataType(dtype).bits
     columns = cols * max(1, rows // TMEM_LANES)
-    first = emitter.tmem_columns
-    emitter.tmem_columns = first + columns * stages
+    first = emitter.tmem_columns * packed
+    emitter.tmem_columns += columns * stages // packed
     if emitter.tmem_columns > TMEM_COLUMNS:
         raise emitter.refuse(
             f"the accumulators need {emitter.tmem_columns} columns of tensor memory, which has {TMEM_COLUMNS}",
             "make the tiles smaller",
         )
-    return TmemTile(_tensor_memory(emitter), tuple(shape), const(first), columns, cols)
+    return TmemTile(_tensor_memory(emitter, dtype), tuple(shape), const(first), columns, cols)
 
 
-def _tensor_memory(emitter: Emitter) -> Buffer:
-    """All columns of tensor memory, from the address on that tcgen05.alloc writes."""
-    if emitter.tmem is None:
+def _tensor_memory(emitter: Emitter, dtype: str) -> Buffer:
+    """All columns of tensor memory, from the address on that tcgen05.alloc writes, as elements of a type."""
+    if not emitter.tmem:
         address = emitter.shared("tmem_addr", (1,), "uint32", align=16)
-        layout = TileLayout(S[(TMEM_LANES, TMEM_COLUMNS) : (1 @ TLane, 1 @ TCol)])
-        emitter.tmem = Buffer(
-            "tmem", (TMEM_LANES, TMEM_COLUMNS), DataType("float32"), "tmem", layout, allocated_addr=address[0]
-        )
-    return emitter.tmem
+        emitter.tmem_address = address[0]
+    if dtype not in emitter.tmem:
+        shape = TMEM_LANES, TMEM_COLUMNS * (COLUMN_BITS // DataType(dtype).bits)
+        layout = TileLayout(S[shape : (1 @ TLane, 1 @ TCol)])
+        name = "tmem" if DataType(dtype).bits == COLUMN_BITS else f"tmem_{dtype}"
+        emitter.tmem[dtype] = Buffer(name, shape, DataType(dtype), "tmem", layout, allocated_addr=emitter.tmem_address)
+    return emitter.tmem[dtype]
 
 
 def allocate(emitter: Emitter) -> None:
     """Tensor memory for all tiles: the first warp allocates it, and frees it when all warps are done with it."""
-    assert emitter.tmem is not None
     count = next(size for size in TMEM_ALLOCATIONS if size >= emitter.tmem_columns)
-    word = emitter.tmem.allocated_addr
+    word = emitter.tmem_address
     assert isinstance(word, BufferLoad)
     first = binary("==", special("warp_id_in_cta"), 0)
     emitter.prologue.append(
         If(first, emitter.instruction("tcgen05.alloc", word.buffer.ptr_to([0]), n_cols=count, cta_group=1))
     )
-    emitter.add(DeclBuffer(emitter.tmem))
+    emitter.add(*(DeclBuffer(memory) for memory in emitter.tmem.values()))
     emitter.epilogue += [
         emitter.instruction("bar.sync.all", 0),
         If(first, seq(emitter.instruction("tcgen05.relinquish_alloc_permit", cta_group=1),

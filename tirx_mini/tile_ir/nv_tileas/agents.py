@@ -21,10 +21,11 @@ from ..ssa import Module, Op, Region, Rewriter, Value, flat, remove_dead
 from . import ops
 from . import pipeline_ops as pipe
 from .gathers import COPY_BYTES
+from .matrix_agent import in_order
 from .operands import definitions
 from .passes import WARP
 from .pipeline_ops import COMPUTE, MATRIX, PRODUCER
-from .pipeline_types import MMA
+from .pipeline_types import MMA, THREADS
 from .relayout import Chosen, relayout_region
 from .tensor_cores import WARPGROUP
 
@@ -45,7 +46,7 @@ _FREE = (pipe.create_iterator, pipe.inc_iter, pipe.pipeline_yield)
 def agent_of(op: Op) -> str | None:
     """The agent that executes an operation; None for those that each agent executes which needs their values."""
     if op.kind in _FILLS:
-        return MATRIX if pipe.pipeline_of(op).producer == MMA else PRODUCER
+        return {MMA: MATRIX, THREADS: COMPUTE}.get(pipe.pipeline_of(op).producer, PRODUCER)
     if op.kind in _EMPTIES:
         return MATRIX if pipe.pipeline_of(op).consumer == MMA else COMPUTE
     if op.kind in (pipe.tiled_tma_load, pipe.async_load):
@@ -75,6 +76,9 @@ def _function(func: Op, context: Context) -> Op:
     regions = tuple(
         _resolved(slice_of(rest, lambda op, name=name: agent_of(op) == name), warps if name == PRODUCER else 0)
         for name, warps in agents
+    )
+    regions = tuple(
+        in_order(region, body) if name == MATRIX else region for (name, _), region in zip(agents, regions, strict=True)
     )
     registers = () if (context.options.occupancy or 1) > 1 else registers_of(agents)
     switch = Op(pipe.agent_switch, (), (), {"agents": tuple(agents), "registers": registers}, regions)

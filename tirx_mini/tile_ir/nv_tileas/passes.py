@@ -73,7 +73,7 @@ def warps_of(func: Op) -> int:
 def _planned(func: Op, context: Context) -> Op:
     if func.kind is not aa.func or func.num_warps:
         return func
-    warps = context.options.num_warps or _warps_for(func)
+    warps = context.options.num_warps or tensor_cores.warps_of_chains(func, context) or _warps_for(func)
     return replace(func, attrs={**func.attrs, "num_warps": warps})
 
 

@@ -16,6 +16,10 @@ NV_TILEAS.types["pipeline"] = parse_pipeline
 for named in (ITERATOR, STAGE, ASYNC, TMA_DESC):
     NV_TILEAS.types[named.name] = lambda _, type=named: type
 
+ALL = -1
+"""In place of a part: all of them."""
+PART = {"part": INT(0)}
+"""Which part of a stage the tensor core fills or reads. Warps that compute have the part of their warpgroup."""
 _PIPELINE = "async.pipeline."
 _op = NV_TILEAS.op
 
@@ -33,7 +37,7 @@ inc_iter = _op(
     doc="The position one stage further. The one before is no longer used.",
 )  # fmt: skip
 producer_acquire = _op(
-    _PIPELINE + "producer_acquire", "pipeline iterator", "stage", "$pipeline, $iterator",
+    _PIPELINE + "producer_acquire", "pipeline iterator", "stage", "$pipeline, $iterator attr-dict", attrs=PART,
     infer=lambda op: STAGE, doc="Wait until all consumers have released the stage.",
 )  # fmt: skip
 
@@ -54,11 +58,11 @@ producer_room = _op(
     infer=lambda op: pipeline_of(op).tensors, doc="The tensors of an acquired stage, for MMAs that accumulate in them.",
 )  # fmt: skip
 producer_commit = _op(
-    _PIPELINE + "producer_commit", "pipeline stage", "", "$pipeline, $stage",
+    _PIPELINE + "producer_commit", "pipeline stage", "", "$pipeline, $stage attr-dict", attrs=PART,
     doc="The stage is full when the copies that were begun are complete.",
 )  # fmt: skip
 consumer_wait = _op(
-    _PIPELINE + "consumer_wait", "pipeline iterator", "stage", "$pipeline, $iterator",
+    _PIPELINE + "consumer_wait", "pipeline iterator", "stage", "$pipeline, $iterator attr-dict", attrs=PART,
     infer=lambda op: STAGE, doc="Wait until the stage is full.",
 )  # fmt: skip
 consumer_read = _op(
@@ -68,7 +72,7 @@ consumer_read = _op(
 )  # fmt: skip
 consumer_release = _op(
     _PIPELINE + "consumer_release", "pipeline stage", "", "$pipeline, $stage attr-dict",
-    attrs={"deferred": FLAG},
+    attrs={"deferred": FLAG, **PART},
     doc="The agent has read the stage. deferred: it has read the stage before this one, whose reads were in flight.",
 )  # fmt: skip
 consumer_drain = _op(
@@ -125,9 +129,13 @@ wait_load = _op(
 async_dot = _op(
     "async.dot", "lhs rhs acc adds?", "result",
     "$lhs, $rhs, $acc [[if $adds]] attr-dict : type($lhs), type($rhs), type($acc)",
-    infer="acc", attrs={"mma": STRING("wgmma")},
+    infer="acc", attrs={"mma": STRING("wgmma"), "part": INT(ALL)},
     doc="Begin acc + lhs · rhs; where `adds` does not hold, lhs · rhs. Until it was waited for, only MMAs may use the "
-    "result. An accumulator in tensor memory is updated in place.",
+    "result. An accumulator in tensor memory is updated in place. part: the block of 128 rows; by default, all.",
+)  # fmt: skip
+write = _op(
+    "write", "source buffer", "", "$source, $buffer : type($source), type($buffer)",
+    doc="The elements of a tensor in registers, stored to its place in tensor memory (PTX ISA: tcgen05.st).",
 )  # fmt: skip
 copy = _op(
     "copy", "source", "result", "$source : type($source) -> type($result)",

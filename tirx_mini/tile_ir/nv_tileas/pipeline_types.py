@@ -12,7 +12,7 @@ I32 = Scalar("i32")
 TMA, CP_ASYNC, MMA, THREADS = "tma", "cp_async", "mma", "threads"
 PRODUCERS = (TMA, CP_ASYNC, MMA, THREADS)
 """What fills a stage. TMA: its bytes complete the phase. CP_ASYNC: each thread's copies. MMA: the tensor core commits.
-THREADS: ordinary stores."""
+THREADS: stores to tensor memory, and an arrival of each warp."""
 WGMMA = "wgmma"
 CONSUMERS = (WGMMA, MMA, THREADS)
 """What empties a stage. WGMMA: an arrival of each warpgroup. MMA: a commit of the tensor core. THREADS: one a warp."""
@@ -20,12 +20,17 @@ CONSUMERS = (WGMMA, MMA, THREADS)
 
 @dataclass(frozen=True)
 class Pipeline(Type):
-    """A ring of `stages`, each with room for `tensors`, and for each stage a barrier "full" and a barrier "empty"."""
+    """A ring of `stages`, each with room for `tensors`, and for each stage a barrier "full" and a barrier "empty".
+
+    parts: blocks of 128 rows of the tensors that have barriers of their own: one for each computing warpgroup, so that
+    the tensor core works for one while another computes.
+    """
 
     stages: int
     producer: str
     consumer: str
     tensors: tuple[Tensor, ...]
+    parts: int = 1
 
     def __str__(self) -> str:
         return self._text([str(tensor) for tensor in self.tensors])
@@ -34,7 +39,8 @@ class Pipeline(Type):
         return self._text([printer.type(tensor) for tensor in self.tensors])
 
     def _text(self, tensors: list[str]) -> str:
-        return f"!nv_tileas.pipeline<{self.stages}, {self.producer} -> {self.consumer}, {', '.join(tensors)}>"
+        stages = f"{self.stages} x {self.parts}" if self.parts > 1 else str(self.stages)
+        return f"!nv_tileas.pipeline<{stages}, {self.producer} -> {self.consumer}, {', '.join(tensors)}>"
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,7 @@ def parse_pipeline(p: Parser) -> Pipeline:
     """What follows ``!nv_tileas.pipeline``."""
     p.expect("<")
     stages = int(p.number())
+    parts = int(p.number()) if p.accept("x") else 1
     p.expect(",")
     producer = p.word_of(PRODUCERS)
     p.expect("->")
@@ -70,4 +77,4 @@ def parse_pipeline(p: Parser) -> Pipeline:
         p.expect("tensor")
         tensors.append(parse_tensor(p))
     p.expect(">")
-    return Pipeline(stages, producer, consumer, tuple(tensors))
+    return Pipeline(stages, producer, consumer, tuple(tensors), parts)

@@ -30,8 +30,11 @@ from .gathers import with_async_gathers
 from .operands import definitions, is_zero, runs
 from .passes import element_bits
 from .pipeline_types import MMA, THREADS, WGMMA, Pipeline
+from .products import Chain, Room, chains, rooms_of
 from .rings import LOADS, WAITS, Group, Ring, Sum, share
 from .sums import simple_sum
+from .tensor_cores import WARPGROUP, parts_of
+from .threads_between import chained_loop, product_of
 
 MOST_STAGES = 8
 """More stages do not hide more: a load takes as long as a few MMAs."""
@@ -53,11 +56,14 @@ def materialize_async(module: Module, context: Context) -> Module:
 
 def _function(func: Op, context: Context) -> Op:
     func = with_async_gathers(func, context)
-    groups, sums = list(_groups(func.body, 0)), list(_sums(func.body, False, uses(func.body)))
+    used = uses(func.body)
+    groups, sums = list(_groups(func.body, 0)), list(_sums(func.body, False, used))
     if not groups:
         return func
-    stages = {**stages_of(func, share(groups), context), **columns_of(sums)}
-    rewriter = _Pipelined(groups, sums, stages)
+    parts = parts_of(func, func.num_warps or WARPGROUP)
+    found = chains(func, used, lambda op: op.mma == ops.TCGEN05, parts)
+    stages = {**stages_of(func, share(groups), context), **columns_of(sums, found)}
+    rewriter = _Pipelined(groups, sums, found, stages)
     body = rewriter.function(func.body)
     return Op(func.kind, func.args, func.results, func.attrs, (body,), func.span)
 
@@ -139,11 +145,18 @@ def stages_of(func: Op, groups: Sequence[Group], context: Context) -> Mapping[Gr
     return found
 
 
-def columns_of(sums: Sequence[Sum]) -> Mapping[Sum, int]:
-    """Stages of sums in tensor memory: two where a loop repeats them; one is read while the next is added up."""
-    total = sum(each.columns for each in sums)
-    twice = sum(each.columns for each in sums if each.looped)
-    return {each: 2 if each.looped and total + twice <= TMEM_COLUMNS else 1 for each in sums}
+def columns_of(sums: Sequence[Sum], found: Sequence[Chain]) -> Mapping[Ring, int]:
+    """Stages in tensor memory: two of sums where a loop repeats them; one is read while the next is added up.
+
+    What threads write has one stage. So have the sums of products that are divided into parts: the tensor core works
+    for one part while threads read another.
+    """
+    rooms = rooms_of(found)
+    looped = [each for each in sums if each.looped]
+    looped += [room for room in rooms if room.producer == MMA and room.parts == 1]
+    total = sum(each.columns for each in (*sums, *rooms))
+    twice = total + sum(each.columns for each in looped) <= TMEM_COLUMNS
+    return {each: 2 if each in looped and twice else 1 for each in (*sums, *rooms)}
 
 
 def _hint(func: Op) -> int:
@@ -205,12 +218,18 @@ class _Iterators:
 
 
 class _Pipelined(Rewriter):
-    def __init__(self, groups: Sequence[Group], sums: Sequence[Sum], stages: Mapping[Ring, int]) -> None:
+    def __init__(
+        self, groups: Sequence[Group], sums: Sequence[Sum], found: Sequence[Chain], stages: Mapping[Ring, int]
+    ) -> None:
         super().__init__(default=self.placed)
         self.groups, self.stages = groups, stages
         self.sums = {each.loop: each for each in sums}
         self.dots = {each.dot: each for each in sums}
-        self.rings: list[Ring] = [*dict.fromkeys(group.ring for group in groups), *sums]
+        self.chains = {chain.loop: chain for chain in found}
+        self.products = {product.dot: product for chain in found for product in chain.products}
+        self.late = {op for product in self.products.values() for op in product.late}
+        self.rooms_of_chains = [room for product in self.products.values() for room in product.rooms]
+        self.rings: list[Ring] = [*dict.fromkeys(group.ring for group in groups), *sums, *rooms_of(found)]
         self.first_iteration: Value | None = None
         self.at = _Iterators()
         self.first = {group.readers[0] for group in groups}
@@ -224,7 +243,8 @@ class _Pipelined(Rewriter):
         self.defs = definitions(body)
         outer, self.ops = self.ops, []
         for number, group in enumerate(self.rings):
-            kind = Pipeline(self.stages[group], group.producer, group.consumer, group.tensors)
+            parts = group.parts if isinstance(group, Room) else 1
+            kind = Pipeline(self.stages[group], group.producer, group.consumer, group.tensors, parts)
             label = group.label or f"pipe{number}"
             group.pipeline = self.emit(pipe.create_pipeline, types=[kind], label=label, hint=label)
             self.at.producer[group] = self.emit(pipe.create_iterator, group.pipeline, producer=True)
@@ -237,18 +257,25 @@ class _Pipelined(Rewriter):
         if op.kind in (*WAITS, *LOADS) or op in self.renames or set(op.results) & self.rooms:
             return op.results  # stands where its first reader does
         regions = set(_regions(op))
-        used = {group.ring for group in self.groups if group.block in regions}
+        used: set[Ring] = {group.ring for group in self.groups if group.block in regions}
+        used |= {room.ring for room in self.rooms_of_chains if room.block in regions}
         inside = [ring for ring in self.rings if ring in used or ring.block in regions]
         if op in self.first:
             for group in self.groups:
                 if group.readers[0] is op:
                     self._begin(group)
-        if op in self.dots:
-            made: Any = self._added(op)
+        if op in self.late:
+            made: Any = op.results  # stands where the dot does that needs it
+        elif op in self.products:
+            made = product_of(self, self.products[op])
+        elif op in self.dots:
+            made = self._added(op)
+        elif op in self.chains:
+            made = chained_loop(self, self.chains[op], inside)
         elif op in self.sums:
             made = self._summed(self.sums[op], inside)
         else:
-            repeat = self._branch if op.kind is std.if_ else self._loop
+            repeat = self._branch if op.kind is std.if_ else self.loop
             made = repeat(op, inside) if inside else self.copy(op).results
         for group in self.groups:
             if group.readers[-1] is op:
@@ -288,21 +315,21 @@ class _Pipelined(Rewriter):
         self.emit(pipe.consumer_release, ring.pipeline, self.held[group])
         self.at.consumer[ring] = self.emit(pipe.inc_iter, self.at.consumer[ring])
 
-    def _loop(self, op: Op, inside: list[Ring], sums: int | None = None, room: Value | None = None) -> list[Value]:
+    def loop(self, op: Op, inside: list[Ring], rooms: Mapping[int, Value | None] | None = None) -> list[Value]:
         """A loop that carries the iterators of the pipelines inside it.
 
-        sums: which of the values that it carries is in tensor memory, at `room`, instead.
+        rooms: which of the values that it carries are in tensor memory instead, and where the body finds them.
         """
+        rooms = rooms or {}
         assert op.kind is std.for_, op.kind.name
         before = self.at.values(inside)
         body = op.body
-        kept = [i for i in range(len(op.results)) if i != sums]
+        kept = [i for i in range(len(op.results)) if i not in rooms]
         carried = tuple(Value(v.type, v.hint or "it") for v in before)
         params = {i: Value(body.params[i + 1].type, body.params[i + 1].hint) for i in kept}
         index = Value(body.params[0].type, body.params[0].hint)
         self.bind([body.params[0], *(body.params[i + 1] for i in kept)], [index, *params.values()])
-        if sums is not None and room is not None:
-            self.env[body.params[sums + 1]] = room
+        self.env.update({body.params[i + 1]: room for i, room in rooms.items() if room is not None})
         self.at.set(inside, carried)
         outer, self.ops = self.ops, []
         for inner in body.ops[:-1]:
@@ -345,7 +372,7 @@ class _Pipelined(Rewriter):
         stage = self.emit(pipe.producer_acquire, each.pipeline, at.producer[each])
         room = self.emit(pipe.producer_room, each.pipeline, stage, hint=each.label)
         at.producer[each] = self.emit(pipe.inc_iter, at.producer[each])
-        results = self._loop(loop, inside, each.index, room)
+        results = self.loop(loop, inside, {each.index: room})
         self.emit(pipe.producer_commit, each.pipeline, stage)
         held = self.emit(pipe.consumer_wait, each.pipeline, at.consumer[each])
         read = self.emit(pipe.consumer_read, each.pipeline, held)

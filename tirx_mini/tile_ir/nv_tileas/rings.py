@@ -13,6 +13,7 @@ from ..ssa import Op, Region, Value
 from . import pipeline_ops as pipe
 from .passes import element_bits
 from .pipeline_types import CP_ASYNC, MMA, THREADS, TMA
+from .products import Room
 
 LOADS = (pipe.tiled_tma_load, pipe.async_load)
 WAITS = (pipe.wait_tma, pipe.wait_load)
@@ -88,7 +89,7 @@ class Sum:
         return cols * max(1, rows // TMEM_LANES)
 
 
-Ring = Group | Sum
+Ring = Group | Sum | Room
 """What a pipeline is made of."""
 
 

@@ -108,12 +108,20 @@ def _reasons(store: Op, func: Op, defs: Mapping[Value, Op]) -> Iterator[str]:
         yield "the array's rows are not aligned"
     if any(extent > MAX_TMA_BOX for extent in slice_shape(tensor)[:-1]):
         yield "a box has too many rows"
+    own = tensor.shape[-1] // _groups_along_columns(tensor.linear)
+    if own < tensor.shape[-1] and own * size % MOST_SPAN:
+        yield "a warpgroup has a part of a swizzle span"
     base = base_of(store.view, defs)
     if base is None or not _is_aligned(store.view, defs):
         yield "the array's address is not aligned"
     others = (op for op in func.body.walk() if op.kind in ACCESSES and op is not store)
     if any(_may_touch(op, base, defs) and not _are_slices(op, store, defs) for op in others):
         yield "the array is accessed elsewhere"
+
+
+def _groups_along_columns(layout: LinearLayout) -> int:
+    """Warpgroups side by side along the last dimension."""
+    return 1 << sum(0 < basis < layout.shape[-1] for basis in layout.warp[2:])
 
 
 def is_fragment(layout: LinearLayout) -> bool:

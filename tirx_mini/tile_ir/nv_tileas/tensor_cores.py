@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from tirx_mini.hardware import TMEM_COLUMNS
 
 from ..context import UNSPECIALIZED, Context
 from ..layouts import LinearLayout, SharedLayout, tmem_rows, wgmma_accumulator, wgmma_operand
@@ -12,10 +15,13 @@ from ..ssa import Op, Value, uses
 from . import ops
 from .gathers import is_gather
 from .operands import definitions, load_of, reasons, shared_layout
+from .products import chains, columns_of, rooms_of
 from .sums import simple_sum
 
-WARPGROUP = 4
-"""Warps of a warpgroup."""
+WARP, WARPGROUP = 32, 4
+"""Threads of a warp, and warps of a warpgroup."""
+MOST_WARPS = 8
+"""Warps whose threads have registers for a row of 128 sums each."""
 ROWS: Mapping[str, int] = {ops.WGMMA: 64, ops.TCGEN05: 128}
 """Rows of one instruction."""
 MOST_COLUMNS, LEAST_COLUMNS = 256, 16
@@ -27,7 +33,8 @@ def instructions(func: Op, context: Context, warps: int) -> Mapping[Op, str]:
     """The dots of a function that wgmma or tcgen05 computes, and which of the two.
 
     Operands of 16 bits, accumulated in float32: those can be read along either dimension. tcgen05 is for loops that
-    only add up products of tiles that TMA loads, or one of which is gathered.
+    only add up products of tiles that TMA loads, or one of which is gathered, and for products between which threads
+    compute, if their right operands are loaded by TMA and there is tensor memory for all.
     """
     defs, used = definitions(func.body), uses(func.body)
     kind = ops.TCGEN05 if context.has_tensor_memory else ops.WGMMA
@@ -36,11 +43,55 @@ def instructions(func: Op, context: Context, warps: int) -> Mapping[Op, str]:
     if context.options.agents == UNSPECIALIZED:
         return {}
     dots = (simple_sum(op, used) for op in func.body.walk() if op.kind is std.for_)
-    return {
+    sums = {
         op: kind
         for op in dots
         if op is not None and _fits(op, kind, warps) and _are_copied((op.lhs, op.rhs), func, defs)
     }
+    return {**sums, **dict.fromkeys(_between_threads(func, context, warps, sums), kind)}
+
+
+def _between_threads(func: Op, context: Context, warps: int, sums: Iterable[Op]) -> list[Op]:
+    """The dots of chains of products, where tensor memory has room for all of them and for `sums`; else none."""
+    defs, used = definitions(func.body), uses(func.body)
+
+    def is_wanted(op: Op) -> bool:
+        if not _fits(op, ops.TCGEN05, warps) or load_of(op.rhs, defs) is None:
+            return False
+        given = load_of(op.lhs, defs) is not None
+        return _are_copied((op.lhs, op.rhs) if given else (op.rhs,), func, defs)
+
+    found = chains(func, used, is_wanted)
+    dots = [product.dot for chain in found for product in chain.products]
+    columns = sum(room.columns for room in rooms_of(found)) + sum(columns_of(op.acc.type) for op in sums)
+    if columns <= TMEM_COLUMNS:
+        return dots
+    context.note(
+        f"the products of this loop need {columns} columns of tensor memory, which has {TMEM_COLUMNS}: mma.sync "
+        "computes them, at a fraction of the speed",
+        dots[0].span,
+        "make the tile smaller along N",
+    )
+    return []
+
+
+def warps_of_chains(func: Op, context: Context) -> int | None:
+    """The warps for which each thread has a row of the products that threads compute between; None without these."""
+    rows = {op.acc.type.shape[-2] for op in func.body.walk() if op.kind is ops.dot}
+    if not context.has_tensor_memory or context.options.agents == UNSPECIALIZED or len(rows) != 1:
+        return None
+    warps = min(rows.pop() // WARP, MOST_WARPS)
+    quiet = replace(context, notes=[])
+    return warps if warps >= WARPGROUP and _between_threads(func, quiet, warps, ()) else None
+
+
+def parts_of(func: Op, warps: int) -> int:
+    """The parts of the pipelines of chained products: the warpgroups, if each has rows of its own of every product."""
+    dots = [op for op in func.body.walk() if op.kind is ops.dot and op.mma == ops.TCGEN05]
+    along = {groups_along(op.acc.type, warps, ops.TCGEN05) for op in dots}
+    groups = warps // WARPGROUP
+    fitting = along == {(groups, 1)} and all(op.acc.type.shape[0] == groups * ROWS[ops.TCGEN05] for op in dots)
+    return groups if fitting else 1
 
 
 def _are_copied(operands: Sequence[Value], func: Op, defs: Mapping[Value, Op]) -> bool:
@@ -85,7 +136,10 @@ def layouts(op: Op, warps: int, defs: Mapping[Value, Op]) -> list[LinearLayout |
     along_m, _ = groups_along(op.acc.type, warps, op.mma)
     b = shared_layout(op.rhs, defs)
     if op.mma == ops.TCGEN05:
-        return [shared_layout(op.lhs, defs), b, tmem_rows(shape, warps=warps)]
+        acc = tmem_rows(shape, warps=warps)
+        copied = load_of(op.lhs, defs) is not None or _is_gathered(op.lhs, defs)
+        a = shared_layout(op.lhs, defs) if copied else tmem_rows(op.lhs.type.shape, warps=warps)
+        return [a, b, acc]
     acc = wgmma_accumulator(shape, warps=warps, warpgroups_m=along_m)
     if load_of(op.lhs, defs) is not None or _is_gathered(op.lhs, defs):
         return [shared_layout(op.lhs, defs), b, acc]

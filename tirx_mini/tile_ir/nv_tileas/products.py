@@ -1,0 +1,213 @@
+"""Products in tensor memory that threads compute between: attention, or two layers of a network.
+
+A loop that only adds up products leaves its sums with the tensor core (`sums`). In other loops, threads compute the
+left operand of a product, or change its sums, in each iteration:
+
+- A product of its own, S = Q Kᵀ: the tensor core fills a stage with its sums, and threads read them.
+- A product whose left operand threads compute, P in O += P V: they write it to a stage in tensor memory.
+- A product that adds to the sums of the iteration before, O: these stay in tensor memory, in the same stage. Where the
+  program changes them in between, as attention scales them, threads do that before they hand the stage over.
+
+Where the changes are not elementwise, or threads also read the sums, the product is one of its own, and threads add.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tirx_mini.hardware import TMEM_LANES
+
+from ..layouts import SharedLayout, TmemLayout
+from ..nv_tileaa import Tensor
+from ..nv_tileaa import standard as std
+from ..ssa import Op, Region, Scalar, Value
+from . import ops
+from .operands import definitions, is_zero, load_of
+from .pipeline_types import MMA, THREADS
+from .sums import simple_sum
+
+COLUMN_BITS = 32
+"""Bits of a column of tensor memory in each lane."""
+
+
+@dataclass(eq=False)
+class Room:
+    """A pipeline of a product. block: the region of the product. label: its name. parts: as those of a pipeline.
+
+    shared: that of a loop before, whose pipeline it uses.
+    """
+
+    producer: str
+    consumer: str
+    tensors: tuple[Tensor, ...]
+    block: Region
+    label: str
+    parts: int = 1
+    shared: Room | None = None
+    pipeline: Value | None = None
+
+    @property
+    def ring(self) -> Room:
+        """The room whose pipeline it uses."""
+        return self.shared or self
+
+    @property
+    def columns(self) -> int:
+        """Columns of tensor memory that a stage takes."""
+        return sum(columns_of(tensor) for tensor in self.tensors)
+
+
+@dataclass(eq=False)
+class Product:
+    """A dot in a block.
+
+    computed: whether threads compute its left operand.
+    index: of its sums among what the loop carries, where they stay in tensor memory; else None.
+    carried: the parameter of the loop that stands for the sums of the iteration before.
+    late: the operations between the sums of the iteration before and those that the dot adds to, in order.
+    given: the pipeline of what threads write, and sums: of the sums that they read; None where there is none.
+    """
+
+    dot: Op
+    computed: bool
+    index: int | None
+    carried: Value | None = None
+    late: Sequence[Op] = ()
+    given: Room | None = None
+    sums: Room | None = None
+
+    @property
+    def rooms(self) -> list[Room]:
+        return [room for room in (self.given, self.sums) if room is not None]
+
+
+@dataclass(eq=False)
+class Chain:
+    """The products of a block. loop: that the block is the body of; None for that of a function."""
+
+    block: Region
+    loop: Op | None
+    products: list[Product] = field(default_factory=list)
+
+
+def columns_of(tensor: Tensor) -> int:
+    """Columns of tensor memory that a tensor takes: a block of 128 rows beside another."""
+    assert isinstance(tensor.element, Scalar)
+    rows, cols = tensor.shape
+    return cols * tensor.element.bits // COLUMN_BITS * max(1, rows // TMEM_LANES)
+
+
+def chains(func: Op, used: Mapping[Value, list[Op]], wanted: Callable[[Op], bool], parts: int = 1) -> list[Chain]:
+    """The blocks of a function with dots that are `wanted` and no sum of a loop alone, and their pipelines.
+
+    used: the operations that use each value. parts: of the pipelines.
+    """
+    defs = definitions(func.body)
+    found: list[Chain] = []
+    for loop, block in _blocks(func.body, None):
+        if loop is not None and simple_sum(loop, used) is not None:
+            continue
+        dots = [op for op in block.ops if op.kind is ops.dot and wanted(op)]
+        if dots:
+            found.append(Chain(block, loop, [_product(dot, loop, used, defs) for dot in dots]))
+    for place, chain in enumerate(found):
+        _give_rooms(chain, parts)
+        _share(chain, found[:place], func.body)
+    return found
+
+
+def rooms_of(found: Sequence[Chain]) -> list[Room]:
+    """The pipelines of chains, each once."""
+    every = (room.ring for chain in found for product in chain.products for room in product.rooms)
+    return list(dict.fromkeys(every))
+
+
+def _blocks(region: Region, loop: Op | None) -> Iterator[tuple[Op | None, Region]]:
+    """The blocks that all agents execute equally often: the body of the function, and of counted loops in those."""
+    yield loop, region
+    for op in region.ops:
+        if op.kind is std.for_:
+            yield from _blocks(op.body, op)
+
+
+def _product(dot: Op, loop: Op | None, used: Mapping[Value, list[Op]], defs: Mapping[Value, Op]) -> Product:
+    computed = load_of(dot.lhs, defs) is None and not isinstance(dot.lhs.type.layout, SharedLayout)
+    late = None if loop is None else _late(dot, loop, used, defs)
+    if late is None or loop is None:
+        return Product(dot, computed, None)
+    index = loop.body.ops[-1].operands.index(dot.result)
+    return Product(dot, computed, index, loop.body.params[1 + index], late)
+
+
+def _late(dot: Op, loop: Op, used: Mapping[Value, list[Op]], defs: Mapping[Value, Op]) -> list[Op] | None:
+    """What the program does with the sums of the iteration before; None where these cannot stay in tensor memory."""
+    last = loop.body.ops[-1]
+    if used.get(dot.result) != [last] or last.operands.count(dot.result) != 1:
+        return None
+    carried = loop.body.params[1 + last.operands.index(dot.result)]
+    found: list[Op] = []
+    value = dot.acc
+    while value is not carried:
+        op = defs.get(value)
+        if op is None or op not in loop.body.ops or op.kind not in std.ELEMENTWISE or len(used[value]) != 1:
+            return None
+        found.append(op)
+        ahead = [operand for operand in op.operands if operand is carried or _leads(operand, carried, defs)]
+        if len(ahead) != 1:
+            return None
+        value = ahead[0]
+    return found[::-1] if len(used[carried]) == 1 else None
+
+
+def _leads(value: Value, carried: Value, defs: Mapping[Value, Op]) -> bool:
+    """Whether a value is computed from `carried` by elementwise operations."""
+    op = defs.get(value)
+    if op is None or op.kind not in std.ELEMENTWISE:
+        return False
+    return any(operand is carried or _leads(operand, carried, defs) for operand in op.operands)
+
+
+def _give_rooms(chain: Chain, parts: int) -> None:
+    """Pipelines for what the products of a chain read and leave."""
+    for product in chain.products:
+        dot = product.dot
+        sums = dot.acc.type.with_layout(TmemLayout())
+        given = [dot.lhs.type.with_layout(TmemLayout())] if product.computed else []
+        label = dot.result.hint or "product"
+        if product.index is not None:
+            given.append(sums)
+            label = dot.acc.hint or label
+        else:
+            product.sums = Room(MMA, THREADS, (sums,), chain.block, label, parts)
+        if given:
+            hint = f"{dot.lhs.hint or label}_in" if product.index is None else label
+            product.given = Room(THREADS, MMA, tuple(given), chain.block, hint, parts)
+
+
+def _share(chain: Chain, before: Sequence[Chain], body: Region) -> None:
+    """Let a loop use the pipelines of one that it follows."""
+    for other in before:
+        pairs = [zip(a.rooms, b.rooms, strict=False) for a, b in zip(other.products, chain.products, strict=False)]
+        mine = [room for product in chain.products for room in product.rooms]
+        kinds = [
+            [(room.producer, room.tensors) for product in each.products for room in product.rooms]
+            for each in (other, chain)
+        ]
+        if kinds[0] != kinds[1] or chain.loop is None or other.loop is None or _nested(other.block, chain.block, body):
+            continue
+        for pair in pairs:
+            for theirs, own in pair:
+                own.shared = theirs.ring
+        assert all(room.shared is not None for room in mine)
+        return
+
+
+def _nested(one: Region, other: Region, body: Region) -> bool:
+    """Whether one of two blocks is inside the other."""
+    return any(inner is b for a, b in ((one, other), (other, one)) for op in a.walk() for inner in op.regions)
+
+
+def is_added(product: Product, defs: Mapping[Value, Op]) -> bool:
+    """Whether threads add the sums of a product of its own to what the dot begins with."""
+    return product.index is None and not is_zero(defs.get(product.dot.acc))
