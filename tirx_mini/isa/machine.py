@@ -393,18 +393,22 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
 
     def tma_load(
         self, thread: ThreadT, tensor_map: TensorMap, dst: int, bar: int, coords: Sequence[int], cta_mask: int,
-        cta_group: int, /,
+        cta_group: int, rows: bool, /,
     ) -> None:
         """Begin to copy the box at `coords`, innermost first, to `dst`; its bytes complete on `bar`.
 
         cta_mask: CTAs that get it at the same offsets, bit r for cluster rank r; 0 for the CTA of `dst` alone.
+        rows: whether `coords` are a column and four rows.
         """
         ...  # fmt: skip
 
     def tma_store(
-        self, thread: ThreadT, tensor_map: TensorMap, src: int, coords: Sequence[int], reduce: str | None, /
+        self, thread: ThreadT, tensor_map: TensorMap, src: int, coords: Sequence[int], reduce: str | None, rows: bool, /
     ) -> None:
-        """Begin to copy `src` to the box at `coords`, in the open bulk group. reduce: "add" to add to it instead."""
+        """Begin to copy `src` to the box at `coords`, in the open bulk group.
+
+        reduce: "add" to add to it instead. rows: as of `tma_load`.
+        """
         ...
 
     def bulk_load(

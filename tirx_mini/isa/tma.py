@@ -33,37 +33,63 @@ def multicasts(cta_mask: int | None) -> bool:
     return cta_mask is not None and cta_mask.bit_count() > 1
 
 
-def hinted(text: str, cta_mask: int, cache_hint: str) -> str:
+LoadMode = Literal["tile", "tile::gather4"]
+"""What a load by a tensor map reads: a box, or four rows of a matrix."""
+StoreMode = Literal["tile", "tile::scatter4"]
+"""What a store by a tensor map writes."""
+ROWS_ON = (100, 103, 110)
+"""The architectures with ``.tile::gather4`` and ``.tile::scatter4`` (PTX ISA: "cp.async.bulk.tensor")."""
+
+
+def _hint(cache_hint: str, cache_policy: int) -> str:
+    return ".L2::cache_hint" if cache_hint or cache_policy else ""
+
+
+def _coordinates(count: int, dim: int, mode: str) -> str | None:
+    """What is wrong with the number of coordinates of a copy by a tensor map; None where nothing is."""
+    if mode == "tile":
+        return None if count == dim else f"has {count} coordinates for dim={dim}"
+    if dim != 2 or count != 5:
+        return f"of {mode} has dim=2 and five coordinates, a column and four rows, not dim={dim} and {count} coordinates"
+    return None
+
+
+def hinted(text: str, cta_mask: int, cache_hint: str, cache_policy: int = 0) -> str:
     """The copy `text`, with its mask and its cache policy in registers."""
     registers = []
     if multicasts(cta_mask):
         text += ", mask"
         registers.append(("b16", "mask", str(cta_mask)))
-    if cache_hint:
+    if cache_hint or cache_policy:
         text += ", policy"
-        registers.append(("b64", "policy", f"{POLICIES[cache_hint]:#x}"))
+        registers.append(("b64", "policy", str(cache_policy) if cache_policy else f"{POLICIES[cache_hint]:#x}"))
     if not registers:
         return f"{text};"
     moves = [f"    .reg .{kind} {name};\n    mov.{kind} {name}, {value};" for kind, name, value in registers]
     return "\n".join(["{", *moves, f"    {text};", "}"])
 
 
-def _load(dim: int, cta_group: int, cta_mask: int, cache_hint: str) -> str:
+def _load(dim: int, cta_group: int, cta_mask: int, cache_hint: str, load_mode: str, cache_policy: int) -> str:
     multicast = ".multicast::cluster" if multicasts(cta_mask) else ""
     group = ".cta_group::2" if cta_group == 2 else ""
-    hint = ".L2::cache_hint" if cache_hint else ""
-    text = (
-        f"cp.async.bulk.tensor.{dim}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{multicast}{group}{hint} "
-        f"[{{dst}}], [{{tensor_map}}, {{{{coords}}}}], [{{bar}}]"
-    )
-    return hinted(text, cta_mask, cache_hint)
+    hint = _hint(cache_hint, cache_policy)
+    form = f"cp.async.bulk.tensor.{dim}d.shared::cluster.global.{load_mode}.mbarrier::complete_tx::bytes"
+    text = f"{form}{multicast}{group}{hint} [{{dst}}], [{{tensor_map}}, {{{{coords}}}}], [{{bar}}]"
+    return hinted(text, cta_mask, cache_hint, cache_policy)
 
 
-def _store(dim: int, cache_hint: str) -> str:
-    hint = ".L2::cache_hint" if cache_hint else ""
-    form = f"cp.async.bulk.tensor.{dim}d.global.shared::cta.tile.bulk_group{hint}"
+def _load_coordinates(operands: Sequence[Expr], dim: int, load_mode: str, **_: Any) -> str | None:
+    return _coordinates(len(operands) - 3, dim, load_mode)
+
+
+def _store(dim: int, cache_hint: str, store_mode: str, cache_policy: int) -> str:
+    form = f"cp.async.bulk.tensor.{dim}d.global.shared::cta.{store_mode}.bulk_group{_hint(cache_hint, cache_policy)}"
     text = f"{form} [{{tensor_map}}, {{{{coords}}}}], [{{src}}]"
-    return hinted(text, 0, cache_hint)
+    return hinted(text, 0, cache_hint, cache_policy)
+
+
+def _store_coordinates(operands: Sequence[Expr], dim: int, store_mode: str = "tile", **_: Any) -> str | None:
+    return _coordinates(len(operands) - 2, dim, store_mode)
 
 
 @instruction(
@@ -94,6 +120,9 @@ def prefetch_tensormap(gpu: Machine, thread: Thread, tensor_map: TensorMapHandle
     reads=Memory.GLOBAL,
     writes=Memory.SHARED,
     completion=Completion.MBARRIER,
+    only_on={("load_mode", "tile::gather4"): ROWS_ON},
+    values={"tile_gather4": "tile::gather4"},
+    check=_load_coordinates,
 )
 def cp_async_bulk_tensor_load(
     gpu: Machine,
@@ -106,16 +135,20 @@ def cp_async_bulk_tensor_load(
     cta_group: Literal[1, 2] = 1,
     cta_mask: int = 0,
     cache_hint: CacheHint = "",
+    load_mode: LoadMode = "tile",
+    cache_policy: int = 0,
 ) -> None:
     """Copy the box at `coords` to shared memory, and complete its bytes on `bar`.
 
-    Elements outside the tensor are zero, and their bytes count. With several bits in `cta_mask` (bit r for cluster rank
+    Elements outside the tensor are zero (NaN, where the map says so), and their bytes count. With tile::gather4 the
+    coordinates are a column and four rows of a matrix, whose map has boxes of one row; the rows land one after the
+    other, as a box of four rows does. A `cache_policy` other than zero replaces the one of `cache_hint`. With several bits in `cta_mask` (bit r for cluster rank
     r) the box lands at the same offset, and completes on the barrier at the same offset, in each CTA of the mask. With
     cta_group = 2 the barrier may be the one of the pair's other CTA.
     """
     cta_mask = cta_mask if multicasts(cta_mask) else 0
     for _ in range(thread.mask.count):
-        gpu.tma_load(thread, tensor_map, dst, bar, coords, cta_mask, cta_group)
+        gpu.tma_load(thread, tensor_map, dst, bar, coords, cta_mask, cta_group, load_mode != "tile")
 
 
 @instruction(
@@ -129,6 +162,9 @@ def cp_async_bulk_tensor_load(
     reads=Memory.SHARED,
     writes=Memory.GLOBAL,
     completion=Completion.BULK_GROUP,
+    only_on={("store_mode", "tile::scatter4"): ROWS_ON},
+    values={"tile_scatter4": "tile::scatter4"},
+    check=_store_coordinates,
 )
 def cp_async_bulk_tensor_store(
     gpu: Machine,
@@ -138,19 +174,22 @@ def cp_async_bulk_tensor_store(
     *coords: s32,
     dim: int,
     cache_hint: CacheHint = "",
+    store_mode: StoreMode = "tile",
+    cache_policy: int = 0,
 ) -> None:
     """Copy shared memory to the box at `coords`, as part of the thread's open bulk group.
 
-    The source may be written again after wait_group.read; the box holds the data after wait_group.
+    The source may be written again after wait_group.read; the box holds the data after wait_group. With tile::scatter4
+    the coordinates are a column and four rows of a matrix, whose map has boxes of one row.
     """
     for _ in range(thread.mask.count):
-        gpu.tma_store(thread, tensor_map, src, coords, None)
+        gpu.tma_store(thread, tensor_map, src, coords, None, store_mode != "tile")
 
 
-def _tensor_reduce(dim: int, op: str, cache_hint: str) -> str:
-    hint = ".L2::cache_hint" if cache_hint else ""
-    form = f"cp.reduce.async.bulk.tensor.{dim}d.global.shared::cta.{op}.tile.bulk_group{hint}"
-    return hinted(f"{form} [{{tensor_map}}, {{{{coords}}}}], [{{src}}]", 0, cache_hint)
+def _tensor_reduce(dim: int, op: str, cache_hint: str, cache_policy: int) -> str:
+    form = f"cp.reduce.async.bulk.tensor.{dim}d.global.shared::cta.{op}.tile.bulk_group"
+    text = f"{form}{_hint(cache_hint, cache_policy)} [{{tensor_map}}, {{{{coords}}}}], [{{src}}]"
+    return hinted(text, 0, cache_hint, cache_policy)
 
 
 @instruction(
@@ -164,6 +203,7 @@ def _tensor_reduce(dim: int, op: str, cache_hint: str) -> str:
     reads=Memory.SHARED | Memory.GLOBAL,
     writes=Memory.GLOBAL,
     completion=Completion.BULK_GROUP,
+    check=_store_coordinates,
 )
 def cp_reduce_async_bulk_tensor(
     gpu: Machine,
@@ -174,19 +214,24 @@ def cp_reduce_async_bulk_tensor(
     dim: int,
     op: Reduction = "add",
     cache_hint: CacheHint = "",
+    cache_policy: int = 0,
 ) -> None:
     """Add shared memory to the box at `coords`, element by element, as part of the thread's open bulk group.
 
     op: another operation instead of the sum.
     """
     for _ in range(thread.mask.count):
-        gpu.tma_store(thread, tensor_map, src, coords, op)
+        gpu.tma_store(thread, tensor_map, src, coords, op, False)
 
 
-def _tensor_prefetch(dim: int, cache_hint: str) -> str:
-    hint = ".L2::cache_hint" if cache_hint else ""
-    text = f"cp.async.bulk.prefetch.tensor.{dim}d.L2.global.tile{hint} [{{tensor_map}}, {{{{coords}}}}]"
-    return hinted(text, 0, cache_hint)
+def _tensor_prefetch(dim: int, cache_hint: str, load_mode: str, cache_policy: int) -> str:
+    hint = _hint(cache_hint, cache_policy)
+    text = f"cp.async.bulk.prefetch.tensor.{dim}d.L2.global.{load_mode}{hint} [{{tensor_map}}, {{{{coords}}}}]"
+    return hinted(text, 0, cache_hint, cache_policy)
+
+
+def _prefetch_coordinates(operands: Sequence[Expr], dim: int, load_mode: str, **_: Any) -> str | None:
+    return _coordinates(len(operands) - 1, dim, load_mode)
 
 
 @instruction(
@@ -196,11 +241,24 @@ def _tensor_prefetch(dim: int, cache_hint: str) -> str:
     issued_by=Scope.THREAD,
     min_sm=90,
     cost="tma",
+    only_on={("load_mode", "tile::gather4"): ROWS_ON},
+    values={"tile_gather4": "tile::gather4"},
+    check=_prefetch_coordinates,
 )
 def cp_async_bulk_prefetch_tensor(
-    gpu: Machine, thread: Thread, tensor_map: TensorMapHandle, *coords: s32, dim: int, cache_hint: CacheHint = ""
+    gpu: Machine,
+    thread: Thread,
+    tensor_map: TensorMapHandle,
+    *coords: s32,
+    dim: int,
+    cache_hint: CacheHint = "",
+    load_mode: LoadMode = "tile",
+    cache_policy: int = 0,
 ) -> None:
-    """Bring the box at `coords` into the L2 cache. No access is ordered; in the simulator's clock it has no effect."""
+    """Bring the box at `coords` into the L2 cache. No access is ordered; in the simulator's clock it has no effect.
+
+    load_mode: as of a load.
+    """
 
 
 @instruction(

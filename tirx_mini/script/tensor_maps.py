@@ -88,9 +88,17 @@ def _encode(var: Var, dtype: Any, pointer: AddressOf, rank: int, numbers: Sequen
     )  # fmt: skip
 
 
-def _check_options(name: str, cache_policy: Any, load_mode: str = "tile") -> None:
-    if cache_policy is not None or load_mode != "tile":
-        raise TirxError(f'{name} has load_mode="tile" and no cache_policy= here', place(), "use cache_hint")
+def _policy(name: str, cache_policy: Any) -> int:
+    """A cache policy, as `createpolicy` makes them, known at compile time; 0 for none."""
+    if cache_policy is None:
+        return 0
+    value = int_value(as_expr(cache_policy))
+    if value is None:
+        raise TirxError(
+            f"the cache_policy of {name} must be known at compile time, but it is {cache_policy!r}", place(),
+            'use cache_hint, "evict_first", "evict_normal" or "evict_last"',
+        )  # fmt: skip
+    return value
 
 
 def g2s_cluster(
@@ -107,12 +115,15 @@ def g2s_cluster(
     mbar_is_shared_addr: bool = False,
     multicast: bool | None = None,
 ) -> None:
-    """A TMA load to this CTA, or with `cta_mask` to several of the cluster (PTX ISA: cp.async.bulk.tensor)."""
-    _check_options("g2s_cluster", cache_policy, load_mode)
+    """A TMA load to this CTA, or with `cta_mask` to several of the cluster (PTX ISA: cp.async.bulk.tensor).
+
+    load_mode: "tile", or "tile_gather4" for coordinates that are a column and four rows.
+    """
     group = cta_group if cta_group in (1, 2) else 1
     raw_call(
         "cp.async.bulk.tensor.load", dst_ptr, tensormap_addr, mbar, *coords, dim=int(dim), cta_group=group,
-        cta_mask=0 if multicast is False else cta_mask, cache_hint=cache_hint,
+        cta_mask=0 if multicast is False else cta_mask, cache_hint=cache_hint, load_mode=load_mode,
+        cache_policy=_policy("g2s_cluster", cache_policy),
     )  # fmt: skip
 
 
@@ -137,24 +148,28 @@ def s2g(
     dim: int, src_ptr: Any, tensormap_addr: Any, cache_hint: str, *coords: Any, cache_policy: Any = None
 ) -> None:
     """A TMA store."""
-    _check_options("s2g", cache_policy)
-    raw_call("cp.async.bulk.tensor.store", tensormap_addr, src_ptr, *coords, dim=int(dim), cache_hint=cache_hint)
+    raw_call(
+        "cp.async.bulk.tensor.store", tensormap_addr, src_ptr, *coords, dim=int(dim), cache_hint=cache_hint,
+        cache_policy=_policy("s2g", cache_policy),
+    )  # fmt: skip
 
 
 def s2g_reduce(
     dim: int, src_ptr: Any, tensormap_addr: Any, cache_hint: str, red_op: str, *coords: Any, cache_policy: Any = None
 ) -> None:
     """A TMA store that combines each element with what is there (PTX ISA: cp.reduce.async.bulk.tensor)."""
-    _check_options("s2g_reduce", cache_policy)
     raw_call(
-        "cp.reduce.async.bulk.tensor", tensormap_addr, src_ptr, *coords, dim=int(dim), op=red_op, cache_hint=cache_hint
-    )
+        "cp.reduce.async.bulk.tensor", tensormap_addr, src_ptr, *coords, dim=int(dim), op=red_op,
+        cache_hint=cache_hint, cache_policy=_policy("s2g_reduce", cache_policy),
+    )  # fmt: skip
 
 
 def prefetch(dim: int, tensormap_addr: Any, cache_hint: str, *coords: Any, cache_policy: Any = None) -> None:
     """Bring a box into the L2 cache (PTX ISA: cp.async.bulk.prefetch.tensor)."""
-    _check_options("prefetch", cache_policy)
-    raw_call("cp.async.bulk.prefetch.tensor", tensormap_addr, *coords, dim=int(dim), cache_hint=cache_hint)
+    raw_call(
+        "cp.async.bulk.prefetch.tensor", tensormap_addr, *coords, dim=int(dim), cache_hint=cache_hint,
+        cache_policy=_policy("prefetch", cache_policy),
+    )  # fmt: skip
 
 
 def prefetch_tensormap(tensormap_addr: Any, space: str = "") -> None:

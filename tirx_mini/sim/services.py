@@ -355,6 +355,7 @@ class Services:
         coords: Sequence[int],
         cta_mask: int,
         cta_group: int,
+        rows: bool,
     ) -> None:
         """cp.async.bulk.tensor to shared memory."""
         cta, offset = self.cta_at(w, dst)
@@ -369,16 +370,16 @@ class Services:
             targets = [(cta, self.mbarrier(w, bar))]
         usable = [barrier.usable(w, BarrierUse.LOAD) for _, barrier in targets]
         if all(usable):
-            self.tma.load(w, tensor_map, offset, [int(c) for c in coords], targets)
+            self.tma.load(w, tensor_map, offset, [int(c) for c in coords], targets, rows)
 
     def tma_store(
-        self, w: RunningWarp, tensor_map: TensorMap, src: int, coords: Sequence[int], reduce: str | None
+        self, w: RunningWarp, tensor_map: TensorMap, src: int, coords: Sequence[int], reduce: str | None, rows: bool
     ) -> None:
         """cp.async.bulk.tensor to global memory."""
         cta, offset = self.cta_at(w, src)
         if cta is not w.cta:
             raise Fault(ForeignStoreSource(w.origin))
-        self.tma.store(w, tensor_map, offset, [int(c) for c in coords], reduce)
+        self.tma.store(w, tensor_map, offset, [int(c) for c in coords], reduce, rows)
 
     def cancel_cluster(self, w: RunningWarp, handle: int, bar: int, multicast: bool) -> None:
         """clusterlaunchcontrol.try_cancel."""

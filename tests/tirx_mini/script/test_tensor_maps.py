@@ -167,6 +167,90 @@ def test_a_map_that_says_nothing_sensible_is_refused(fields: dict[str, Any], mes
     assert message in str(raised.value)
 
 
+FOUR_ROWS = """
+TILE = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (16, 64))
+ENCODE = "runtime.cuTensorMapEncodeTiled"
+
+@T.prim_func
+def kernel(A: T.Buffer((32, 128), "float16"), D: T.Buffer((32, 128), "float16"), B: T.Buffer((8, 64), "float16")):
+    A_map: T.let[T.TensorMap()] = T.tvm_stack_alloca("tensormap", 1)
+    T.call_packed(ENCODE, A_map, "float16", 2, A.data, 128, 32, 256, 64, 1, 1, 1, 0, 3, 2, 0)
+    D_map: T.let[T.TensorMap()] = T.tvm_stack_alloca("tensormap", 1)
+    T.call_packed(ENCODE, D_map, "float16", 2, D.data, 128, 32, 256, 64, 1, 1, 1, 0, 3, 2, 0)
+    T.device_entry()
+    tx = T.thread_id([32])
+    pool = T.SMEMPool()
+    tile = pool.alloc((16, 64), "float16", layout=TILE, align=1024)
+    bar = pool.alloc((1,), "uint64", align=8)
+    pool.commit()
+    if tx == 0:
+        T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
+        T.ptx.fence.mbarrier_init()
+        T.ptx.mbarrier.arrive.expect_tx(bar.ptr_to([0]), 1024)
+        T.ptx.cp_async.bulk.tensor.prefetch(2, T.address_of(A_map), "evict_last", 0, 0)
+        for g in T.unroll(2):
+            T.ptx.cp_async.bulk.tensor.g2s_cta(
+                2, tile.ptr_to([8 * g, 0]), bar.ptr_to([0]), T.address_of(A_map), 1, "", 64,
+                7 - g, 3, 20 + g, 40, load_mode="tile_gather4", cache_policy=T.uint64(0x14F0000000000000))
+        T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
+        T.ptx.cp_async.bulk.tensor.store(
+            T.address_of(D_map), tile.ptr_to([0, 0]), 0, 9, 1, 30, 31, dim=2, store_mode="tile::scatter4")
+        T.ptx.cp_async.bulk.commit_group()
+        T.ptx.cp_async.bulk.wait_group(0, False)
+    T.cuda.cta_sync()
+    for i in range(8):
+        B[i, tx] = tile[i + i // 4 * 4, tx]
+        B[i, tx + 32] = tile[i + i // 4 * 4, tx + 32]
+"""
+
+
+def test_four_rows_are_gathered_and_scattered() -> None:
+    """Four rows land swizzled, as the first rows of a tile do; row 40 is outside, and zero."""
+    a = np.random.default_rng(0).standard_normal((32, 128)).astype(np.float16)
+    d, b = np.zeros_like(a), np.ones((8, 64), np.float16)
+    kernel = from_source(FOUR_ROWS)
+    assert structural_equal(kernel, from_source(kernel.script()))
+    report = tirx_mini.simulate(kernel, a, d, b, trace=True)
+    assert report.verdict == "ok" and not report.findings, report
+    part = np.concatenate([a[:, 64:], np.zeros((9, 64), np.float16)])
+    np.testing.assert_array_equal(b, part[[7, 3, 20, 40, 6, 3, 21, 40]])
+    wanted = np.zeros_like(a)
+    wanted[[9, 1, 30, 31], :64] = b[:4]
+    np.testing.assert_array_equal(d, wanted)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("7 - g, 3, 20 + g, 40, load", "7, 3, 20, load", "five coordinates, a column and four rows, not dim=2 and 4"),
+        ('load_mode="tile_gather4"', 'load_mode="tile"', "has 5 coordinates for dim=2"),
+        ('load_mode="tile_gather4"', 'load_mode="im2col"', "it can be 'tile', 'tile::gather4'"),
+        ("T.uint64(0x14F0000000000000)", "T.uint64(tx)", "must be known at compile time"),
+    ],
+)
+def test_other_coordinates_of_four_rows_are_refused(old: str, new: str, message: str) -> None:
+    assert old in FOUR_ROWS
+    with pytest.raises(TirxError) as raised:
+        from_source(FOUR_ROWS.replace(old, new))
+    assert message in str(raised.value)
+
+
+def test_four_rows_need_a_map_with_boxes_of_one_row() -> None:
+    kernel = from_source(FOUR_ROWS.replace("64, 1, 1, 1, 0, 3", "64, 4, 1, 1, 0, 3", 1))
+    arrays = [np.zeros((32, 128), np.float16), np.zeros((32, 128), np.float16), np.zeros((8, 64), np.float16)]
+    report = tirx_mini.simulate(kernel, *arrays)
+    assert report.verdict == "fault" and "copies of four rows need two dimensions and a box of one row" in str(report)
+
+
+@pytest.mark.compiler
+def test_four_rows_compile_for_blackwell_alone() -> None:
+    kernel = from_source(FOUR_ROWS)
+    ptx = tirx_mini.compile(kernel, target="cuda:sm_100a").source("ptx")
+    assert "tile::gather4.mbarrier::complete_tx::bytes.L2::cache_hint" in ptx and "tile::scatter4.bulk_group" in ptx
+    with pytest.raises(TirxError, match="needs sm_100a or sm_103a"):
+        tirx_mini.compile(kernel, target="cuda:sm_90a")
+
+
 @pytest.mark.compiler
 @pytest.mark.parametrize("kind", ['T.handle("tensormap")', "T.TensorMap()"])
 def test_a_tensor_map_may_be_a_parameter_of_the_kernel(kind: str) -> None:

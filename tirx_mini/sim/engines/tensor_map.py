@@ -8,6 +8,7 @@ modes").
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum, auto
 from functools import cached_property, lru_cache
 
@@ -46,10 +47,17 @@ class TensorMapRule(Enum):
     """Rows of the box no wider than the swizzle."""
     STRIDES = auto()
     """Strides that are multiples of 16 bytes, below 2^40."""
+    ROWS = auto()
+    """For copies of four rows: two dimensions, and boxes of one row (PTX ISA: "tile::scatter4 and tile::gather4")."""
 
 
-def broken_rule(tensor_map: TensorMap) -> TensorMapRule | None:
-    """The first rule of `cuTensorMapEncodeTiled` that a tensor map breaks; None where it keeps them all."""
+def broken_rule(tensor_map: TensorMap, rows: bool = False) -> TensorMapRule | None:
+    """The first rule of `cuTensorMapEncodeTiled` that a tensor map breaks; None where it keeps them all.
+
+    rows: whether it is used for copies of four rows.
+    """
+    if rows and (tensor_map.rank != 2 or tensor_map.box[1:] != (1,)):
+        return TensorMapRule.ROWS
     inner = tensor_map.box[0] * tensor_map.buffer.dtype.itemsize
     if not 1 <= tensor_map.rank <= MAX_TMA_RANK or len(tensor_map.box) != tensor_map.rank:
         return TensorMapRule.RANK
@@ -208,6 +216,34 @@ class BoxCopier:
         if self.swizzle:
             return items[smem_chunks(self.chunks, self.swizzle, offset % SWIZZLE_PERIOD) + first]
         return items[first : first + self.chunks].copy()
+
+
+class RowsCopier(BoxCopier):
+    """Four rows of a matrix, by a map with boxes of one row (PTX ISA: "tile::scatter4 and tile::gather4").
+
+    Coordinates are a column and four rows. In shared memory the rows lie as a box of four rows does.
+    """
+
+    ROWS = 4
+
+    def __init__(self, tensor_map: TensorMap, memory: GlobalMemory, slot: int) -> None:
+        super().__init__(tensor_map, memory, slot)
+        self.tensor_map = replace(tensor_map, box=(tensor_map.box[0], self.ROWS))
+        self.box_bytes = self.tensor_map.box_bytes
+        self.chunks = self.box_bytes // CHUNK
+
+    def read(self, coords: tuple[int, ...]) -> np.ndarray:
+        column, *rows = coords
+        return np.concatenate([super(RowsCopier, self).read((column, row)) for row in rows])
+
+    def write(self, coords: tuple[int, ...], chunks: np.ndarray) -> None:
+        column, *rows = coords
+        for row, part in zip(rows, chunks.reshape(self.ROWS, -1), strict=True):
+            super().write((column, row), part)
+
+    def _places(self, coords: tuple[int, ...]) -> np.ndarray:
+        column, *rows = coords
+        return np.concatenate([super(RowsCopier, self)._places((column, row)).reshape(-1) for row in rows])
 
 
 class LinearCopier(BoxCopier):

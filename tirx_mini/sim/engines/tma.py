@@ -19,7 +19,7 @@ from tirx_mini.ir import Span, TensorMap
 from ..facts import Fault, Origin
 from ..machine import Blocking, Cta, Gpu, Mbarrier, Wait, Warp
 from ..ordering import Actor, Agent, KnownValue, Operation, Proxy, Strong
-from .tensor_map import BoxCopier, LinearCopier, broken_rule
+from .tensor_map import BoxCopier, LinearCopier, RowsCopier, broken_rule
 from .tma_rules import (
     BadBulkSize,
     BadTensorMap,
@@ -129,16 +129,17 @@ class TmaEngine:
             groups = lanes[lane] = BulkGroups()
         return groups
 
-    def copier(self, w: Warp, tensor_map: TensorMap) -> BoxCopier:
-        """The decoded tensor map, checked once."""
-        name = tensor_map.var.name
+    def copier(self, w: Warp, tensor_map: TensorMap, rows: bool = False) -> BoxCopier:
+        """The decoded tensor map, checked once. rows: for copies of four rows."""
+        name = f"{tensor_map.var.name} rows" if rows else tensor_map.var.name
         copier = self._copiers.get(name)
         if copier is None:
-            broken = broken_rule(tensor_map)
+            broken = broken_rule(tensor_map, rows)
             if broken is not None:
                 raise Fault(BadTensorMap(w.origin, tensor_map, broken))
             slot = next(s for s, b in self.gpu.memory.buffers.items() if b.name == tensor_map.buffer.name)
-            copier = self._copiers[name] = BoxCopier(tensor_map, self.gpu.memory, slot)
+            kind = RowsCopier if rows else BoxCopier
+            copier = self._copiers[name] = kind(tensor_map, self.gpu.memory, slot)
         return copier
 
     # -- loads ---------------------------------------------------------------------------------------------------
@@ -150,9 +151,13 @@ class TmaEngine:
         offset: int,
         coords: Sequence[int],
         bars: Sequence[tuple[Cta, Mbarrier]],
+        rows: bool,
     ) -> None:
-        """Copy the box at `coords` to byte `offset` in each CTA of `bars`, and complete its bytes on the barrier."""
-        self._load(w, self.copier(w, tensor_map), offset, coords, bars)
+        """Copy the box at `coords` to byte `offset` in each CTA of `bars`, and complete its bytes on the barrier.
+
+        rows: whether `coords` are a column and four rows.
+        """
+        self._load(w, self.copier(w, tensor_map, rows), offset, coords, bars)
 
     def load_bytes(
         self, w: Warp, slot: int, first: int, nbytes: int, offset: int, bars: Sequence[tuple[Cta, Mbarrier]]
@@ -231,10 +236,10 @@ class TmaEngine:
     # -- stores --------------------------------------------------------------------------------------------------
 
     def store(
-        self, w: Warp, tensor_map: TensorMap, offset: int, coords: Sequence[int], reduce: str | None = None
+        self, w: Warp, tensor_map: TensorMap, offset: int, coords: Sequence[int], reduce: str | None, rows: bool
     ) -> None:
         """Copy byte `offset` of the CTA's shared memory to the box at `coords`, in the thread's open bulk group."""
-        self._store(w, self.copier(w, tensor_map), offset, coords, reduce)
+        self._store(w, self.copier(w, tensor_map, rows), offset, coords, reduce)
 
     def store_bytes(
         self, w: Warp, slot: int, first: int, nbytes: int, offset: int, reduce: str | None, dtype: str

@@ -31,7 +31,10 @@ def box_text(note: CopyNote) -> str:
 
 
 def box_of(note: CopyNote) -> tuple[tuple[int, int], ...]:
-    """(first, end) of each dimension, outermost first."""
+    """(first, end) of each dimension, outermost first; for four rows, from the first to the last of them."""
+    if len(note.coords) > note.tensor_map.rank:
+        column, *rows = map(int, note.coords)
+        return (min(rows), max(rows) + 1), (column, column + note.tensor_map.box[0])
     extents = zip(note.coords[::-1], note.tensor_map.box[::-1], strict=True)
     return tuple((int(start), int(start) + extent) for start, extent in extents)
 
