@@ -3698,69 +3698,83 @@ class _PtxPrefetch:
 class _PtxCp_asyncBulkTensor:
     """Tx.ptx.cp_async.bulk.tensor: instructions."""
 
-    def load(self, dst: SharedPointer, tensor_map: MapPointer, bar: SharedPointer, *coords: Integer, dim: int, cta_group: int = 1, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+    def load(self, dst: SharedPointer, tensor_map: MapPointer, bar: SharedPointer, *coords: Integer, dim: int, cta_group: int = 1, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0) -> None:
         """Copy the box at `coords` to shared memory, and complete its bytes on `bar`.
 
-        Elements outside the tensor are zero, and their bytes count. With several bits in `cta_mask` (bit r for cluster rank
+        Elements outside the tensor are zero (NaN, where the map says so), and their bytes count. With tile::gather4 the
+        coordinates are a column and four rows of a matrix, whose map has boxes of one row; the rows land one after the
+        other, as a box of four rows does. A `cache_policy` other than zero replaces the one of `cache_hint`. With several bits in `cta_mask` (bit r for cluster rank
         r) the box lands at the same offset, and completes on the barrier at the same offset, in each CTA of the mask. With
         cta_group = 2 the barrier may be the one of the pair's other CTA.
 
         PTX:
             cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [dst], [tensor_map, {coords}], [bar];
 
-        dst:           a pointer to shared memory, as in bar.ptr_to([0])
-        tensor_map:    a tensor map
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
-        coords:        an integer
-        dim:           a whole number, known at compile time
-        cta_group:     one of 1, 2
-        cta_mask:      a whole number, known at compile time
-        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
-        issued by:     each active thread
-        architectures: sm_90a and later
-        cost:          tma, 30 cycles to issue in the simulator's clock
-        completion:    asynchronous, observed through mbarrier
-        PTX ISA:       cp.async.bulk.tensor
+        dst:                       a pointer to shared memory, as in bar.ptr_to([0])
+        tensor_map:                a tensor map
+        bar:                       a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        coords:                    an integer
+        dim:                       a whole number, known at compile time
+        cta_group:                 one of 1, 2
+        cta_mask:                  a whole number, known at compile time
+        cache_hint:                one of "", "evict_first", "evict_normal", "evict_last"
+        load_mode:                 one of "tile", "tile::gather4"
+        cache_policy:              a whole number, known at compile time
+        issued by:                 each active thread
+        architectures:             sm_90a and later
+        cost:                      tma, 30 cycles to issue in the simulator's clock
+        load_mode="tile::gather4": only on sm_100a and sm_103a and sm_110a
+        completion:                asynchronous, observed through mbarrier
+        PTX ISA:                   cp.async.bulk.tensor
         """
 
-    def store(self, tensor_map: MapPointer, src: SharedPointer, *coords: Integer, dim: int, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+    def store(self, tensor_map: MapPointer, src: SharedPointer, *coords: Integer, dim: int, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', store_mode: Literal['tile', 'tile::scatter4'] | str = 'tile', cache_policy: int = 0) -> None:
         """Copy shared memory to the box at `coords`, as part of the thread's open bulk group.
 
-        The source may be written again after wait_group.read; the box holds the data after wait_group.
+        The source may be written again after wait_group.read; the box holds the data after wait_group. With tile::scatter4
+        the coordinates are a column and four rows of a matrix, whose map has boxes of one row.
 
         PTX:
             cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [tensor_map, {coords}], [src];
 
-        tensor_map:    a tensor map
-        src:           a pointer to shared memory, as in bar.ptr_to([0])
-        coords:        an integer
-        dim:           a whole number, known at compile time
-        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
-        issued by:     each active thread
-        architectures: sm_90a and later
-        cost:          tma, 30 cycles to issue in the simulator's clock
-        completion:    asynchronous, observed through bulk group
-        PTX ISA:       cp.async.bulk.tensor
+        tensor_map:                  a tensor map
+        src:                         a pointer to shared memory, as in bar.ptr_to([0])
+        coords:                      an integer
+        dim:                         a whole number, known at compile time
+        cache_hint:                  one of "", "evict_first", "evict_normal", "evict_last"
+        store_mode:                  one of "tile", "tile::scatter4"
+        cache_policy:                a whole number, known at compile time
+        issued by:                   each active thread
+        architectures:               sm_90a and later
+        cost:                        tma, 30 cycles to issue in the simulator's clock
+        store_mode="tile::scatter4": only on sm_100a and sm_103a and sm_110a
+        completion:                  asynchronous, observed through bulk group
+        PTX ISA:                     cp.async.bulk.tensor
         """
 
 
 class _PtxCp_asyncBulkPrefetch:
     """Tx.ptx.cp_async.bulk.prefetch: instructions."""
 
-    def tensor(self, tensor_map: MapPointer, *coords: Integer, dim: int, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+    def tensor(self, tensor_map: MapPointer, *coords: Integer, dim: int, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0) -> None:
         """Bring the box at `coords` into the L2 cache. No access is ordered; in the simulator's clock it has no effect.
+
+        load_mode: as of a load.
 
         PTX:
             cp.async.bulk.prefetch.tensor.2d.L2.global.tile [tensor_map, {coords}];
 
-        tensor_map:    a tensor map
-        coords:        an integer
-        dim:           a whole number, known at compile time
-        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
-        issued by:     each active thread
-        architectures: sm_90a and later
-        cost:          tma, 30 cycles to issue in the simulator's clock
-        PTX ISA:       cp.async.bulk.prefetch.tensor
+        tensor_map:                a tensor map
+        coords:                    an integer
+        dim:                       a whole number, known at compile time
+        cache_hint:                one of "", "evict_first", "evict_normal", "evict_last"
+        load_mode:                 one of "tile", "tile::gather4"
+        cache_policy:              a whole number, known at compile time
+        issued by:                 each active thread
+        architectures:             sm_90a and later
+        cost:                      tma, 30 cycles to issue in the simulator's clock
+        load_mode="tile::gather4": only on sm_100a and sm_103a and sm_110a
+        PTX ISA:                   cp.async.bulk.prefetch.tensor
         """
 
 
@@ -4042,7 +4056,7 @@ class _PtxCpReduce_asyncBulk:
         PTX ISA:       cp.reduce.async.bulk
         """
 
-    def tensor(self, tensor_map: MapPointer, src: SharedPointer, *coords: Integer, dim: int, op: Literal['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor'] | str = 'add', cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+    def tensor(self, tensor_map: MapPointer, src: SharedPointer, *coords: Integer, dim: int, op: Literal['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor'] | str = 'add', cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', cache_policy: int = 0) -> None:
         """Add shared memory to the box at `coords`, element by element, as part of the thread's open bulk group.
 
         op: another operation instead of the sum.
@@ -4056,6 +4070,7 @@ class _PtxCpReduce_asyncBulk:
         dim:           a whole number, known at compile time
         op:            one of "add", "min", "max", "inc", "dec", "and", "or", "xor"
         cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
+        cache_policy:  a whole number, known at compile time
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          tma, 30 cycles to issue in the simulator's clock
@@ -4097,7 +4112,7 @@ class _PtxCp_reduce_asyncBulk:
         PTX ISA:       cp.reduce.async.bulk
         """
 
-    def tensor(self, tensor_map: MapPointer, src: SharedPointer, *coords: Integer, dim: int, op: Literal['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor'] | str = 'add', cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+    def tensor(self, tensor_map: MapPointer, src: SharedPointer, *coords: Integer, dim: int, op: Literal['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor'] | str = 'add', cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', cache_policy: int = 0) -> None:
         """Add shared memory to the box at `coords`, element by element, as part of the thread's open bulk group.
 
         op: another operation instead of the sum.
@@ -4111,6 +4126,7 @@ class _PtxCp_reduce_asyncBulk:
         dim:           a whole number, known at compile time
         op:            one of "add", "min", "max", "inc", "dec", "and", "or", "xor"
         cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
+        cache_policy:  a whole number, known at compile time
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          tma, 30 cycles to issue in the simulator's clock
