@@ -108,8 +108,8 @@ def bad_tensor_map(fact: BadTensorMap) -> Explanation:
         TensorMapRule.ROW_MULTIPLE: f"has box rows of {row} bytes; they must be a multiple of {TMA_GLOBAL_ALIGN}",
         TensorMapRule.SWIZZLE: f"has a swizzle of {tensor_map.swizzle} bytes; it can be 0, 32, 64 or 128",
         TensorMapRule.ROW_IN_SWIZZLE: f"has box rows of {row} bytes, wider than its {tensor_map.swizzle}-byte swizzle",
-        TensorMapRule.ROWS: f"has {tensor_map.rank} dimensions and a box of {tensor_map.box} (innermost first); copies of "
-        "four rows need two dimensions and a box of one row",
+        TensorMapRule.ROWS: f"has {tensor_map.rank} dimensions and a box of {tensor_map.box} (innermost first); "
+        "copies of four rows need two dimensions and a box of one row",
         TensorMapRule.STRIDES: f"has strides of {tensor_map.strides} bytes; they must be multiples of "
         f"{TMA_GLOBAL_ALIGN} below 2^40",
     }[fact.broken]

@@ -50,7 +50,8 @@ def _coordinates(count: int, dim: int, mode: str) -> str | None:
     if mode == "tile":
         return None if count == dim else f"has {count} coordinates for dim={dim}"
     if dim != 2 or count != 5:
-        return f"of {mode} has dim=2 and five coordinates, a column and four rows, not dim={dim} and {count} coordinates"
+        given = f"dim={dim} and {count} coordinates"
+        return f"of {mode} has dim=2 and five coordinates, a column and four rows, not {given}"
     return None
 
 
@@ -142,9 +143,9 @@ def cp_async_bulk_tensor_load(
 
     Elements outside the tensor are zero (NaN, where the map says so), and their bytes count. With tile::gather4 the
     coordinates are a column and four rows of a matrix, whose map has boxes of one row; the rows land one after the
-    other, as a box of four rows does. A `cache_policy` other than zero replaces the one of `cache_hint`. With several bits in `cta_mask` (bit r for cluster rank
-    r) the box lands at the same offset, and completes on the barrier at the same offset, in each CTA of the mask. With
-    cta_group = 2 the barrier may be the one of the pair's other CTA.
+    other, as a box of four rows does. A `cache_policy` other than zero replaces the one of `cache_hint`. With several
+    bits in `cta_mask` (bit r for cluster rank r) the box lands at the same offset, and completes on the barrier at the
+    same offset, in each CTA of the mask. With cta_group = 2 the barrier may be the one of the pair's other CTA.
     """
     cta_mask = cta_mask if multicasts(cta_mask) else 0
     for _ in range(thread.mask.count):

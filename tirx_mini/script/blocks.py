@@ -10,10 +10,14 @@ from typing import Any
 from tirx_mini.ir import (
     INT32,
     REDUCE,
+    SCOPES,
     SPATIAL,
+    TIR,
+    AllocBuffer,
     Block,
     Buffer,
     BufferLoad,
+    DataType,
     Expr,
     Range,
     Region,
@@ -28,6 +32,7 @@ from tirx_mini.ir import (
     int_value,
     seq,
 )
+from tirx_mini.layout import S, TileLayout
 
 from .builder import Builder, current
 
@@ -83,6 +88,7 @@ def block(name: str = "", no_realize: bool = False) -> OpenBlock:
     Raises `TirxError` for a second block of the same name, which a schedule could not tell from the first.
     """
     builder = current("T.block")
+    builder.spelling = TIR
     known = builder.block_names
     chosen = name or next(f"block_{number}" for number in range(len(known) + 1) if f"block_{number}" not in known)
     if chosen in known:
@@ -121,6 +127,28 @@ def where(predicate: Any) -> None:
 def block_attr(attrs: dict[str, Any]) -> None:
     """Annotations of the block."""
     _block("T.block_attr")[1].attrs.update(attrs)
+
+
+def alloc_block_buffer(
+    shape: Sequence[int] | int,
+    dtype: str = "float32",
+    data: Any = None,
+    strides: Sequence[int] | None = None,
+    elem_offset: Any = None,
+    scope: str = "global",
+    **_: Any,
+) -> Buffer:
+    """Memory for values between blocks. strides: distances between neighbours, in elements."""
+    builder = current("T.alloc_buffer")
+    if scope not in SCOPES or scope == "tmem":
+        raise TirxError(f"{scope!r} is not a memory of TIR", hint='use "global", "shared" or "local"')
+    listed = (shape,) if isinstance(shape, int) else shape
+    extents = tuple(int(extent) for extent in listed)
+    layout = None if strides is None else TileLayout(S[extents : tuple(strides)])
+    name = builder.take_name("buffer")
+    buffer = Buffer(name, extents, DataType(dtype), scope, layout, span=builder.span)
+    builder.emit(AllocBuffer(buffer))
+    return buffer
 
 
 def _regions(given: Sequence[Any]) -> tuple[Region, ...]:

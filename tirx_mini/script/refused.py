@@ -64,11 +64,12 @@ REFUSALS: Sequence[Refusal] = (
     ),
     _row(
         "schedules of tensor expressions",
-        "sblock sblock_alloc_buffer sblock_attr block_name_suffix_context reads writes init where axis iter_var "
-        "IterVar Reduce CommReducer comm_reducer ProducerLoad index_map ignore_loop_partition tvm_thread_allreduce "
-        "tvm_thread_invariant tvm_global_barrier_kinit tvm_kernel_replace_point tile.compose_op",
-        "blocks and reductions over iteration variables are part of TVM's scheduling language",
-        "write the loops, and use tile primitives such as `Tx.copy`, `Tx.cast` and the reductions",
+        "block_name_suffix_context iter_var IterVar Reduce CommReducer comm_reducer ProducerLoad index_map "
+        "ignore_loop_partition tvm_thread_allreduce tvm_thread_invariant tvm_global_barrier_kinit "
+        "tvm_kernel_replace_point tile.compose_op",
+        "reductions over iteration variables are part of what TVM's schedules build and lower",
+        "write a block, `with T.sblock(\"C\"):` with its `T.axis` lines and `T.init`, or loops; "
+        "`T.cuda.cta_reduce` and the tile primitives reduce among threads",
     ),
     _row(
         "fragments of WMMA",

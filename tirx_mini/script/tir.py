@@ -5,14 +5,14 @@ The names in `__all__` are those of TIR; all others, dtypes and arithmetic among
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from tirx_mini import ir
-from tirx_mini.layout import S, TileLayout
 
 from . import tirx
+from .blocks import alloc_block_buffer as alloc_buffer
 from .blocks import axis, block, block_attr, init, reads, where, writes
 from .builder import current
 from .handles import Loop, loop
@@ -44,28 +44,6 @@ def _with_caller(function: Callable[..., Any]) -> ir.PrimFunc:
 def vectorized(*bounds: ir.ExprLike, annotations: Any = None) -> Loop:
     """A loop whose iterations are the lanes of a vector."""
     return loop(ir.VECTORIZED, bounds)
-
-
-def alloc_buffer(
-    shape: Sequence[int] | int,
-    dtype: str = "float32",
-    data: Any = None,
-    strides: Sequence[int] | None = None,
-    elem_offset: Any = None,
-    scope: str = "global",
-    **_: Any,
-) -> ir.Buffer:
-    """Memory for values between blocks. strides: distances between neighbours, in elements."""
-    builder = current("T.alloc_buffer")
-    if scope not in ir.SCOPES or scope == "tmem":
-        raise ir.TirxError(f"{scope!r} is not a memory of TIR", hint='use "global", "shared" or "local"')
-    listed = (shape,) if isinstance(shape, int) else shape
-    extents = tuple(int(extent) for extent in listed)
-    layout = None if strides is None else TileLayout(S[extents : tuple(strides)])
-    name = builder.take_name("buffer")
-    buffer = ir.Buffer(name, extents, ir.DataType(dtype), scope, layout, span=builder.span)
-    builder.emit(ir.AllocBuffer(buffer))
-    return buffer
 
 
 def func_attr(attrs: Mapping[str, Any]) -> None:

@@ -16,6 +16,7 @@ from tirx_mini.ir import SPECIALS, DataType, Expr, Special, const, special
 from tirx_mini.layout import ComposeLayout, Iter, Layout, R, S, TileLayout
 from tirx_mini.tile import OPS, SPELLINGS, op_of
 
+from .blocks import alloc_block_buffer, axis, block, block_attr, init, reads, where, writes
 from .collectives import COLLECTIVES
 from .diagnostics import did_you_mean, unknown
 from .encoding import ENCODING
@@ -120,20 +121,21 @@ from .vectors import Shuffle, broadcast, ramp, vectorcombine, vectorhigh, vector
 
 __all__ = [
     "address_of", "alloc_buffer", "alloc_cast_frag", "alloc_local", "alloc_scalar", "alloc_shared",
-    "alloc_tcgen05_ldst_frag", "Assert", "assume", "attr", "Bind", "bind", "Break", "break_loop", "Broadcast",
-    "broadcast", "Buffer", "buffer", "buffer_decl", "buffer_store", "buffer_var", "BufferLoad", "call",
+    "alloc_tcgen05_ldst_frag", "Assert", "assume", "attr", "axis", "Bind", "bind", "Break", "break_loop",
+    "Broadcast", "broadcast", "Buffer", "buffer", "buffer_decl", "buffer_store", "buffer_var", "BufferLoad", "call",
     "call_packed", "Cast", "cdiv", "ceildiv", "cluster_id", "ComposeLayout", "const", "constexpr", "Continue",
-    "continue_loop", "cta_id", "cta_id_in_cluster", "cta_id_in_pair", "decl_buffer", "decl_scalar",
-    "device_entry", "Else", "env_thread", "evaluate", "filter", "func_attr", "grid", "handle_add_byte_offset",
-    "hint", "If", "if_then_else", "inline", "isnullptr", "Iter", "jit", "lane_id", "launch", "launch_thread",
-    "Layout", "Let", "let", "LetAnnotation", "likely", "local_cell", "local_scalar", "LocalVectorAnnotation",
-    "macro", "match_buffer", "max", "meta_class", "meta_var", "min", "node", "Optional", "parallel",
-    "PoolAllocator", "prim_func", "print_buffer", "Ptr", "ptr", "ptr_byte_offset", "R", "Ramp", "ramp", "Range",
-    "reinterpret", "Return", "S", "scalar_wrapper", "Select", "select", "serial", "shared_scalar", "Shuffle",
-    "smem", "SMEMPool", "static_assert", "StringImm", "tensor_map", "TensorMap", "Then", "thread_binding",
-    "thread_id", "thread_id_in_wg", "thread_return", "TileLayout", "tmem", "tvm_access_ptr", "tvm_stack_alloca",
-    "tvm_storage_sync", "type_annotation", "unroll", "Var", "var", "variable_name", "vectorcombine",
-    "vectorhigh", "vectorized", "vectorlow", "warp_id", "warp_id_in_wg", "warpgroup_id", "wg_reg_tile", "While",
+    "continue_loop", "cta_id", "cta_id_in_cluster", "cta_id_in_pair", "decl_buffer", "decl_scalar", "device_entry",
+    "Else", "env_thread", "evaluate", "filter", "func_attr", "grid", "handle_add_byte_offset", "hint", "If",
+    "if_then_else", "init", "inline", "isnullptr", "Iter", "jit", "lane_id", "launch", "launch_thread", "Layout",
+    "Let", "let", "LetAnnotation", "likely", "local_cell", "local_scalar", "LocalVectorAnnotation", "macro",
+    "match_buffer", "max", "meta_class", "meta_var", "min", "node", "Optional", "parallel", "PoolAllocator",
+    "prim_func", "print_buffer", "Ptr", "ptr", "ptr_byte_offset", "R", "Ramp", "ramp", "Range", "reads",
+    "reinterpret", "Return", "S", "sblock", "sblock_alloc_buffer", "sblock_attr", "scalar_wrapper", "Select",
+    "select", "serial", "shared_scalar", "Shuffle", "smem", "SMEMPool", "static_assert", "StringImm", "tensor_map",
+    "TensorMap", "Then", "thread_binding", "thread_id", "thread_id_in_wg", "thread_return", "TileLayout", "tmem",
+    "tvm_access_ptr", "tvm_stack_alloca", "tvm_storage_sync", "type_annotation", "unroll", "Var", "var",
+    "variable_name", "vectorcombine", "vectorhigh", "vectorized", "vectorlow", "warp_id", "warp_id_in_wg",
+    "warpgroup_id", "wg_reg_tile", "where", "While", "writes",
 ]  # fmt: skip
 
 Buffer = buffer_type
@@ -143,6 +145,9 @@ cdiv = ceildiv
 local_cell = local_scalar = alloc_scalar
 macro = inline
 buffer_decl = decl_buffer
+sblock = block
+sblock_attr = block_attr
+sblock_alloc_buffer = alloc_block_buffer
 Break = break_loop
 Continue = continue_loop
 select = Select = if_then_else

@@ -17,6 +17,14 @@ from tirx_mini.layout import S as S
 from tirx_mini.layout import TileLayout as TileLayout
 
 from .annotations import LanguageDType, ScopeName
+from .blocks import alloc_block_buffer as _alloc_block_buffer
+from .blocks import axis as axis
+from .blocks import block as _block
+from .blocks import block_attr as _block_attr
+from .blocks import init as init
+from .blocks import reads as reads
+from .blocks import where as where
+from .blocks import writes as writes
 from .frames import Assert as Assert
 from .frames import Bind as Bind
 from .frames import BufferLoad as BufferLoad
@@ -135,6 +143,9 @@ cdiv = ceildiv
 local_cell = alloc_scalar
 local_scalar = alloc_scalar
 macro = inline
+sblock = _block
+sblock_alloc_buffer = _alloc_block_buffer
+sblock_attr = _block_attr
 select = if_then_else
 __all__: list[str]
 
@@ -3703,9 +3714,9 @@ class _PtxCp_asyncBulkTensor:
 
         Elements outside the tensor are zero (NaN, where the map says so), and their bytes count. With tile::gather4 the
         coordinates are a column and four rows of a matrix, whose map has boxes of one row; the rows land one after the
-        other, as a box of four rows does. A `cache_policy` other than zero replaces the one of `cache_hint`. With several bits in `cta_mask` (bit r for cluster rank
-        r) the box lands at the same offset, and completes on the barrier at the same offset, in each CTA of the mask. With
-        cta_group = 2 the barrier may be the one of the pair's other CTA.
+        other, as a box of four rows does. A `cache_policy` other than zero replaces the one of `cache_hint`. With several
+        bits in `cta_mask` (bit r for cluster rank r) the box lands at the same offset, and completes on the barrier at the
+        same offset, in each CTA of the mask. With cta_group = 2 the barrier may be the one of the pair's other CTA.
 
         PTX:
             cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [dst], [tensor_map, {coords}], [bar];

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tirx_mini import simulate
 from tirx_mini.compat.tvm import imports
-from tirx_mini.ir import walk
+from tirx_mini.ir import structural_equal, walk
+from tirx_mini.script import from_source
 
 
 @pytest.fixture(autouse=True)
@@ -59,3 +61,32 @@ def test_it_is_built_for_the_cpu_and_called_with_arrays() -> None:
     tvm.build(module, target="llvm")(tvm.nd.array(image), tvm.nd.array(window), out)
     seen = np.lib.stride_tricks.sliding_window_view(image, (3, 3))
     np.testing.assert_allclose(out.numpy(), 2 * (seen * window).sum((2, 3)), rtol=1e-5)
+
+
+def test_blocks_have_names_in_tirx_too() -> None:
+    """`T.sblock` and what stands in it, read by tirx's decorator; the text is that of TIR."""
+    from tvm.script import tir  # type: ignore[import-not-found]
+    from tvm.script import tirx as T  # type: ignore[import-not-found]
+
+    @T.prim_func
+    def kernel(A: T.Buffer((32, 16), "float32"), B: T.Buffer((32,), "float32")):
+        for tx in T.thread_binding(32, thread="threadIdx.x"):
+            part = T.sblock_alloc_buffer((32,), scope="local")
+            for k in range(18):
+                with T.sblock("sum"):
+                    T.sblock_attr({"step": 1})
+                    i = T.axis.spatial(32, tx)
+                    kk = T.axis.reduce(18, k)
+                    T.where(k < 16)
+                    T.reads(A[i, kk])
+                    T.writes(part[i])
+                    with T.init():
+                        part[i] = T.float32(0)
+                    part[i] = part[i] + A[i, kk]
+            B[tx] = part[tx]
+
+    a, b = np.random.default_rng(0).integers(0, 9, (32, 16)).astype(np.float32), np.zeros(32, np.float32)
+    assert simulate(kernel, a, b).ok
+    np.testing.assert_array_equal(b, a.sum(1))
+    assert 'T.block("sum")' in kernel.script()
+    assert structural_equal(from_source(kernel.script(), extra={"T": tir}), kernel)
