@@ -20,6 +20,7 @@ from ..ssa import Module, Op, Rewriter, Scalar, Value
 from . import ops, tensor_cores
 from .ops import FMA, MIRRORS, MMA_SYNC, NONE
 from .relayout import Chosen, flow, relayout
+from .transposed import with_transposed
 
 VECTOR_BYTES = 16
 SECTOR_BYTES = 32
@@ -182,6 +183,7 @@ def assign_dot_layouts(module: Module, context: Context) -> Module:
 
 
 def _with_instructions(func: Op, context: Context) -> Op:
+    func = with_transposed(func, context, warps_of(func))
     on_core = tensor_cores.instructions(func, context, warps_of(func))
     for op in func.body.walk():
         rows, cols = op.acc.type.shape[-2:] if op.kind is ops.dot else (0, 0)
@@ -191,7 +193,7 @@ def _with_instructions(func: Op, context: Context) -> Op:
                 op.span,
                 "make the tile larger: one of 128 × 128 uses each element that it loads 128 times",
             )
-        elif _is_low(op, context):
+        elif op not in on_core and _is_low(op, context):
             context.note(
                 f"wgmma multiplies {tensor_cores.ROWS[ops.WGMMA]} rows at a time: {rows} × {cols} sums are added up by "
                 "mma.sync, which is less than half as fast",

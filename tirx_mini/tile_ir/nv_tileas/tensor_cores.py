@@ -24,7 +24,9 @@ MOST_WARPS = 8
 """Warps whose threads have registers for a row of 128 sums each."""
 ROWS: Mapping[str, int] = {ops.WGMMA: 64, ops.TCGEN05: 128}
 """Rows of one instruction."""
-MOST_COLUMNS, LEAST_COLUMNS = 256, 16
+MOST_COLUMNS = 256
+LEAST_COLUMNS: Mapping[str, int] = {ops.WGMMA: 8, ops.TCGEN05: 16}
+"""Columns of one instruction: those of wgmma are a multiple of 8, of tcgen05 with 128 rows a multiple of 16."""
 DEPTH = 16
 """K of one instruction for elements of 16 bits."""
 
@@ -37,16 +39,14 @@ def instructions(func: Op, context: Context, warps: int) -> Mapping[Op, str]:
     compute, if their right operands are loaded by TMA and there is tensor memory for all.
     """
     defs, used = definitions(func.body), uses(func.body)
-    kind = ops.TCGEN05 if context.has_tensor_memory else ops.WGMMA
+    kind = kind_for(context)
     if kind == ops.WGMMA:
         return {op: kind for op in func.body.walk() if op.kind is ops.dot and _fits(op, kind, warps)}
     if context.options.agents == UNSPECIALIZED:
         return {}
     dots = (simple_sum(op, used) for op in func.body.walk() if op.kind is std.for_)
     sums = {
-        op: kind
-        for op in dots
-        if op is not None and _fits(op, kind, warps) and _are_copied((op.lhs, op.rhs), func, defs)
+        op: kind for op in dots if op is not None and _fits(op, kind, warps) and copied((op.lhs, op.rhs), func, defs)
     }
     return {**sums, **dict.fromkeys(_between_threads(func, context, warps, sums), kind)}
 
@@ -59,7 +59,7 @@ def _between_threads(func: Op, context: Context, warps: int, sums: Iterable[Op])
         if not _fits(op, ops.TCGEN05, warps) or load_of(op.rhs, defs) is None:
             return False
         given = load_of(op.lhs, defs) is not None
-        return _are_copied((op.lhs, op.rhs) if given else (op.rhs,), func, defs)
+        return copied((op.lhs, op.rhs) if given else (op.rhs,), func, defs)
 
     found = chains(func, used, is_wanted)
     dots = [product.dot for chain in found for product in chain.products]
@@ -94,7 +94,12 @@ def parts_of(func: Op, warps: int) -> int:
     return groups if fitting else 1
 
 
-def _are_copied(operands: Sequence[Value], func: Op, defs: Mapping[Value, Op]) -> bool:
+def kind_for(context: Context) -> str:
+    """The instruction of the GPU's tensor core."""
+    return ops.TCGEN05 if context.has_tensor_memory else ops.WGMMA
+
+
+def copied(operands: Sequence[Value], func: Op, defs: Mapping[Value, Op]) -> bool:
     """Whether asynchronous copies bring both operands to shared memory: TMA, or cp.async one of them."""
     loads = [load_of(value, defs) for value in operands]
     if any(load is not None and next(reasons(load, func, defs), None) is not None for load in loads):
@@ -105,14 +110,18 @@ def _are_copied(operands: Sequence[Value], func: Op, defs: Mapping[Value, Op]) -
 
 def _fits(op: Op, kind: str, warps: int) -> bool:
     """Whether an instruction computes a dot of these types and shapes."""
-    lhs, acc = op.lhs.type, op.acc.type
+    return computes(kind, op.lhs.type, op.acc.type, warps)
+
+
+def computes(kind: str, lhs: Tensor, acc: Tensor, warps: int) -> bool:
+    """Whether an instruction computes a product of `lhs` that is added to `acc`."""
     if str(lhs.element) not in ("f16", "bf16") or str(acc.element) != "f32" or lhs.rank != 2:
         return False
-    (rows, inner), cols = lhs.shape, acc.shape[1]
-    if warps % WARPGROUP or rows % ROWS[kind] or inner < DEPTH or cols < LEAST_COLUMNS:
+    (rows, inner), cols, least = lhs.shape, acc.shape[1], LEAST_COLUMNS[kind]
+    if warps % WARPGROUP or rows % ROWS[kind] or inner < DEPTH or cols < least:
         return False
     along_m, along_n = groups_along(acc, warps, kind)
-    return rows // along_m >= ROWS[kind] and cols // along_n >= LEAST_COLUMNS and cols <= MOST_COLUMNS
+    return rows // along_m >= ROWS[kind] and cols // along_n >= least and cols <= MOST_COLUMNS
 
 
 def _is_gathered(value: Value, defs: Mapping[Value, Op]) -> bool:
