@@ -28,7 +28,7 @@ from ..machine import (
     spend_global,
     spend_shared,
 )
-from ..ordering import Access, Actor, CtaPlace, Operation, Proxy, Release, Segment, Strong, in_scope
+from ..ordering import FENCED, Access, Actor, CtaPlace, Operation, Proxy, Release, Segment, Strong, in_scope
 from .reductions import OPERATIONS
 
 ACQUIRES, RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
@@ -85,6 +85,7 @@ class StrongAccesses:
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu
         self._patterns: dict[RunningWarp, Patterns] = {}
+        self._fenced = False
 
     def warp_ended(self, w: RunningWarp) -> None:
         """Forget a warp."""
@@ -152,7 +153,12 @@ class StrongAccesses:
         return _spread(w, old)
 
     def fence(self, w: RunningWarp, sem: str, scope: str) -> None:
-        """fence: what the lanes have read is acquired, and what they did is released to their later strong writes."""
+        """fence: what the lanes have read is acquired, and what they did is released to their later strong writes.
+
+        At the scope of the GPU, it does the same for threads that it synchronises with by a barrier. In the letter of
+        the ISA only the thread that reads or writes the flag has such a fence; on chips, what any thread wrote ahead of
+        its fence is in the L2 behind it, and what it reads behind its fence is not from an old line of the L1.
+        """
         if not self.gpu.checks:
             return
         patterns = self._patterns.setdefault(w, Patterns())
@@ -162,6 +168,10 @@ class StrongAccesses:
                 if not readers & ~word and _reaches(release, scope, place):
                     self._acquire(w, release)
                     del patterns.observed[release]
+        if _covers(scope, "gpu"):
+            self._fenced = True
+            for agent in w.lanes.within(word, w.agent):
+                agent.fence_gpu(sem in ACQUIRES, sem in RELEASES)
         if sem in RELEASES:
             kept = [(lanes, r) for lanes, r in patterns.fences if lanes & ~word or not _covers(scope, r.scope)]
             patterns.fences = [*kept, (word, self._released(w, scope))]
@@ -277,6 +287,8 @@ class StrongAccesses:
                 else:
                     patterns = self._patterns.setdefault(w, Patterns())
                     patterns.observed[release] = patterns.observed.get(release, 0) | w.mask.word
+                    if _covers(release.scope, "gpu") and _covers(access.scope, "gpu"):
+                        w.agent.observe(release.clocks)
                     open_ = True
             if not open_:
                 acquired.append(number)
@@ -287,6 +299,8 @@ class StrongAccesses:
         patterns = self._patterns.get(w)
         word = w.mask.word
         fences = tuple(r for lanes, r in patterns.fences if not word & ~lanes) if patterns else ()
+        if self._fenced and _covers(access.scope, "gpu") and w.agent.clocks[FENCED].any():
+            fences = (*fences, Release(w.agent.fenced_clocks(), "gpu", _place(w)))
         return (*fences, self._released(w, access.scope)) if access.sem in RELEASES else fences
 
     def _released(self, w: RunningWarp, scope: str) -> Release:

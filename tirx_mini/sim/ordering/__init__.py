@@ -3,6 +3,7 @@
 from .actors import COLLECTIVE, ELECTED_LANE, LANES_TOGETHER, Access, Actor, Release
 from .clocks import (
     BEFORE,
+    FENCED,
     ORDER,
     PAST,
     PROXIES,
@@ -31,7 +32,7 @@ from .shadow import (
 
 __all__ = [
     "Access", "AccessLog", "Actor", "Agent", "BEFORE", "COLLECTIVE", "Causality", "Complain", "Conflict",
-    "ConflictKind", "CtaPlace", "ELECTED_LANE", "EarlyAccess", "GridBefore", "GridDependence", "KnownValue",
+    "ConflictKind", "CtaPlace", "ELECTED_LANE", "EarlyAccess", "FENCED", "GridBefore", "GridDependence", "KnownValue",
     "LANES_TOGETHER", "Lanes", "ORDER", "Operation", "PAST", "PROXIES", "PROXY", "PROXY_GLOBAL", "Proxy", "ROWS",
     "Release", "Segment", "Shadow", "Snapshot", "Strong", "SyncClock", "UncheckedCausality", "Unwatched", "distinct",
     "in_scope",

@@ -26,12 +26,12 @@ class Access:
     """One operation's accesses to a memory. The attributes are those of its `Actor` when it was issued.
 
     known: up to which epoch of each agent what that did happens before these accesses.
-    released: of a strong write, what an acquire that reads it sees.
+    released: of a strong write, what an acquire that reads it sees. repeated: whether it stands for several.
     """
 
     __slots__ = (
-        "agent", "cluster", "epoch", "known", "operation", "parted", "pipeline", "proxy", "released", "role", "span",
-        "strong", "time", "value", "warp", "word", "write",
+        "agent", "cluster", "epoch", "known", "operation", "parted", "pipeline", "proxy", "released", "repeated",
+        "role", "span", "strong", "time", "value", "warp", "word", "write",
     )  # fmt: skip
 
     def __init__(self, actor: Actor, write: bool) -> None:
@@ -52,6 +52,7 @@ class Access:
         self.word = actor.word
         self.strong = actor.strong
         self.released: tuple[Release, ...] = ()
+        self.repeated = False
 
 
 @dataclass(frozen=True, eq=False)

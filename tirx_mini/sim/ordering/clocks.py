@@ -2,7 +2,7 @@
 
 An agent is a warp (or those of its lanes that act apart, see `lanes`), the tensor pipe that a thread issues to, the
 tensor-memory loads (or stores) a warp has in flight, or an asynchronous copy. Each has an epoch, a count that grows
-whenever the agent releases what it did; an access is stamped with the agent and its epoch. Five clocks of agent a say
+whenever the agent releases what it did; an access is stamped with the agent and its epoch. Seven clocks of agent a say
 how it stands to what agent b did at epoch e:
 
     clocks[ORDER][b] >= e    b's access happens before a's next one (PTX ISA: "Memory consistency model")
@@ -11,6 +11,8 @@ how it stands to what agent b did at epoch e:
     clocks[PROXY_GLOBAL][b]  the same for global memory: a fence covers the state space that it names
     clocks[BEFORE][b] >= e   and a tcgen05.fence::before_thread_sync lies between b's access and its release
     clocks[PAST][b] >= e     b executed e earlier, though nothing may make its accesses visible to a
+    clocks[FENCED][b] >= e   and a thread executed a fence at the scope of the GPU between b's access and a's next one
+    clocks[OBSERVED][b] >= e  a strong read that happens before a's next access found what b released after its access
 
 Synchronisation copies clocks from one agent to another through a `SyncClock`: `SyncClock.release`, `Agent.acquire`. The
 other fence of tcgen05 (`fence::after_thread_sync`) orders only the later tcgen05 operations of the executing thread; it
@@ -23,8 +25,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-ORDER, PROXY, BEFORE, PAST, PROXY_GLOBAL = 0, 1, 2, 3, 4
-ROWS = 5
+ORDER, PROXY, BEFORE, PAST, PROXY_GLOBAL, FENCED, OBSERVED = 0, 1, 2, 3, 4, 5, 6
+ROWS = 7
 PROXIES = (PROXY, PROXY_GLOBAL)
 """The clocks that fence.proxy.async without a state space advances."""
 
@@ -132,6 +134,24 @@ class Agent:
             np.maximum(proxy, order, out=proxy)
         self.advance()
 
+    def observe(self, released: np.ndarray) -> None:
+        """A strong read found a value that was released with these clocks: a fence behind it acquires them."""
+        observed = self.clocks[OBSERVED, : released.shape[1]]
+        np.maximum(observed, released[ORDER], out=observed)
+        self.version += 1
+
+    def fenced_clocks(self) -> np.ndarray:
+        """int32[ROWS, capacity]: what a fence at the scope of the GPU has made visible, by this thread or others."""
+        return np.minimum(self.clocks, self.clocks[FENCED])
+
+    def fence_gpu(self, acquires: bool, releases: bool) -> None:
+        """A fence at the scope of the GPU, for the threads that this one synchronises with, as for itself."""
+        self.version += 1
+        if acquires:
+            np.maximum(self.clocks[ORDER], self.clocks[OBSERVED], out=self.clocks[ORDER])
+        if releases:
+            np.maximum(self.clocks[FENCED], self.clocks[ORDER], out=self.clocks[FENCED])
+
     def fence_tcgen05_before(self) -> None:
         """tcgen05.fence::before_thread_sync: later releases carry the fence."""
         self.version += 1
@@ -175,6 +195,9 @@ class UncheckedAgent(Agent):
         return True
 
     def fence_proxy(self, rows: Sequence[int] = PROXIES) -> None:
+        """Nothing is kept."""
+
+    def fence_gpu(self, acquires: bool, releases: bool) -> None:
         """Nothing is kept."""
 
     def fence_tcgen05_before(self) -> None:

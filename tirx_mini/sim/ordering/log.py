@@ -7,6 +7,7 @@ from typing import Any
 
 from .actors import Access, Actor, Release
 from .clocks import PROXY
+from .operations import Operation
 
 
 class AccessLog:
@@ -56,7 +57,27 @@ class AccessLog:
             number = len(self.accesses) - 1
             if not released:
                 self._repeated[key] = number
+        else:
+            self.accesses[number].repeated = True
         return number
+
+    def observed(self, member: int, members: Collection[int], actor: Actor) -> bool:
+        """Whether an atomic operation among `members` that happens before `actor`'s access came after a strong write.
+
+        It found what that wrote, itself or through others, so the write precedes the access (PTX ISA: "Observation
+        Order", "Causality Order"): a counter may be reset by the thread that was the last one to count.
+        """
+        write = self.accesses[member]
+        if write.strong is None or write.repeated:
+            return False
+        after = [self.accesses[later] for later in members if later > member]
+        return any(
+            access.operation is Operation.ATOMIC
+            and access.strong is not None
+            and access.strong.together_with(write.strong)
+            and actor.agent.happens_after(access.agent, access.epoch)
+            for access in after
+        )
 
     def members(self, number: int) -> tuple[int, ...]:
         """The accesses that a number stands for: one, or where it is negative a set."""

@@ -150,7 +150,7 @@ class Segment:
         """`actor` writes the granules `where`."""
         self._check_last(where, actor, True)
         for key, reads in self.readers.items():
-            if self._check_all(key, where, actor, True):
+            if key == CHAIN or self._check_all(key, where, actor, True):  # REDUCTIONS has the writes of chains, too
                 reads[where] = 0
         self.writes[where] = self.log.number(actor, True)
         if actor.lanes is not None:
@@ -235,8 +235,10 @@ class Segment:
         if not found.any():
             return False
         for number in distinct(found):
-            for member in self.log.members(number) if number < 0 else (number,) if number else ():
-                self._against(self.log.accesses[member], number, where, numbers, key, actor, writes)
+            members = self.log.members(number) if number < 0 else (number,) if number else ()
+            for member in members:
+                if key != REDUCTIONS or actor.strong is not None or not self.log.observed(member, members, actor):
+                    self._against(self.log.accesses[member], number, where, numbers, key, actor, writes)
         return True
 
     def _include(self, key: int, where: Select, new: int) -> None:

@@ -177,6 +177,46 @@ def test_the_last_cta_races_with_the_others_without(sem: str) -> None:
     assert last_one(fences=False, sem=sem) == RACE
 
 
+def last_cta(*, written: bool = True, read: bool = True, reset: str = "last") -> tuple[str, list[str]]:
+    """The threads of each CTA write and fence, a barrier follows, and one of them counts the CTA: the last CTA reads.
+
+    written, read: whether there are fences on either side. reset: which CTA makes the counter zero again.
+    """
+
+    @T.prim_func
+    def kernel(P: T.Buffer((3, 64), "int32"), C: T.Buffer((1,), "int32"), O: T.Buffer((64,), "int32")):
+        T.device_entry()
+        bx = T.cta_id([3])
+        tx = T.thread_id([64])
+        last = T.alloc_shared((1,), "int32")
+        P[bx, tx] = bx + 1
+        if written:
+            T.cuda.thread_fence()
+        T.cuda.cta_sync()
+        if tx == 0:
+            last[0] = T.cuda.atomic_add(C.ptr_to([0]), 1)
+            if reset == "first" and last[0] == 0:
+                C[0] = 0
+        T.cuda.cta_sync()
+        if last[0] == 2:
+            if read:
+                T.cuda.thread_fence()
+            O[tx] = P[0, tx] + P[1, tx] + P[2, tx]
+            if reset == "last" and tx == 40:
+                C[0] = 0
+
+    return run(kernel, np.zeros((3, 64), np.int32), np.zeros(1, np.int32), np.zeros(64, np.int32))
+
+
+def test_fences_around_a_barrier_order_what_one_thread_of_the_cta_counts() -> None:
+    assert last_cta() == OK
+
+
+@pytest.mark.parametrize("options", [{"written": False}, {"read": False}, {"reset": "first"}])
+def test_without_a_fence_or_before_the_last_count_it_is_a_race(options: dict[str, Any]) -> None:
+    assert last_cta(**options)[0] == "hazard"
+
+
 def test_a_flag_in_shared_memory_orders_warps() -> None:
     def kernel(read: str) -> PrimFunc:
         @T.prim_func
