@@ -21,7 +21,7 @@ from .context import Context, TensorMaps
 from .ops import OPS, OPTIONS, SCOPES, SPELLINGS, Option, TileOp, op_of
 from .region import Tile, as_region, coordinate, layout_of, tiles_of
 from .rule import Refusal, Rule, dispatch
-from .threads import active_threads
+from .threads import active_threads, evaluate, varies
 
 RULES: Sequence[Rule] = (
     tensor_memory.TensorMemoryLoad(),
@@ -47,5 +47,6 @@ RULES: Sequence[Rule] = (
 
 __all__ = [
     "Context", "OPS", "OPTIONS", "Option", "RULES", "Refusal", "Rule", "SCOPES", "SPELLINGS", "TensorMaps", "Tile",
-    "TileOp", "active_threads", "as_region", "coordinate", "dispatch", "layout_of", "op_of", "tiles_of",
+    "TileOp", "active_threads", "as_region", "coordinate", "dispatch", "evaluate", "layout_of", "op_of", "tiles_of",
+    "varies",
 ]  # fmt: skip

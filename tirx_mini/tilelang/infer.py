@@ -40,7 +40,19 @@ from tirx_mini.layout import Layout, SwizzleMode, TileLayout, tma_shared_layout
 
 from .language.hints import LAYOUT_HINT, Swizzled
 from .language.memory import FRAGMENT
-from .layouts import REGISTER, THREAD, Digit, Fragment, compact, from_axe, replicated, spread, with_replicas
+from .layouts import (
+    REGISTER,
+    THREAD,
+    Digit,
+    Fragment,
+    Partials,
+    ThreadMap,
+    compact,
+    from_axe,
+    replicated,
+    spread,
+    with_replicas,
+)
 from .nest import Access, Nest, lanes_of, nest_of
 from .place import Place, Rule
 from .raster import RANGES
@@ -136,6 +148,10 @@ class _Inference:
         if hint.message != LAYOUT_HINT:
             return
         for buffer, layout in dict(hint.attrs)["layouts"]:
+            if isinstance(layout, ThreadMap):
+                layout = layout.fragment(team.count)
+            elif isinstance(layout, Partials):
+                layout = replace(replicated(buffer.shape, team.count), first=team.first, partial=True)
             if isinstance(layout, (Fragment, Layout)):
                 self._learn(buffer, layout, team)
             elif isinstance(layout, Swizzled) and buffer.scope == "shared":
@@ -295,8 +311,12 @@ def known_layout(nest: Nest, fragments: Mapping[Buffer, Fragment], team: Team) -
     if nest.layout is not None:
         return nest.layout
     best: tuple[int, Access] | None = None
+    added = {access.buffer for access in nest.fragments() if isinstance(access, BufferLoad)}
     for access in nest.fragments():
-        if access.buffer in fragments:
+        layout = fragments.get(access.buffer)
+        if layout is not None and layout.partial and access.buffer not in added:  # the start of a reduction
+            return _of_access(nest, access, layout)
+        if access.buffer in fragments and not fragments[access.buffer].partial:
             known = [dim for dim in nest.dimensions(access) if dim is not None]
             score = 2 * len(set(known)) + isinstance(access, BufferStore)
             if known and _fits(nest, access, fragments[access.buffer]) and (best is None or score > best[0]):

@@ -262,11 +262,23 @@ class JITKernel:
         """What measures the kernel, and compares it with a reference."""
         return Profiler(self, tensor_supply_type)
 
-    def predicted_ms(self) -> float:
-        """The time on the simulated GPU, in milliseconds, without the data of a call."""
+    @property
+    def is_symbolic(self) -> bool:
+        """Whether extents of the arguments are only known when the kernel is called."""
+        return bool(symbols_of(self.prim_func))
+
+    def timed_ms(self, args: Sequence[Any]) -> float:
+        """The time of a call on the simulated GPU, in milliseconds."""
+        self(*args)
+        return (self.report.time_us or 0.0) / 1e3
+
+    def predicted_ms(self) -> float | None:
+        """The time on the simulated GPU, in milliseconds, without the data of a call; None where it depends on them."""
         where, arch = _machine(self.target)
         gpu = where.detail or DEFAULT_GPU
         report = driver.simulate(self.lowered(arch), gpu=gpu, data=False, sampled=True)
+        if report.verdict == "incomplete":
+            return None
         if report.verdict not in ("ok", "clock"):
             from tirx_mini.diagnose import SimulationError
 

@@ -7,6 +7,7 @@ the same: which thread executes an iteration, and in which step.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -46,12 +47,14 @@ class Fragment:
     threads: how many threads the team has. Replicas among them have digits, so that the digits of threads, all
         together, count to `threads`.
     first: the number of the first of these threads in the CTA.
+    partial: whether each thread holds a result of its own, which `T.finalize_reducer` combines.
     """
 
     shape: tuple[int, ...]
     digits: tuple[Digit, ...]
     threads: int
     first: int = 0
+    partial: bool = False
 
     @property
     def registers(self) -> int:
@@ -188,6 +191,78 @@ def with_replicas(digits: Sequence[Digit], threads: int) -> tuple[Digit, ...]:
     if at < threads:
         found.append(Digit(None, -(-threads // at), 0, THREAD, at))
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class Partials:
+    """The layout of a reducer: each thread holds all elements, with the results of its iterations."""
+
+
+@dataclass(frozen=True)
+class ThreadMap:
+    """``T.Fragment(shape, forward_thread_fn=lambda i, j: …)``: which thread holds an element, as a function.
+
+    The order of the elements in registers is the compiler's.
+    """
+
+    shape: tuple[int, ...]
+    thread: Callable[..., Any]
+
+    def fragment(self, threads: int) -> Fragment | None:
+        """The layout over a team of `threads` threads; None where the function is no sum of digits."""
+        table = np.empty(self.shape, np.int64)
+        for place in np.ndindex(self.shape):
+            table[place] = int(self.thread(*place))
+        digits: list[Digit] = []
+        for dim in reversed(range(len(self.shape))):
+            line = table[tuple(slice(None) if at == dim else 0 for at in range(len(self.shape)))]
+            digits += _digits_of(line - line[0], dim)
+        grid = np.indices(self.shape)
+        sums = sum(grid[d.dim] // d.weight % d.extent * d.stride for d in digits if d.place == THREAD)
+        if table.flat[0] or not np.array_equal(np.broadcast_to(sums, self.shape), table) or table.max() >= threads:
+            return None
+        at = 1
+        for number, digit in enumerate(digits):
+            if digit.place == REGISTER:
+                digits[number], at = replace(digit, stride=at), at * digit.extent
+        strides = sorted((d.stride, d.extent) for d in digits if d.place == THREAD)
+        if any(b % (a * n) for (a, n), (b, _) in itertools.pairwise(strides)):
+            return None
+        return Fragment(self.shape, with_replicas(digits, threads), threads)
+
+
+def _digits_of(line: np.ndarray, dim: int) -> list[Digit]:
+    """The digits of a dimension, whose coordinates are in these threads."""
+    found, weight, extent = [], 1, len(line)
+    while weight < extent:
+        step, count, left = int(line[weight]), 1, extent // weight
+        for more in range(2, left + 1):
+            if extent % weight or int(line[(more - 1) * weight]) != (more - 1) * step:
+                break
+            if left % more == 0:
+                count = more
+        if count == 1:
+            return found
+        found.append(Digit(dim, count, weight, THREAD if step else REGISTER, step))
+        weight *= count
+    return found
+
+
+def thread_map(
+    shape: Sequence[int], forward_fn: Any = None, forward_thread_fn: Any = None, replicate: int = 1,
+    forward_index_fn: Any = None,
+) -> ThreadMap:  # fmt: skip
+    """A layout of a fragment by functions of the coordinates of an element.
+
+    forward_fn: gives the thread and the register. forward_thread_fn: gives the thread. The two get the number of the
+    replica, too, where `replicate` is more than 1.
+    """
+    more = (0,) if replicate > 1 else ()
+    if forward_fn is not None:
+        return ThreadMap(tuple(map(int, shape)), lambda *place: forward_fn(*place, *more)[0])
+    if forward_thread_fn is None:
+        raise TirxError("T.Fragment needs forward_fn= or forward_thread_fn=")
+    return ThreadMap(tuple(map(int, shape)), lambda *place: forward_thread_fn(*place, *more))
 
 
 def replicated(shape: Sequence[int], threads: int) -> Fragment:

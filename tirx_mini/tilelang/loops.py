@@ -82,7 +82,8 @@ class _Loops:
         self.valid = np.ones(threads.shape, bool)
         for table, extent in zip(tables, nest.extents, strict=True):
             self.valid &= table < extent
-        self.straight = is_straight(nest.body)
+        self.adds = any(_is_partial(a, place) for a in nest.fragments() if isinstance(a, BufferLoad))
+        self.straight = is_straight(nest.body) and not self.adds
         self.guarded = guarded(nest.body)
 
     # -- one element after the other ----------------------------------------------------------------------------
@@ -347,7 +348,9 @@ class _Body(Mutator):
             return BufferStore(array.buffer, array.indices, value, span=node.span)
         if node.buffer.scope == FRAGMENT:
             array = self.loops.place.registers(node.buffer)
-            return BufferStore(array, (self.loops.register(node, self.steps),), value, span=node.span)
+            made = BufferStore(array, (self.loops.register(node, self.steps),), value, span=node.span)
+            guard = self.loops.first_replica() if self.loops.adds and _is_partial(node, self.loops.place) else None
+            return made if guard is None else If(guard, made, span=node.span)
         indices = tuple(self.steps.analyzer.simplify(self.expr(index)) for index in node.indices)
         made: Stmt = replace(node, indices=indices, value=value)
         inside = _inside(node.buffer, indices, self.steps.analyzer) if node.buffer.scope == "global" else None
@@ -371,6 +374,11 @@ class _Body(Mutator):
 
     def visit_Region(self, node: Region) -> Expr:
         raise TirxError("a tile operation cannot be inside a parallel loop", node.span, "write it before the loop")
+
+
+def _is_partial(access: Access, place: Place) -> bool:
+    layout = place.fragments.get(access.buffer)
+    return layout is not None and layout.partial
 
 
 def ramp(indices: Sequence[Expr], lanes: int) -> tuple[Expr, ...]:

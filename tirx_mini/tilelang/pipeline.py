@@ -13,6 +13,7 @@ from .emit import lower_tiles
 from .expand import expand_tiles
 from .infer import infer_layouts
 from .language.functions import TILELANG
+from .once import store_once
 from .pipelining import plan_pipelines
 from .place import Rule
 from .raster import order_ctas
@@ -41,6 +42,9 @@ def rules() -> Mapping[str, Rule]:
 
 PASSES: tuple[Pass, ...] = (
     Pass("NumberThreads", "threads have one number each", lambda func, arch: number_threads(func)),
+    Pass(
+        "StoreOnce", "of threads that store one value to one place, the first does", lambda func, arch: store_once(func)
+    ),
     Pass("OrderCtas", "CTAs take tiles in the order of T.use_swizzle", lambda func, arch: order_ctas(func)),
     Pass("PlanPipelines", "copies of pipelined loops run ahead, by warps of their own", plan_pipelines),
     Pass("PlanTensorMemory", "buffers in tensor memory have columns, products in it mbarriers", plan_tensor_memory),

@@ -30,7 +30,10 @@ class Kernel(Protocol):
     def params(self) -> list[Buffer | Var]: ...
     @property
     def is_simulated(self) -> bool: ...
-    def predicted_ms(self) -> float: ...
+    @property
+    def is_symbolic(self) -> bool: ...
+    def predicted_ms(self) -> float | None: ...
+    def timed_ms(self, args: Sequence[Any]) -> float: ...
     def __call__(self, *args: Any) -> Any: ...
 
 
@@ -135,7 +138,7 @@ class Profiler:
         func: another function to time on a GPU; in the simulator, 0 is its time.
         """
         if self.kernel.is_simulated:
-            return self.kernel.predicted_ms() if func is None or func is self.kernel else 0.0
+            return self._predicted(input_tensors) if func is None or func is self.kernel else 0.0
         import torch
 
         given = list(input_tensors) if input_tensors is not None else self.inputs()
@@ -150,6 +153,14 @@ class Profiler:
             torch.cuda.synchronize()
             times.append(start.elapsed_time(end))
         return sorted(times)[len(times) // 2]
+
+    def _predicted(self, given: Sequence[Any] | None) -> float:
+        """The time on the simulated GPU: without data, unless the kernel's way or its sizes depend on them."""
+        if given is None or not self.kernel.is_symbolic:
+            predicted = self.kernel.predicted_ms()
+            if predicted is not None:
+                return predicted
+        return self.kernel.timed_ms(self.inputs() if given is None else given)
 
 
 def _listed(value: Any) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tirx_mini.hardware import MAX_TMA_RANK, TMA_GLOBAL_ALIGN
+from tirx_mini.hardware import MAX_TMA_BOX, MAX_TMA_RANK, TMA_GLOBAL_ALIGN
 from tirx_mini.ir import (
     HANDLE,
     AddressOf,
@@ -46,7 +46,8 @@ def tma_moves(far: Region, near: Region) -> bool:
     """Whether TMA can copy between a part of a global buffer and one of a shared buffer (CUDA driver API:
     cuTensorMapEncodeTiled).
 
-    Both have the same dtype and the same extents, but for extents of 1, and rows of a multiple of 16 bytes.
+    Both have the same dtype and the same extents, but for extents of 1, and rows of a multiple of 16 bytes. A box has
+    at most 256 elements along a dimension.
     """
     array, tile = far.buffer, near.buffer
     if array.scope != "global" or tile.scope != "shared" or array.dtype != tile.dtype:
@@ -57,6 +58,9 @@ def tma_moves(far: Region, near: Region) -> bool:
     if None in extents or None in inner or extents[-1] == 1:
         return False
     if [n for n in extents if n != 1] != [n for n in inner if n != 1] or inner[-1] != tile.shape[-1]:
+        return False
+    cut = tile.ndim > 1 and tile.shape[-2] % 8 == 0  # a swizzle cuts long rows into slabs
+    if (extents[-1] or 0) > MAX_TMA_BOX and not cut:
         return False
     size = array.dtype.itemsize
     return tile.shape[-1] * size % TMA_GLOBAL_ALIGN == 0 and array.shape[-1] * size % TMA_GLOBAL_ALIGN == 0

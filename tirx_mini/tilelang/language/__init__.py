@@ -13,10 +13,38 @@ from tirx_mini.script import tirx
 
 from ..builtins import MORE
 from ..builtins import NAMES as BUILTINS
-from . import arithmetic, atomics, dtypes, eager, functions, hints, launch, loops, memory, printing, tiles
+from . import (
+    arithmetic,
+    atomics,
+    dtypes,
+    eager,
+    functions,
+    hints,
+    launch,
+    loops,
+    memory,
+    printing,
+    queries,
+    reducers,
+    tiles,
+)
 
 Swizzled = hints.Swizzled
-_MODULES = (functions, eager, launch, memory, loops, tiles, printing, arithmetic, atomics, hints, dtypes)
+_MODULES = (
+    functions,
+    eager,
+    launch,
+    memory,
+    loops,
+    tiles,
+    reducers,
+    queries,
+    printing,
+    arithmetic,
+    atomics,
+    hints,
+    dtypes,
+)
 
 
 NAMES: Mapping[str, Any] = {

@@ -101,8 +101,11 @@ def Cast(dtype: Any, value: Any) -> Expr:
     return convert(dtype_of(dtype), as_expr(value_of(value)))
 
 
-def reinterpret(a: Any, b: Any) -> Expr:
+def reinterpret(a: Any, b: Any = None, *, value: Any = None, dtype: Any = None) -> Expr:
     """The bits of a value as a value of a dtype of the same width: ``T.reinterpret("uint32", x)``, or the other way."""
+    b = b if b is not None else value if dtype is None else dtype
+    if isinstance(a, Expr) and str(b) == "handle":  # a pointer, as `T.attr` takes it
+        return a
     value, dtype = (a, b) if isinstance(a, Expr) else (b, a)
     return bits_as(dtype_of(dtype), as_expr(value_of(value)))
 

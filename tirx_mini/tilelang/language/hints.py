@@ -9,11 +9,14 @@ from typing import Any
 from tirx_mini.ir import Hint, TirxError
 from tirx_mini.script import current
 
+from ..layouts import thread_map
+
 __all__ = [
     "annotate_l2_hit_ratio", "annotate_layout", "annotate_min_blocks_per_sm", "annotate_restrict_buffers",
-    "annotate_safe_value", "annotate_ws_pipeline_depth", "use_swizzle",
+    "annotate_safe_value", "annotate_ws_pipeline_depth", "use_swizzle", "Fragment",
 ]  # fmt: skip
 
+Fragment = thread_map
 LAYOUT_HINT, SWIZZLE_HINT = "tl.annotate_layout", "tl.use_swizzle"
 
 

@@ -4,11 +4,16 @@ from collections.abc import Mapping
 
 from ..place import Rule
 from .barriers import InitBarriers
-from .reduction import Reduce
+from .reduction import Finalize, Reduce
 from .scan import Scan
 
 SCAN = "tl.scan"
-RULES: Mapping[str, Rule] = {"tl.reduce": Reduce(), SCAN: Scan(), "tl.init_barriers": InitBarriers()}
+RULES: Mapping[str, Rule] = {
+    "tl.reduce": Reduce(),
+    "tl.finalize": Finalize(),
+    SCAN: Scan(),
+    "tl.init_barriers": InitBarriers(),
+}
 """The rules of this room, by the names of tile operations."""
 
 __all__ = ["RULES", "SCAN"]

@@ -99,6 +99,31 @@ class Reduce:
         return _Reduction(call, place, source.buffer, target.buffer, dim).stmt()
 
 
+class Finalize:
+    """The partial results of a reducer, of which each thread holds one, are combined."""
+
+    def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Fragment]:
+        """Every thread gets the results."""
+        source, target = call.operands
+        assert isinstance(source, Region) and isinstance(target, Region)
+        layout = place.fragments.get(source.buffer)
+        if layout is None or target.buffer is source.buffer or target.buffer.scope != FRAGMENT:
+            return {}
+        return {target.buffer: replace(layout, partial=False)}
+
+    def lower(self, call: TileCall, place: Place) -> Stmt:
+        """A reduction along a dimension of the threads."""
+        source, target = call.operands
+        assert isinstance(source, Region) and isinstance(target, Region)
+        held = place.fragment(source.buffer)
+        dim = len(held.shape)
+        own = [digit for digit in held.digits if digit.place == REGISTER]
+        lanes = Digit(dim, held.threads, 1, THREAD, 1)
+        layout = Fragment((*held.shape, held.threads), (*own, lanes), held.threads, held.first)
+        made = replace(call, options=(*call.options, ("clear", True)))
+        return _Reduction(made, place, source.buffer, target.buffer, dim, layout).stmt()
+
+
 def _operands(call: TileCall) -> tuple[Region, Region, int]:
     source, target = call.operands
     assert isinstance(source, Region) and isinstance(target, Region)
@@ -115,10 +140,12 @@ def _of_result(layout: Fragment, target: Buffer, dim: int) -> Fragment:
 
 
 class _Reduction:
-    def __init__(self, call: TileCall, place: Place, source: Buffer, target: Buffer, dim: int) -> None:
+    def __init__(
+        self, call: TileCall, place: Place, source: Buffer, target: Buffer, dim: int, layout: Fragment | None = None
+    ) -> None:
         self.call, self.place, self.dim = call, place, dim
         self.source, self.target = place.registers(source), place.registers(target)
-        self.layout = place.fragment(source)
+        self.layout = layout or place.fragment(source)
         self.own, self.wanted = _of_result(self.layout, target, dim), place.fragment(target)
         self.operator = OPERATORS[call.option("kind")]
         small = target.dtype.is_float and target.dtype.bits < 32
@@ -127,8 +154,9 @@ class _Reduction:
         self.parts = Buffer(f"{target.name}_parts", (self.own.registers,), self.dtype, "local")
 
     def stmt(self) -> Stmt:
-        inside = [d for d in self.layout.along(self.dim) if d.place == THREAD and self._by_shuffles(d)]
-        across = [d for d in self.layout.along(self.dim) if d.place == THREAD and not self._by_shuffles(d)]
+        threads = [part for d in self.layout.along(self.dim) if d.place == THREAD for part in _at_warps(d)]
+        inside = [d for d in threads if self._by_shuffles(d)]
+        across = [d for d in threads if not self._by_shuffles(d)]
         made: list[Stmt] = [AllocBuffer(self.parts), *self._in_registers()]
         made += [self._shuffled(mask) for digit in inside for mask in self._masks(digit)]
         if across:
@@ -281,6 +309,15 @@ class _Reduction:
             return BufferStore(self.target, (there,), cast(self.target.dtype, value), span=self.call.span)
 
         return self._loop(self.own.registers, body)
+
+
+def _at_warps(digit: Digit) -> tuple[Digit, ...]:
+    """A digit of threads as one of the lanes of a warp and one of warps, where it counts both."""
+    lanes = WARP // digit.stride if digit.stride < WARP and WARP % digit.stride == 0 else 1
+    if lanes == 1 or digit.extent <= lanes or digit.extent % lanes:
+        return (digit,)
+    low = replace(digit, extent=lanes)
+    return replace(digit, extent=digit.extent // lanes, weight=digit.weight * lanes, stride=WARP), low
 
 
 def _digits(number: Expr, digits: Sequence[Digit]) -> Expr:
