@@ -45,13 +45,15 @@ CLOCK: ContextVar[Clock] = ContextVar("clock", default=Clock())  # noqa: B039 - 
 class CompiledKernel:
     """What `tvm.compile` returns: call it, or its `mod`, with the arguments of the kernel."""
 
-    inner: SimulatedExecutable | Executable | SymbolicExecutable | CpuExecutable | te.Launches
+    inner: SimulatedExecutable | Executable | SymbolicExecutable | CpuExecutable | te.Launches | te.SymbolicFunction
     module: IRModule
     _runs: dict[bytes, tuple[list[np.ndarray], float]] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, *args: Any) -> None:
         values = [arg.array if isinstance(arg, Tensor) else arg for arg in args]
         inner = self.executable(*values)
+        if isinstance(self.inner, te.SymbolicFunction):
+            values = self.inner.kept(values)
         if isinstance(inner, SimulatedExecutable):
             self._simulate(inner, values)
         else:
@@ -62,7 +64,9 @@ class CompiledKernel:
 
     def executable(self, *values: Any) -> SimulatedExecutable | Executable | CpuExecutable | te.Launches:
         """What executes a call with these arguments."""
-        return self.inner.for_arguments(*values) if isinstance(self.inner, SymbolicExecutable) else self.inner
+        if isinstance(self.inner, (SymbolicExecutable, te.SymbolicFunction)):
+            return self.inner.for_arguments(*values)
+        return self.inner
 
     def _simulate(self, inner: SimulatedExecutable, values: Sequence[Any]) -> None:
         """Run the kernel. A benchmark repeats launches: one with the arguments of an earlier one has its results."""
@@ -90,6 +94,11 @@ class CompiledKernel:
     def __getitem__(self, name: str) -> CompiledKernel:
         """The kernel of this name of the module."""
         return self.get_function(name)
+
+    @property
+    def entry_name(self) -> str:
+        """The name of the function that a call of the module calls."""
+        return next(iter(self.module.functions))
 
     def get_function(self, name: str, query_imports: bool = False) -> CompiledKernel:
         own = self.inner.original if isinstance(self.inner, SymbolicExecutable) else self.inner.func
@@ -120,12 +129,12 @@ class CompiledKernel:
 
     def get_source(self, fmt: str = "") -> str:
         """The text of the host's part: LLVM's for a CPU (fmt "ll" or "asm"), else the CUDA C++ of the kernel."""
-        return self.source(fmt or ("ll" if isinstance(self.inner, CpuExecutable) else "cuda"))
+        return self.source(fmt or ("cuda" if self.imported_modules else "ll"))
 
     @property
     def imported_modules(self) -> list[Any]:
         """The kernels of a GPU, whose `get_source` is their CUDA C++."""
-        return [] if isinstance(self.inner, CpuExecutable) else [self]
+        return [] if isinstance(getattr(self.inner, "last", self.inner), CpuExecutable) else [self]
 
     def time_evaluator(self, name: str, device: Any = None, number: int = 10, repeat: int = 1, **_: Any) -> Evaluator:
         """TVM's way to time a kernel: ``exe.time_evaluator("main", dev)(A, B, D).mean`` is in seconds."""
@@ -247,15 +256,15 @@ def compile(mod: Any, target: Any = None, *, relax_pipeline: Any = None, tir_pip
         raise ValueError(f"unknown pipeline {tir_pipeline!r}; the only pipeline is 'tirx'")
     chosen = Target.current() or Target("cuda") if target is None else Target(target)
     module = mod if isinstance(mod, IRModule) else IRModule({"main": mod})
-    func = next(iter(module.functions.values())) if len(module.functions) == 1 else mod
-    return CompiledKernel(_for_target(func, chosen), module)
+    whole = len(module.functions) > 1 or isinstance(module, te.SymbolicModule)
+    return CompiledKernel(_for_target(mod if whole else next(iter(module.functions.values())), chosen), module)
 
 
 def _for_target(func: Any, target: Any) -> Any:
     """A function, compiled for a target; for a GPU that this machine does not have, for the simulator."""
     gpu = None if target.kind == "llvm" else simulated_gpu(target)
     name = target.spec if gpu is None else f"sim:{gpu.name.lower()}"
-    if isinstance(func, PrimFunc) and func.spelling == TIR:
+    if isinstance(func, te.SymbolicModule) or (isinstance(func, PrimFunc) and func.spelling == TIR):
         return te.build(func, target=name)
     return tirx_mini.compile(func, target=name)
 

@@ -72,7 +72,10 @@ _SCRIPT = {
 }
 _TMA_UTILS = {"mma_shared_layout": "tirx_mini.layout:tma_shared_layout"}
 
-_MATHEMATICS = "abs exp exp2 if_then_else log log2 rsqrt sigmoid sqrt tanh"
+_MATHEMATICS = (
+    "abs exp exp2 if_then_else log log2 rsqrt sigmoid sqrt tanh all any const div indexdiv indexmod truncdiv truncmod "
+    "power isnan min_value max_value"
+)
 
 NAMES: Mapping[str, Mapping[str, str]] = {
     "tvm": {"lower": "tirx_mini.te:lower", "TVMError": f"{_COMPAT}.error:TVMError"},

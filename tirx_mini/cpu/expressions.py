@@ -212,7 +212,28 @@ class Expressions:
         if entry is None or not entry.computes:
             raise TirxError(f"{expr.op} is an instruction of a GPU, which a CPU does not have", expr.span)
         operands = [self(arg) for arg in expr.args]
+        if entry.computes.startswith("libm."):
+            return self._from_library(entry.computes.removeprefix("libm."), expr, operands)
         return self.intrinsic(entry.computes, expr.dtype, *operands)
+
+    def _from_library(self, name: str, expr: Call, operands: list[str]) -> str:
+        """A call of a function of C's mathematical library, for each lane of a vector."""
+        kinds = [llvm_type(arg.dtype.scalar) for arg in expr.args]
+        result = llvm_type(expr.dtype.scalar)
+        self.declared.add(f"declare {result} @{name}({', '.join(kinds)}) nounwind willreturn memory(none)")
+
+        def called(values: list[str]) -> str:
+            pairs = ", ".join(f"{kind} {value}" for kind, value in zip(kinds, values, strict=True))
+            return self.out.value(f"call {result} @{name}({pairs})")
+
+        if expr.dtype.lanes == 1:
+            return called(operands)
+        whole, vectors = "poison", [llvm_type(arg.dtype) for arg in expr.args]
+        for lane in range(expr.dtype.lanes):
+            pairs = zip(vectors, operands, strict=True)
+            one = called([self.out.value(f"extractelement {kind} {value}, i64 {lane}") for kind, value in pairs])
+            whole = self.out.value(f"insertelement {llvm_type(expr.dtype)} {whole}, {result} {one}, i64 {lane}")
+        return whole
 
     def intrinsic(self, name: str, dtype: DataType, *operands: str) -> str:
         """A call of an LLVM intrinsic on values of one type."""

@@ -162,7 +162,8 @@ class Facts:
     carriers: for an instruction that converts between types: the PTX types of the registers of its operands and of its
         result, from the modifiers.
     lanewise: for an instruction of single threads, whether its body takes operands that differ among lanes.
-    computes: the function that a CPU calls in its place, an intrinsic of LLVM, or "rcp" or "rsqrt"; "" where none.
+    computes: the function that a CPU calls in its place: an intrinsic of LLVM, "rcp" or "rsqrt", or one of C's
+        mathematical library ("libm.sinf"); "" where none.
     check: what is wrong with operands and modifiers together, a clause; None where nothing is.
     spellings: other names of its parameters, as in the course's tables and in TVM: {"thread_count": "count"}.
     values: other names of its modifiers' values: {"float16": "f16"}.

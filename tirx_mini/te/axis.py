@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tirx_mini.ir import INT32, SPECIALS, Expr, TirxError, Var, binary, int_value, unary
+from tirx_mini.ir import INT32, SPECIALS, Expr, TirxError, Var, as_expr, binary, int_value, simplify, unary
 from tirx_mini.script import caller_span
 
 DATA_PARALLEL, REDUCTION, THREAD_INDEX = "data parallel", "reduction", "thread index"
@@ -21,7 +21,7 @@ class IterVar:
 
     kind: DATA_PARALLEL for an axis of a tensor, REDUCTION for one that a reduction sums over, THREAD_INDEX for an index
         of the grid; what `split` and `fuse` give has the kind of what they were given.
-    extent: None for an axis whose extent is the outcome of a schedule.
+    extent: None for an axis whose extent is the outcome of a schedule; an expression where it is symbolic.
     thread: for THREAD_INDEX, its name: "blockIdx.x", "threadIdx.x", …
     """
 
@@ -39,6 +39,11 @@ class IterVar:
     def dom(self) -> tuple[int, int | None]:
         """The first value and the number of values."""
         return self.first, self.extent
+
+    @property
+    def size(self) -> Any:
+        """The number of values: a number, or an expression of symbolic extents."""
+        return 1 if self.extent is None else self.extent
 
     def __repr__(self) -> str:
         return self.name
@@ -96,12 +101,16 @@ class IterVar:
 
 def reduce_axis(dom: Sequence[int], name: str = "rv", thread_tag: str = "", span: Any = None) -> IterVar:
     """An axis to reduce over: ``reduce_axis((0, K))`` has the values 0, …, K - 1."""
-    if not isinstance(dom, (tuple, list)) or len(dom) != 2 or any(int_value(end) is None for end in dom):
+    given = (0, dom) if isinstance(dom, (int, Expr)) else dom
+    if not isinstance(given, (tuple, list)) or len(given) != 2 or int_value(given[0]) is None:
         raise TirxError(f"the domain of {name} is {dom!r}", caller_span(), "write (first, end), as in (0, K)")
-    first, end = (int_value(end) or 0 for end in dom)
-    if end <= first:
+    first, end = int_value(given[0]) or 0, int_value(given[1])
+    if end is None and not isinstance(given[1], Expr):
+        raise TirxError(f"the domain of {name} is {dom!r}", caller_span(), "write (first, end), as in (0, K)")
+    if end is not None and end <= first:
         raise TirxError(f"the axis {name} has no values: its domain is {first} … {end - 1}", caller_span())
-    return IterVar(Var(INT32, name), REDUCTION, first, end - first)
+    extent: Any = simplify(as_expr(given[1]) - first) if end is None else end - first
+    return IterVar(Var(INT32, name), REDUCTION, first, extent)
 
 
 def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: Any = None) -> IterVar:

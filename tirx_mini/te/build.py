@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from tirx_mini.driver import compile as compile_function
-from tirx_mini.ir import TIR, Buffer, IRModule, PrimFunc
+from tirx_mini.ir import TIR, Buffer, IRModule, PrimFunc, Var
 from tirx_mini.passes import lower_blocks, split_kernels
 from tirx_mini.sim import numpy_dtype
 from tirx_mini.target import Target
 
 from .lower import lower
 from .schedule import Schedule
+from .symbolic import SymbolicFunction, SymbolicModule
 from .tensor import Tensor
 
 
@@ -46,7 +47,7 @@ class Launches:
 
 def build(
     inputs: Schedule | PrimFunc | IRModule,
-    args: Sequence[Tensor] = (),
+    args: Sequence[Tensor | Var] = (),
     target: str | Target | None = None,
     target_host: Any = None,
     name: str = "main",
@@ -61,7 +62,11 @@ def build(
     Raises `TirxError` for what the target does not have, at its line.
     """
     chosen = target or Target.current() or "llvm"
-    func = lower_blocks(lower(inputs, args, name).main)
+    module = lower(inputs, args, name)
+    if isinstance(module, SymbolicModule):
+        own = next(iter(module.functions))
+        return SymbolicFunction(module, lambda schedule, known: build(schedule, known, chosen, name=own))
+    func = lower_blocks(module.main)
     if str(chosen).startswith("llvm") or func.spelling != TIR:
         return compile_function(func, chosen)
     parts = split_kernels(func)

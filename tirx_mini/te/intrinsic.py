@@ -43,8 +43,12 @@ def decl_tensor_intrin(
     """An instruction that computes what `op` does: ``fcompute(inputs, outputs)`` returns its statements.
 
     The statements of a reduction are three: all of it at once (or None), its initialisation, and one more step.
+    The literal ``...`` in the place of the function describes an instruction that no stage can be lowered to yet.
     binds: accepted as TVM has it; regions may have any strides.
     """
+    if not callable(fcompute) and fcompute is not ...:
+        hint = "pass a function of (inputs, outputs) that returns statements"
+        raise TirxError(f"decl_tensor_intrin: {fcompute!r} is not a function", caller_span(), hint)
     if not isinstance(op, ComputeOp):
         raise TirxError(f"decl_tensor_intrin: {op!r} computes nothing", caller_span(), "pass the op of a te.compute")
     return TensorIntrin(name, op, tuple(op.input_tensors), fcompute)

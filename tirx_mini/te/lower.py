@@ -39,6 +39,7 @@ from .reduction import Reduce
 from .schedule import Schedule
 from .stage import At, Inline, Stage
 from .storage import Storage, storage_of
+from .symbolic import SHOWN_EXTENT, SymbolicModule, specialised, symbols_of
 from .tensor import PlaceholderOp, Tensor, tensors_in
 from .tensorize import tensorized
 
@@ -47,11 +48,15 @@ NOALIAS = ("tir.noalias", True)
 
 
 def lower(
-    schedule: Schedule | PrimFunc | IRModule, args: Sequence[Tensor] = (), name: str = "main", simple_mode: bool = False
+    schedule: Schedule | PrimFunc | IRModule,
+    args: Sequence[Tensor | Var] = (),
+    name: str = "main",
+    simple_mode: bool = False,
 ) -> IRModule:
     """The loops of a schedule, as a module with one function.
 
-    args: the parameters: all placeholders that are read, and all outputs.
+    args: the parameters: all placeholders that are read, and all outputs; variables of `te.var` that bodies use. The
+        text of a schedule with symbolic extents has 1024 in their place.
     simple_mode: accepted as TVM has it. The text is always the short one.
 
     Raises `TirxError` for a schedule that would change the result, at its line.
@@ -60,6 +65,10 @@ def lower(
         return schedule
     if isinstance(schedule, PrimFunc):
         return IRModule({name: schedule})
+    symbols = symbols_of(args)
+    if symbols:
+        shown = specialised(schedule, args, dict.fromkeys(symbols, SHOWN_EXTENT))
+        return SymbolicModule(schedule, args, lower(*shown, name).functions)
     return IRModule({name: vectorize(_Lowering(schedule, args).function(name))})
 
 
@@ -68,7 +77,7 @@ class _Lowering:
     """One schedule on its way to loops."""
 
     schedule: Schedule
-    args: Sequence[Tensor]
+    args: Sequence[Tensor | Var]
 
     def __post_init__(self) -> None:
         self.ranges = Analyzer()
@@ -84,15 +93,19 @@ class _Lowering:
         allocs = [
             AllocBuffer(self.storages[stage.tensor].buffer, span=stage.op.span)
             for stage in self.computed
-            if not isinstance(stage.place, At) and self.storages[stage.tensor].buffer not in params
+            if not isinstance(stage.place, At) and self.storages[stage.tensor].buffer not in set(params)
         ]
         nests = [self._emit(stage) for stage in self.computed if not isinstance(stage.place, At)]
         span = self.schedule.outputs[0].op.span
         return PrimFunc(name, params, seq(*allocs, *nests), (NOALIAS,), spelling=TIR, span=span)
 
-    def _params(self) -> tuple[Buffer, ...]:
+    def _params(self) -> tuple[Buffer | Var, ...]:
         taken: set[str] = set()
+        params: list[Buffer | Var] = []
         for tensor in self.args:
+            if isinstance(tensor, Var):
+                params.append(tensor)
+                continue
             if not isinstance(tensor, Tensor):
                 raise TirxError(f"{tensor!r} is not a tensor", caller_span(), "pass tensors: tvm.lower(s, [A, B, C])")
             name, number = tensor.name, 0
@@ -101,6 +114,7 @@ class _Lowering:
                 name = f"{tensor.name}_{number}"
             taken.add(name)
             buffer = Buffer(name, tensor.shape, tensor.dtype, span=tensor.span)
+            params.append(buffer)
             self.storages[tensor] = Storage(buffer, (const(0),) * tensor.ndim, tuple(range(tensor.ndim)))
         read = {tensor for body in self.bodies.values() for tensor in tensors_in(body)}
         inputs = [tensor for tensor in read if isinstance(tensor.op, PlaceholderOp)]
@@ -108,7 +122,7 @@ class _Lowering:
             if tensor not in self.storages:
                 role = "is an output of the schedule" if tensor in self.schedule.outputs else "is read"
                 raise TirxError(f"{tensor.name} {role}, but is not among the arguments", caller_span())
-        return tuple(storage.buffer for storage in self.storages.values())
+        return tuple(params)
 
     # -- which elements each stage computes --------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import Any
 from tirx_mini.ir import FLOAT32, Call, Expr, as_expr, binary, cast, const, unary
 from tirx_mini.ir import select as _select
 from tirx_mini.isa import NAMES
+from tirx_mini.script import tirx
 
 
 def exp(x: Any) -> Expr:
@@ -59,6 +60,23 @@ def abs(x: Any) -> Expr:
 def if_then_else(cond: Any, true_value: Any, false_value: Any) -> Expr:
     """`true_value` where `cond` holds, else `false_value`; only one of the two is evaluated."""
     return _select(cond, true_value, false_value)
+
+
+sin, cos, tan, sinh, cosh = tirx.sin, tirx.cos, tirx.tan, tirx.sinh, tirx.cosh
+asin, acos, atan, asinh, acosh, atanh = tirx.asin, tirx.acos, tirx.atan, tirx.asinh, tirx.acosh, tirx.atanh
+erf, exp10, log10, log1p = tirx.erf, tirx.exp10, tirx.log10, tirx.log1p
+floor, ceil, trunc, nearbyint, round = tirx.floor, tirx.ceil, tirx.trunc, tirx.nearbyint, tirx.round
+atan2, fmod, hypot, copysign, nextafter, ldexp = (
+    tirx.atan2, tirx.fmod, tirx.hypot, tirx.copysign, tirx.nextafter, tirx.ldexp
+)  # fmt: skip
+power, isinf, isfinite, popcount = tirx.pow, tirx.isinf, tirx.isfinite, tirx.popcount
+pow = power
+
+
+def isnan(x: Any) -> Expr:
+    """Whether `x` is not a number."""
+    value = as_expr(x)
+    return binary("!=", value, value)
 
 
 def _called(path: str, value: Expr) -> Call:

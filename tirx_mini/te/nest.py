@@ -106,19 +106,19 @@ def _guard(nest: Nest, condition: Expr, reduces: bool, ranges: Analyzer) -> None
 def extents_of_loops(stage: Stage, sizes: tuple[int, ...]) -> Mapping[IterVar, int]:
     """The number of iterations of every axis and loop of a stage."""
     extents = dict(zip(stage.compute.axis, sizes, strict=True))
-    extents |= {axis: axis.extent or 1 for axis in stage.compute.reduce_axis}
+    extents |= {axis: axis.size for axis in stage.compute.reduce_axis}
     for relation in stage.relations:
         if isinstance(relation, Fuse):
             extents[relation.fused] = extents[relation.outer] * extents[relation.inner]
             continue
         whole = extents[relation.parent]
         if relation.factor is not None:
-            extents[relation.inner] = min(relation.factor, whole)
-            extents[relation.outer] = -(-whole // relation.factor)
+            extents[relation.inner] = relation.factor if isinstance(whole, Expr) else min(relation.factor, whole)
+            extents[relation.outer] = (whole + (relation.factor - 1)) // relation.factor
         else:
             assert relation.parts is not None
-            extents[relation.inner] = -(-whole // relation.parts)
-            extents[relation.outer] = -(-whole // extents[relation.inner])
+            extents[relation.inner] = (whole + (relation.parts - 1)) // relation.parts
+            extents[relation.outer] = (whole + (extents[relation.inner] - 1)) // extents[relation.inner]
     return extents
 
 

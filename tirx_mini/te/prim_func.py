@@ -27,12 +27,16 @@ from tirx_mini.script import caller_span
 
 from .reduction import Reduce
 from .schedule import create_schedule
+from .symbolic import symbols_of
 from .tensor import ComputeOp, PlaceholderOp, Tensor
 from .tree import in_loops
 
 
 def create_prim_func(ops: Sequence[Tensor]) -> PrimFunc:
     """The function that computes the tensors of `ops`: its parameters, inputs and outputs, in this order."""
+    if symbols_of(ops):
+        hint = "give the tensors extents that are numbers"
+        raise TirxError("create_prim_func: the extents of its tensors are symbolic", caller_span(), hint)
     outputs = [tensor for tensor in ops if not isinstance(tensor.op, PlaceholderOp)]
     if not outputs:
         raise TirxError("create_prim_func: none of the tensors is computed", caller_span())
@@ -65,8 +69,8 @@ def _nest(op: ComputeOp, buffers: dict[Buffer, Buffer]) -> Stmt:
         body = body.combined(op.tensor[tuple(axis.var for axis in op.axis)])
     block = Block(
         op.name, tuple(own), (SPATIAL,) * len(op.axis) + (REDUCE,) * len(op.reduce_axis),
-        tuple(Range(const(axis.first), const(axis.extent or 1)) for axis in axes),
+        tuple(Range(const(axis.first), const(axis.size)) for axis in axes),
         tuple(loop + axis.first for loop, axis in zip(loops, axes, strict=True)),
         BufferStore(target, place, substitute(body, names, buffers), span=op.span), init, span=op.span,
     )  # fmt: skip
-    return in_loops(block, [(loop, axis.extent or 1) for loop, axis in zip(loops, axes, strict=True)], block)
+    return in_loops(block, [(loop, axis.size) for loop, axis in zip(loops, axes, strict=True)], block)

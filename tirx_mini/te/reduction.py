@@ -46,6 +46,11 @@ class Reduce(Expr):
     where: Expr | None = None
     start: Expr | None = None
 
+    def __repr__(self) -> str:
+        axes = ", ".join(map(str, self.axes))
+        where = "" if self.where is None else f", where={self.where!r}"
+        return f"te.{self.reducer.name}({self.source!r}, axis=[{axes}]{where})"
+
     @property
     def identity(self) -> Expr:
         """The value before the first one is combined."""

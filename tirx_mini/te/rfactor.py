@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import INT32, Expr, TirxError, Var, binary, const, select, substitute
+from tirx_mini.ir import INT32, Expr, TirxError, Var, binary, select, substitute
 from tirx_mini.script import caller_span
 
 from .axis import DATA_PARALLEL, REDUCTION, IterVar
@@ -48,7 +48,7 @@ def partial_results(stage: Stage, axis: IterVar, factor_axis: int) -> tuple[Tens
         body = source if where is None else select(where, source, neutral)
     axes.insert(factor_axis, own)
     partial_op = ComputeOp(f"{op.name}.rf", tuple(axes), body, span=caller_span())
-    partial = defined(partial_op, tuple(each.extent or 1 for each in axes), stage.tensor.dtype)
+    partial = defined(partial_op, tuple(each.size for each in axes), stage.tensor.dtype)
     over = IterVar(Var(INT32, f"{axis.name}.v"), REDUCTION, 0, extents[axis])
     place: list[Expr] = [each.var for each in op.axis]
     place.insert(factor_axis, over.var)
@@ -57,7 +57,7 @@ def partial_results(stage: Stage, axis: IterVar, factor_axis: int) -> tuple[Tens
 
 
 def _with_extents(stage: Stage) -> list[tuple[IterVar, int]]:
-    return [(axis, int(extent)) for axis, extent in zip(stage.compute.axis, stage.tensor.shape, strict=True)]
+    return [(axis, extent) for axis, extent in zip(stage.compute.axis, stage.tensor.shape, strict=True)]
 
 
 def _values(stage: Stage, leaves: dict[IterVar, Expr]) -> tuple[dict[IterVar, Expr], Expr | None]:
@@ -71,8 +71,9 @@ def _values(stage: Stage, leaves: dict[IterVar, Expr]) -> tuple[dict[IterVar, Ex
                 continue
             values[relation.parent] = values[relation.outer] * extents[relation.inner] + values[relation.inner]
             limit = extents[relation.parent]
-            if extents[relation.outer] * extents[relation.inner] > limit:
-                inside = binary("<", values[relation.parent], const(limit))
+            covered = extents[relation.outer] * extents[relation.inner]
+            if isinstance(limit, Expr) or covered > limit:
+                inside = binary("<", values[relation.parent], limit)
                 where = inside if where is None else binary("and", where, inside)
         elif relation.fused.kind == REDUCTION:
             inner = extents[relation.inner]

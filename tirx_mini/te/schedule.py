@@ -50,7 +50,9 @@ class Schedule:
         stages = [self[reader] for reader in given]
         for stage in stages:
             if tensor not in stage.op.input_tensors:
-                raise TirxError(f"cache_read: {stage.op.name} does not read {tensor.name}", caller_span())
+                reads = ", ".join(each.name for each in stage.op.input_tensors) or "nothing"
+                hint = f"it reads {reads}; name the stage that reads {tensor.name}"
+                raise TirxError(f"cache_read: {stage.op.name} does not read {tensor.name}", caller_span(), hint)
         axes = _fresh_axes([f"ax{number}" for number in range(tensor.ndim)], tensor.shape)
         copy = ComputeOp(f"{tensor.name}.{scope}", axes, tensor[tuple(axis.var for axis in axes)], span=caller_span())
         cached = defined(copy, tensor.shape, tensor.dtype)

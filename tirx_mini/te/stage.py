@@ -255,6 +255,22 @@ class Stage:
             raise TirxError(f"{tensor_intrin!r} is not an instruction", caller_span(), "use te.decl_tensor_intrin")
         self.tensorized = (var, tensor_intrin)
 
+    def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
+        """A hint for a loop, as TVM has them, such as "auto_unroll_max_step". None of them changes a result.
+
+        The compilers behind a target decide about unrolling themselves, so these hints have no effect; `unroll` has.
+        Raises `TirxError` for others than those of `PRAGMAS`.
+        """
+        self._leaf(var, "pragma")
+        if pragma_type not in PRAGMAS:
+            raise TirxError(f"the pragma {pragma_type!r} is not provided", caller_span(), f"use {', '.join(PRAGMAS)}")
+
+    def prefetch(self, tensor: Tensor, var: IterVar, offset: Any) -> None:
+        """A hint to load what a later iteration reads of a tensor. It has no effect: CPUs do that themselves."""
+        self._leaf(var, "prefetch")
+        if tensor not in self.op.input_tensors:
+            raise TirxError(f"prefetch: {self.op.name} does not read {tensor.name}", caller_span())
+
     def double_buffer(self) -> None:
         """Keep the stage in two buffers: a loop fills one of them for its next iteration before it uses the other one.
 
@@ -301,6 +317,11 @@ class Stage:
             )
 
 
+PRAGMAS = (
+    "auto_unroll_max_step", "auto_unroll_max_depth", "auto_unroll_max_extent", "unroll_explicit",
+    "parallel_launch_point", "parallel_stride_pattern", "parallel_barrier_when_finish",
+)  # fmt: skip
+"""Hints for loops that `pragma` takes."""
 ACCUMULATOR = "wmma.accumulator"
 """Registers of a warp that hold the accumulators of tensor cores; `tensorize` alone accesses them."""
 SCOPES_OF_STAGES = ("global", "shared", "local", ACCUMULATOR)

@@ -18,6 +18,7 @@ from tirx_mini.ir import (
     Var,
     as_expr,
     int_value,
+    simplify,
     walk,
 )
 from tirx_mini.script import caller_span
@@ -148,16 +149,27 @@ def compute(
 
 
 def extents_of(shape: Any, name: str) -> tuple[int, ...]:
-    """A shape as numbers. Raises `TirxError` where an extent is unknown or not positive."""
+    """A shape, of numbers and of expressions of symbolic extents (`te.var`).
+
+    Raises `TirxError` where an extent is something else, or not positive.
+    """
     given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    extents = [int_value(extent) if not hasattr(extent, "item") else int(extent) for extent in given]
-    if not extents or any(extent is None or extent < 1 for extent in extents):
+    extents = [_extent(extent) for extent in given]
+    if not extents or any(extent is None for extent in extents):
         text = ", ".join(str(extent) for extent in given)
-        raise TirxError(
-            f"the shape of {name} is ({text})", caller_span(), "give positive whole numbers: shapes are known when a "
-            "schedule is made",
-        )  # fmt: skip
-    return tuple(extent for extent in extents if extent is not None)
+        hint = 'give positive whole numbers, or te.var("n")'
+        raise TirxError(f"the shape of {name} is ({text})", caller_span(), hint)
+    return tuple(extents)
+
+
+def _extent(extent: Any) -> Any:
+    """A number, or an expression of symbolic extents; None for anything else. ``N / 32`` may be a whole number."""
+    if isinstance(extent, float) and extent.is_integer():
+        extent = int(extent)
+    value = int(extent) if hasattr(extent, "item") else int_value(extent)
+    if value is not None:
+        return value if value >= 1 else None
+    return simplify(extent) if isinstance(extent, Expr) and extent.dtype.is_integer else None
 
 
 def _axis_names(function: Callable[..., Any], count: int, name: str, span: Span | None) -> list[str]:

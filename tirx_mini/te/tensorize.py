@@ -67,6 +67,8 @@ def tensorized(
     stage = nest.stage
     inputs = [match.view(tensor, storages[match.tensors[tensor]], match.firsts[tensor]) for tensor in intrin.inputs]
     output = match.view(intrin.op.tensor, storages[stage.tensor], match.first)
+    if not callable(intrin.lower):
+        raise match.error("its declaration has no statements", "pass decl_tensor_intrin a function that returns them")
     made = intrin.lower(inputs, [output])
     whole, reset, update = (*(made if isinstance(made, tuple) else (made, None, None)), None, None)[:3]
     outside = continues or any(loop.axis.kind == REDUCTION and loop.written for loop in nest.loops[:depth])
@@ -98,9 +100,11 @@ class _Match:
     firsts: dict[Tensor, tuple[Expr, ...]] = field(default_factory=dict)
     regions: dict[Buffer, _Region] = field(default_factory=dict)
 
-    def error(self, why: str) -> TirxError:
+    def error(self, why: str, hint: str | None = None) -> TirxError:
         return TirxError(
-            f"{self.nest.stage.op.name} cannot be tensorized by {self.intrin.name}: {why}", self.nest.stage.op.span
+            f"{self.nest.stage.op.name} cannot be tensorized by {self.intrin.name}: {why}",
+            self.nest.stage.op.span,
+            hint,
         )
 
     def axes(self) -> None:
@@ -116,7 +120,7 @@ class _Match:
     def _along(self, axes: Sequence[IterVar], wanted: Sequence[IterVar], inner: set[Var]) -> list[Interval]:
         parts: list[Interval] = []
         for axis in axes:
-            extent = axis.extent or 1
+            extent = axis.size
             value = self.nest.values[axis.var]
             parts.append(interval(value, lambda var: var in inner, self.ranges, extent))
         moving = [n for n, part in enumerate(parts) if part.size > 1]
@@ -125,7 +129,11 @@ class _Match:
         if sizes != [axis.extent for axis in wanted] or not set(moving) <= set(places):
             region = " × ".join(str(part.size) for part in parts) or "nothing"
             asked = " × ".join(str(axis.extent) for axis in wanted) or "nothing"
-            raise self.error(f"the loops from there on cover {region}, and the instruction {asked}")
+            raise self.error(
+                f"the loops from there on cover {region}, and the instruction {asked}",
+                "split the loops by the extents of the instruction, and reorder: all outer loops first, then the inner "
+                "ones, and tensorize the first of these",
+            )
         for n, (axis, part) in enumerate(zip(axes, parts, strict=True)):
             step = wanted[places.index(n)].var if n in places and part.size > 1 else const(0)
             self.values[axis.var] = part.first + step

@@ -19,10 +19,14 @@ With this page you can look up what a tensor expression, a schedule or a schedul
 from tirx_mini import te
 ```"""
 
-_COMPUTATIONS = (te.placeholder, te.compute, te.reduce_axis, te.thread_axis, te.comm_reducer)
+_COMPUTATIONS = (te.placeholder, te.compute, te.reduce_axis, te.var, te.size_var, te.thread_axis, te.comm_reducer)
 _FUNCTIONS = (te.create_schedule, te.lower, te.build, te.check, te.create_prim_func)
 _INSTRUCTIONS = (te.decl_tensor_intrin, te.mma, te.mma_store)
-_MATHEMATICS = (te.exp, te.exp2, te.log, te.log2, te.sqrt, te.rsqrt, te.sigmoid, te.tanh, te.abs, te.if_then_else)
+_MATHEMATICS = (
+    "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sigmoid tanh sin cos tan asin acos atan sinh cosh asinh acosh "
+    "atanh erf floor ceil trunc round abs power fmod hypot atan2 copysign nextafter ldexp isnan isinf isfinite "
+    "popcount if_then_else all any const floordiv floormod truncdiv truncmod div"
+).split()
 _REDUCERS = (te.sum, te.prod, te.max, te.min)
 
 
@@ -34,7 +38,7 @@ def page() -> str:
         (f"`te.{each.name}(expr, axis, where=None, init=None)`", f"begins with {_begins(each)}") for each in _REDUCERS
     ]
     parts += ["### Reductions", table(("reduction", "of float32 values"), rows), "### Functions of elements"]
-    rows = [(f"`te.{function.__name__}`", doc_of(function).summary) for function in _MATHEMATICS]
+    rows = [(f"`te.{name}`", doc_of(getattr(te, name)).summary) for name in _MATHEMATICS]
     parts.append(table(("function", "value"), rows))
     parts.append("## Schedules")
     parts += _functions(_FUNCTIONS)

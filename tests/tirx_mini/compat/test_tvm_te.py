@@ -116,3 +116,67 @@ def test_mistakes_are_reported_at_the_line_of_the_program(tmp_path, line, messag
         run(tmp_path, MATMUL + f"    {line}\n")
     assert caught.value.span is not None and caught.value.span.file.endswith("program.py")
     assert line in str(caught.value)
+
+
+def test_an_instruction_may_be_described_before_its_statements_are_written(tmp_path):
+    """A declaration whose function is still `...`: the schedule is made, and lowering says what is missing."""
+    from tirx_mini.ir import TirxError
+
+    declared = """
+    def described(rows, columns, depth):
+        a, b = te.placeholder((rows, depth), name="a"), te.placeholder((depth, columns), name="b")
+        k = te.reduce_axis((0, depth), name="k")
+        c = te.compute((rows, columns), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k))
+        return te.decl_tensor_intrin(c.op, ...)
+
+    io, ii = s[C].split(C.op.axis[0], factor=16)
+    jo, ji = s[C].split(C.op.axis[1], factor=16)
+    ko, ki = s[C].split(k, factor=16)
+    s[C].tensorize(ii, described(16, 16, 16))
+    """
+    names = run(tmp_path, MATMUL + declared)
+    with pytest.raises(TirxError, match="the loops from there on cover 16 × 64, and the instruction 16 × 16") as caught:
+        names["tvm"].lower(names["s"], [names["A"], names["B"], names["C"]])
+    assert "reorder: all outer loops first" in str(caught.value)
+    reordered = declared.replace("s[C].tensorize", "s[C].reorder(io, jo, ko, ii, ji, ki)\n    s[C].tensorize")
+    names = run(tmp_path, MATMUL + reordered)
+    with pytest.raises(TirxError, match="its declaration has no statements"):
+        names["tvm"].lower(names["s"], [names["A"], names["B"], names["C"]])
+
+
+def test_a_cache_of_a_tensor_that_its_reader_does_not_read_is_refused_as_in_tvm(tmp_path):
+    from tirx_mini.ir import TirxError
+
+    text = """
+    A = te.placeholder((M, N), name="A")
+    B = te.compute((M, N), lambda i, j: A[i, j] + 1, name="B")
+    C = te.compute((M, N), lambda i, j: B[i, j] * 2, name="C")
+    s = te.create_schedule(C.op)
+    AA = s.cache_read(A, "shared", [C])
+    """
+    with pytest.raises(TirxError, match="cache_read: C does not read A") as caught:
+        run(tmp_path, MATMUL + text)
+    assert "it reads B; name the stage that reads A" in str(caught.value)
+
+
+def test_a_function_of_any_size_and_hints_for_its_loops(tmp_path):
+    names = run(tmp_path, """
+    import numpy as np
+    import tvm
+    from tvm import te
+
+    n = te.var("n")
+    A = te.placeholder((n,), name="A")
+    B = te.compute(A.shape, lambda i: te.sin(A[i]) * tvm.tir.const(2, "float32"), name="B")
+    s = te.create_schedule(B.op)
+    s[B].pragma(B.op.axis[0], "auto_unroll_max_step", 16)
+    s[B].prefetch(A, B.op.axis[0], 1)
+    f = tvm.build(s, [A, B], "llvm", name="twice")
+    for size in (5, 8):
+        a, b = tvm.nd.array(np.ones(size, "float32")), tvm.nd.empty((size,))
+        f(a, b)
+    seconds = f.time_evaluator(f.entry_name, tvm.cpu(0), number=2)(a, b).mean
+    """)  # fmt: skip
+    np.testing.assert_allclose(names["b"].numpy(), np.sin(np.ones(8, np.float32)) * 2, rtol=1e-6)
+    assert names["f"].entry_name == "twice" and "define void @twice" in names["f"].get_source()
+    assert names["seconds"] > 0 and names["f"].imported_modules == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 
@@ -52,11 +53,32 @@ def test_types_are_kept_and_converted(dtype):
 @pytest.mark.parametrize(
     "name, of_numpy",
     [("exp", np.exp), ("log", np.log), ("sqrt", np.sqrt), ("tanh", np.tanh), ("rsqrt", lambda x: 1 / np.sqrt(x)),
-     ("sigmoid", lambda x: 1 / (1 + np.exp(-x))), ("abs", np.abs), ("exp2", np.exp2), ("log2", np.log2)],
+     ("sigmoid", lambda x: 1 / (1 + np.exp(-x))), ("abs", np.abs), ("exp2", np.exp2), ("log2", np.log2),
+     *((name, getattr(np, name)) for name in "sin cos tan sinh cosh floor ceil trunc log10 log1p isinf isnan".split()),
+     ("asin", np.arcsin), ("acos", np.arccos), ("atan", np.arctan), ("atanh", np.arctanh), ("round", np.rint),
+     ("erf", np.vectorize(math.erf)), ("exp10", lambda x: 10**x), ("acosh", None), ("asinh", np.arcsinh)],
 )  # fmt: skip
 def test_functions(name, of_numpy):
-    values = np.linspace(0.1, 3, 64, dtype=np.float32)
+    values = np.linspace(0.1, 0.9, 64, dtype=np.float32)
+    if name == "acosh":
+        values, of_numpy = values + 1, np.arccosh
     np.testing.assert_allclose(computed(getattr(te, name), values), of_numpy(values), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "name, of_numpy", [("power", np.power), ("fmod", np.fmod), ("atan2", np.arctan2), ("hypot", np.hypot)]
+)
+def test_functions_of_two_numbers_in_vectors(name, of_numpy):
+    x, y = (np.random.default_rng(seed).random(16, np.float32) + 0.5 for seed in (0, 1))
+    made = computed(getattr(te, name), x, y, schedule=lambda stage, axis: stage.vectorize(axis))
+    np.testing.assert_allclose(made, of_numpy(x, y), rtol=1e-5)
+
+
+def test_integer_division_as_in_c():
+    made = computed(te.truncdiv, INTEGERS, DIVISORS), computed(te.truncmod, INTEGERS, DIVISORS)
+    np.testing.assert_array_equal(made[0], np.trunc(INTEGERS / DIVISORS))
+    np.testing.assert_array_equal(made[1], np.fmod(INTEGERS, DIVISORS))
+    np.testing.assert_array_equal(computed(te.floordiv, INTEGERS, DIVISORS), INTEGERS // DIVISORS)
 
 
 def test_a_load_that_is_not_taken_is_not_executed():

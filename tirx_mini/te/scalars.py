@@ -1,0 +1,96 @@
+"""Numbers in the bodies of computations, and symbolic extents: `const`, `var`, conditions, and integer division."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+from tirx_mini.ir import DataType, Expr, TirxError, Var, as_bool, as_expr, binary, select, unary
+from tirx_mini.ir import const as constant
+from tirx_mini.script import caller_span
+
+
+def const(value: Any, dtype: str | None = None) -> Expr:
+    """A number of a type; by default int32 for whole numbers and float32 for others."""
+    return constant(value) if dtype is None else constant(value, str(dtype))
+
+
+def var(name: str = "tindex", dtype: str = "int32", span: Any = None) -> Var:
+    """A number that is known when the function is called: an extent of tensors, or an argument of its own.
+
+    A function with symbolic extents is compiled for the sizes of each call, once.
+    """
+    return Var(DataType(str(dtype)), name)
+
+
+def size_var(name: str = "size", dtype: str = "int32", span: Any = None) -> Var:
+    """As `var`, for a number that is not negative."""
+    return var(name, dtype)
+
+
+def all(*args: Any, span: Any = None) -> Expr:
+    """Whether all conditions hold."""
+    return _joined("and", args)
+
+
+def any(*args: Any, span: Any = None) -> Expr:
+    """Whether one of the conditions holds."""
+    return _joined("or", args)
+
+
+def _joined(op: str, args: tuple[Any, ...]) -> Expr:
+    if not args:
+        raise TirxError(f"te.{'all' if op == 'and' else 'any'} needs a condition", caller_span())
+    return reduce(lambda a, b: binary(op, a, b), map(as_bool, args))
+
+
+def floordiv(a: Any, b: Any, span: Any = None) -> Expr:
+    """The whole number below or at `a` / `b`."""
+    return binary("//", a, b)
+
+
+def floormod(a: Any, b: Any, span: Any = None) -> Expr:
+    """What `floordiv` leaves; it has the sign of `b`."""
+    return binary("%", a, b)
+
+
+indexdiv, indexmod = floordiv, floormod
+
+
+def truncdiv(a: Any, b: Any, span: Any = None) -> Expr:
+    """`a` / `b` without its fraction, as in C."""
+    a, b = as_expr(a), as_expr(b)
+    same_sign = binary("==", binary(">=", a, 0), binary(">", b, 0))
+    return select(same_sign, binary("//", a, b), unary("-", binary("//", unary("-", a), b)))
+
+
+def truncmod(a: Any, b: Any, span: Any = None) -> Expr:
+    """What `truncdiv` leaves; it has the sign of `a`, as in C."""
+    return binary("-", a, binary("*", truncdiv(a, b), b))
+
+
+def div(a: Any, b: Any, span: Any = None) -> Expr:
+    """`a` / `b`: of integers as in C, of other numbers exactly."""
+    whole = as_expr(a).dtype.is_integer and as_expr(b).dtype.is_integer
+    return truncdiv(a, b) if whole else binary("/", a, b)
+
+
+_REFUSED = {
+    "scan": "write the recurrence in TIR: a function of tvm.script with a loop around its statements",
+    "extern": "write the statements in TIR: a function of tvm.script, or te.decl_tensor_intrin for a part of a stage",
+    "gradient": "write the derivative with te.compute",
+    "hybrid": "write the function with tvm.script, as TIR",
+    "extern_primfunc": "call the functions one after the other",
+}
+
+
+def refused(name: str) -> Callable[..., Any] | None:
+    """A function of TVM's `te` that is not here: a call of it raises `TirxError`. None for other names."""
+    if name not in _REFUSED:
+        return None
+
+    def call(*_: Any, **__: Any) -> Any:
+        raise TirxError(f"te.{name} is not provided", caller_span(), _REFUSED[name])
+
+    return call
