@@ -11,6 +11,7 @@ import numpy as np
 
 from tirx_mini.hardware import REGISTERS_PER_SM, GpuSpec
 
+from .alike import Kinds, NoDoubts, NoFacts
 from .budget import BUDGET, Budget, check_budget
 from .doubts import Doubts, Ends, OpenOrder, Tests
 from .engines import (
@@ -146,6 +147,7 @@ class Gpu(Services):
     part: what is run of the launch; None for all of it.
     cold: whether the L2 holds nothing at first; otherwise it holds the arguments, if they fit.
     functions: what functions of CUDA C++ that the kernel calls compute, by their names.
+    alike: whether to check a few clusters for all that are alike. Raises `Unlike` where there is anything to report.
     """
 
     def __init__(
@@ -167,6 +169,7 @@ class Gpu(Services):
         part: Part | None = None,
         cold: bool = False,
         functions: Mapping[str, Callable[..., Any]] | None = None,
+        alike: bool = False,
     ) -> None:
         self.functions = functions or {}
         self.mixed: Ends = mixed or {}
@@ -177,16 +180,17 @@ class Gpu(Services):
         self.spend = self.budget.spend
         self.spec = spec
         self.checks = checks and data
-        unchecked = PartMbarrier if part is not None else UncheckedMbarrier
-        self.mbarrier_type = RecordedMbarrier if trace else Mbarrier if self.checks else unchecked
+        checked = RecordedMbarrier if trace else Mbarrier
+        unchecked = RecordedMbarrier if trace else PartMbarrier if part is not None or alike else UncheckedMbarrier
+        self._mbarrier_types = unchecked, checked
         self.data = data
         self.causality = Causality() if self.checks and image.grid_wide else None
         self.footprints: dict[Hashable, Any] = {}
         self.pedantic = pedantic
         self.rng = None if seed is None else random.Random(seed)
         self.clock = clock or Clock(self.rng)
-        self.facts = FactLog()
-        self.doubts = Doubts()
+        self.facts = NoFacts() if alike else FactLog()
+        self.doubts = NoDoubts() if alike else Doubts()
         self.tests = Tests(late)
         self.locator = Locator(image.shared)
         self.allocators = TmemAllocators()
@@ -221,6 +225,7 @@ class Gpu(Services):
         if part is not None:
             self._waiting = part.clusters
             self.traffic.cached.weight = part.weight
+        self.kinds = Kinds(self._waiting) if alike else None
 
     # -- running -------------------------------------------------------------------------------------------------
 
@@ -284,6 +289,14 @@ class Gpu(Services):
         self.stats[name] = self.stats.get(name, 0.0) + amount
 
     # -- what CTAs ask for ---------------------------------------------------------------------------------------
+
+    def checks_cluster(self, number: int) -> bool:
+        """Whether the accesses of a cluster are checked: by default of all, in a run with checks."""
+        return self.checks and (self.kinds is None or self.kinds.checks(number))
+
+    def mbarrier_type(self, checked: bool) -> type[Mbarrier]:
+        """The mbarriers of clusters whose accesses are checked, and of others."""
+        return self._mbarrier_types[checked]
 
     def watch_shared(self, cta: ResidentCta) -> HazardWatch:
         """What records conflicts in the shared memory of a CTA."""
@@ -375,6 +388,8 @@ class Gpu(Services):
         self._take(group, -1)
         self.budget.ended += len(group)
         self.clusters.remove(cluster)
+        if self.kinds is not None:
+            self.kinds.ended(cluster)
         while self._waiting and self._fits(group):
             self._start(group, time + self.spec.cta_launch_latency)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import pickle
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, PrimFunc, S
 from tirx_mini.isa import for_target, named_params, prints, written_params
 from tirx_mini.worker import Team
 
+from .alike import MOST_KINDS, Unlike
 from .apart import Portion, run_apart, run_portion, separable
 from .arguments import bind_arguments
 from .budget import BUDGET
@@ -126,9 +127,9 @@ class Simulation:
             found = self._sampled(seed, budget, jobs)
             if found is not None:
                 return found
-        plain = seed is None and clock is None and not (trace or log_barriers or mixed or late or cold)
-        if plain and checks and jobs > 1 and self._separable:
-            found = self._apart(jobs, budget, pedantic)
+        if clock is None and checks and not (trace or log_barriers or mixed or late or cold):
+            parted = seed is None and jobs > 1 and self._separable
+            found = self._apart(jobs, budget, pedantic) if parted else self._alike(seed, budget, pedantic)
             if found is not None:
                 return found
             self.restore()
@@ -141,12 +142,39 @@ class Simulation:
             )  # fmt: skip
             if self._watch is not None:
                 self._watch(Standing(machine.share))
-            outcome = machine.run()
+            return self._complete(machine, machine.run())
+
+    def _complete(self, machine: Gpu, outcome: Outcome) -> Outcome:
+        """The outcome of a run, with what its results show if it has come to its end."""
         if outcome.fault is not None or outcome.blocked or not self.data:
             return outcome
         facts = (*outcome.facts, *self._no_effect(machine))
         missed = tuple(machine.unread.values())
         return replace(outcome, facts=facts, unwritten=tuple(unwritten(machine.memory)), unread=missed)
+
+    # -- clusters that are alike -----------------------------------------------------------------------------------
+
+    def _alike(self, seed: int | None, budget: int, pedantic: bool) -> Outcome | None:
+        """The outcome of a launch of which a few clusters are checked for all; None where all have to be."""
+        if not self.image.alike or not self._originals or self._functions:
+            return None
+        with suppress(Unlike), np.errstate(all="ignore"), _unscanned():
+            machine = Gpu(self.image, self.arrays, self.spec, seed=seed, pedantic=pedantic, budget=budget, alike=True)
+            if self._watch is not None:
+                self._watch(Standing(machine.share))
+            outcome = self._complete(machine, machine.run())
+            told = outcome.facts or outcome.blocked or outcome.mixed or outcome.tested or outcome.repeats
+            if not told and not outcome.unread and self._all_checked(machine, budget, pedantic):
+                return outcome
+        return None
+
+    def _all_checked(self, machine: Gpu, budget: int, pedantic: bool) -> bool:
+        """Whether the checks of a run speak for all clusters that it executed, or those of one of each other kind do.
+        """
+        unknown = machine.kinds.unknown if machine.kinds is not None else []
+        return len(unknown) <= MOST_KINDS and all(
+            self.portion(range(number, number + 1), budget, pedantic) is not None for number in unknown
+        )
 
     # -- clusters apart --------------------------------------------------------------------------------------------
 
@@ -183,9 +211,15 @@ class Simulation:
 
     def portion(self, clusters: range, budget: int, pedantic: bool, *, keep: bool = False) -> Portion | None:
         """What some clusters do, with data and checks; None where there is anything to report."""
-        with np.errstate(all="ignore"), _unscanned():
-            machine = Gpu(self.image, self.arrays, self.spec, budget=budget, pedantic=pedantic, part=Part(clusters))
-            return run_portion(machine, keep=keep)
+        with suppress(Unlike), np.errstate(all="ignore"), _unscanned():
+            machine = Gpu(
+                self.image, self.arrays, self.spec, budget=budget, pedantic=pedantic, part=Part(clusters),
+                alike=self.image.alike,
+            )  # fmt: skip
+            portion = run_portion(machine, keep=keep)
+            if portion is not None and self._all_checked(machine, budget, pedantic):
+                return portion
+        return None
 
     def timed(self, budget: int) -> Outcome | None:
         """The outcome of the whole launch without data; None where its time depends on data."""

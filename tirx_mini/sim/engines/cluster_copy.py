@@ -68,7 +68,7 @@ class ClusterCopies:
         made = ClusterCopy(
             w.cta, agent, source, target, nbytes, barrier, w.place, w.span, w.time, agent.epoch
         )
-        if self.gpu.checks:
+        if w.cta.cluster.checked:
             for cta in {w.cta, barrier.cta}:
                 self._in_flight.setdefault(cta, []).append(made)
         self.gpu.clock.at(w.time, made, self._start, made)

@@ -159,7 +159,7 @@ class StrongAccesses:
         the ISA only the thread that reads or writes the flag has such a fence; on chips, what any thread wrote ahead of
         its fence is in the L2 behind it, and what it reads behind its fence is not from an old line of the L1.
         """
-        if not self.gpu.checks:
+        if not w.cta.cluster.checked:
             return
         patterns = self._patterns.setdefault(w, Patterns())
         word, place = w.mask.word, _place(w)
@@ -204,7 +204,7 @@ class StrongAccesses:
         if wrong or offsets.max() + n > cta.smem.size or not cta.alive:
             raise Fault(BadAddress(w.origin, access.space, int(own.max()), n))
         spend_shared(w, len(lanes), n, write)
-        segment = cta.smem.shadow.segment(int(offsets.min())) if self.gpu.checks else None
+        segment = cta.smem.shadow.segment(int(offsets.min())) if cta.cluster.checked else None
         return Run(lanes, offsets, cta.smem.view, segment)
 
     def _global(

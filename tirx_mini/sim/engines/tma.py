@@ -184,7 +184,7 @@ class TmaEngine:
             w.dependence.check(w, Operation.TMA_LOAD, copier.name, writes=False)
         agent = w.cta.cluster.causality.fork(w.agent, "TMA load")
         copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, w.time, targets=tuple(bars))
-        if self.gpu.checks:
+        if w.cta.cluster.checked:
             for cta, _ in bars:
                 self._incoming.setdefault(cta, {})[agent.index] = Incoming(agent.epoch, copier.name, w.place, w.span)
         self.gpu.clock.at(w.time, copy, self._start_load, copy)

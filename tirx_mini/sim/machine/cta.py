@@ -47,8 +47,10 @@ class Multiprocessor:
 class Host(Gpu, Protocol):
     """What CTAs and clusters need of the GPU besides what engines see."""
 
-    @property
-    def checks(self) -> bool: ...
+    def checks_cluster(self, number: int) -> bool:
+        """Whether the accesses of a cluster are checked."""
+        ...
+
     @property
     def causality(self) -> Causality | None:
         """The clocks of all clusters, where these synchronise with one another; else None."""
@@ -56,8 +58,10 @@ class Host(Gpu, Protocol):
 
     @property
     def warp_type(self) -> type[RunningWarp]: ...
-    @property
-    def mbarrier_type(self) -> type[Mbarrier]: ...
+    def mbarrier_type(self, checked: bool) -> type[Mbarrier]:
+        """The mbarriers of clusters whose accesses are checked, and of others."""
+        ...
+
     def watch_shared(self, cta: Any) -> Callable[[Conflict], None]:
         """What records conflicts in the shared memory of a CTA."""
         ...
@@ -104,8 +108,8 @@ class ResidentCta:
         self.number = block_idx[0] + grid[0] * (block_idx[1] + grid[1] * block_idx[2])
         used = max((axis + 1 for axis in range(3) if grid[axis] > 1), default=1)
         self.name = f"CTA {block_idx[0]}" if used == 1 else f"CTA ({', '.join(map(str, block_idx[:used]))})"
-        shared: Complain | None = gpu.watch_shared(self) if gpu.checks else None
-        tensor: Complain | None = gpu.watch_tensor(self) if gpu.checks else None
+        shared: Complain | None = gpu.watch_shared(self) if cluster.checked else None
+        tensor: Complain | None = gpu.watch_tensor(self) if cluster.checked else None
         self.smem = SharedMemory(gpu.image.launch.smem_bytes, gpu.image.shared, cluster.log, shared, gpu.data)
         self.tmem = TensorMemory(cluster.tmem_log, tensor)
         self.mbarriers: dict[int, Mbarrier] = {}
@@ -141,7 +145,8 @@ class ResidentCta:
         """The mbarrier at a byte of shared memory, initialised or not."""
         barrier = self.mbarriers.get(offset)
         if barrier is None:
-            barrier = self.mbarriers[offset] = self.gpu.mbarrier_type(self, offset, self.gpu.locator.element(offset))
+            made = self.gpu.mbarrier_type(self.cluster.checked)
+            barrier = self.mbarriers[offset] = made(self, offset, self.gpu.locator.element(offset))
             segment = self.smem.shadow.segment(offset)
             if segment is not None:
                 segment.barriers = True
@@ -198,14 +203,16 @@ class ResidentCluster:
     """CTAs that are launched together and may reach each other's shared memory. live_warps: those that run.
 
     domain: the number of its clocks: its own, or where clusters synchronise with one another, that of all.
+    checked: whether accesses are checked that its threads make.
     """
 
     def __init__(self, gpu: Host, index: int) -> None:
         self.gpu = gpu
         self.index = index
-        self.causality: Causality = gpu.causality or (Causality() if gpu.checks else UncheckedCausality())
+        self.checked = gpu.checks_cluster(index)
+        self.causality: Causality = gpu.causality or (Causality() if self.checked else UncheckedCausality())
         self.domain = index if gpu.causality is None else 0
-        early = gpu.checks and gpu.image.launch.programmatic
+        early = self.checked and gpu.image.launch.programmatic
         self.before = GridBefore(self.causality.agent("the grid before")) if early else None
         self.log = AccessLog()
         self.tmem_log = AccessLog()
@@ -213,6 +220,11 @@ class ResidentCluster:
         self.barrier = ClusterBarrier(self, self.causality)
         self.live_warps = 0
         self.live_ctas = 0
+
+    @property
+    def decisions(self) -> tuple[tuple[Any, ...], ...]:
+        """Those of all its warps."""
+        return tuple(tuple(warp.decisions) for cta in self.ctas for warp in cta.warps)
 
     def mbarriers(self) -> Iterator[Mbarrier]:
         """All mbarriers of its CTAs."""

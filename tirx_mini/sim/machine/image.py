@@ -69,6 +69,7 @@ class KernelImage:
     local_bytes: of a thread's arrays and variables.
     tmem_names: source names of tensor memory, for messages.
     grid_wide: whether clusters synchronise with one another.
+    alike: whether clusters are alike that have the same `RunningWarp.decisions`, as `translate.alike` says.
     instructions: those that the program calls, by the names of their functions in its globals.
     """
 
@@ -83,4 +84,5 @@ class KernelImage:
     tmem_names: tuple[str, ...] = ()
     span: Span | None = None
     grid_wide: bool = False
+    alike: bool = False
     instructions: Mapping[str, Instruction] = field(default_factory=dict)

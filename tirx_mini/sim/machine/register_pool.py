@@ -110,7 +110,7 @@ class RegisterPool:
         agent = w.agent
         if increase:
             self._increases.append((agent.index, agent.epoch))
-        elif any(past(agent.index, agent.clocks, (earlier,)) for earlier in self._increases):
+        elif w.cta.cluster.checked and any(past(agent.index, agent.clocks, (one,)) for one in self._increases):
             w.gpu.doubts.record(Doubt.REGISTERS, w.origin, "registers")
         need = (count - self.held[w.warp_id]) * LANES
         while need > self.free:

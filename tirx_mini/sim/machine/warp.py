@@ -122,13 +122,13 @@ class RunningWarp:
     agent: of the active lanes. lanes: the agents of all sets of its lanes.
     role: "warp 3 of warpgroup 1". place: the same with the CTA, where the grid has several.
     waiting: what it waits for, None while it runs. apart: in how many `Apart` its lanes go ways of their own.
-    woken: whether it is about to run, where lanes do.
+    woken: whether it is about to run, where lanes do. decisions: of the control flow that depends on blockIdx.
     """
 
     __slots__ = (
-        "_wgmma", "agent", "all_lanes", "apart", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta", "dependence",
-        "done", "gpu", "grid_dim", "lanes", "loads", "mask", "place", "program", "register_fences", "role", "span",
-        "stores", "thread_idx", "threads", "time", "waiting", "warp_id", "window", "woken",
+        "_wgmma", "agent", "all_lanes", "apart", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta", "decisions",
+        "dependence", "done", "gpu", "grid_dim", "lanes", "loads", "mask", "place", "program", "register_fences",
+        "role", "span", "stores", "thread_idx", "threads", "time", "waiting", "warp_id", "window", "woken",
     )  # fmt: skip
 
     def __init__(self, cta: HostCta, warp_id: int, agent: Agent, time: float) -> None:
@@ -162,6 +162,7 @@ class RunningWarp:
         self.apart = 0
         self.woken = False
         self.done = False
+        self.decisions: list[Any] = []
         self._wgmma: WgmmaVerbs[Registers] | None = None
         self.program: Generator[Wait, None, None] = cta.gpu.image.warp(self)
 

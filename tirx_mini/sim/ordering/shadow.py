@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from .actors import COLLECTIVE, ELECTED_LANE, LANES_TOGETHER, Access, Actor, Release
-from .clocks import Agent
+from .alike import Unlike
+from .clocks import Agent, UncheckedAgent
 from .log import AccessLog
 from .operations import THREADS_TMEM, Operation, Proxy
 
@@ -128,6 +129,8 @@ class Segment:
 
     def read(self, where: Select, actor: Actor) -> None:
         """`actor` reads the granules `where`."""
+        if isinstance(actor.agent, UncheckedAgent):
+            raise Unlike
         self._check_last(where, actor, False)
         if self.shared:
             if REDUCTIONS in self.readers:
@@ -148,6 +151,9 @@ class Segment:
 
     def write(self, where: Select, actor: Actor) -> None:
         """`actor` writes the granules `where`."""
+        if isinstance(actor.agent, UncheckedAgent):
+            self._claim(where, actor)
+            return
         self._check_last(where, actor, True)
         for key, reads in self.readers.items():
             if key == CHAIN or self._check_all(key, where, actor, True):  # REDUCTIONS has the writes of chains, too
@@ -155,6 +161,12 @@ class Segment:
         self.writes[where] = self.log.number(actor, True)
         if actor.lanes is not None:
             self._own(WRITES, where, actor)
+
+    def _claim(self, where: Select, actor: Actor) -> None:
+        """A cluster whose accesses are not checked writes the granules `where`, which nobody else may touch."""
+        if (self.writes[where] != -1).any() or any(numbers[where].any() for numbers in self.readers.values()):
+            raise Unlike
+        self.writes[where] = self.log.number(actor, True)
 
     def _own(self, key: int, where: Select, actor: Actor) -> None:
         """Remember the lanes that made an access."""
@@ -165,6 +177,8 @@ class Segment:
 
     def reduce(self, where: Select, actor: Actor) -> None:
         """`actor` adds to the granules `where`, which it may do at the same time as others."""
+        if isinstance(actor.agent, UncheckedAgent):
+            raise Unlike
         self._check_last(where, actor, True)
         self._check_all(ANY, where, actor, True)
         self._include(REDUCTIONS, where, self.log.number(actor, True))

@@ -30,6 +30,7 @@ from tirx_mini.ir import (
 from tirx_mini.isa import addressed_widths, grid_wide, written_params
 
 from ..machine import GlobalBuffer, KernelImage, SharedBuffer
+from .alike import decisions
 from .clock_only import ClockStatements
 from .leading import Led
 from .needed import needed
@@ -66,7 +67,9 @@ def translate(
     writer = Writer(NAMESPACE)
     writer.prologue.append("    wid = w.warp_id")
     parts = (func, analyse(func), Samenesses(func, written_params(func)), writer)
+    decided = decisions(func) if data else None
     statements = Statements(*parts) if data else ClockStatements(*parts, needed(func), cut or Cut())
+    statements.course.decided = decided or frozenset()
     shared, globals_ = _declare_buffers(func, statements, writer)
     _declare_scalars(func, statements, scalars)
     statements.stmt(func.body)
@@ -81,7 +84,8 @@ def translate(
         {tensor_map.var.name: tensor_map for tensor_map in func.tensor_maps},
         registers=registers_of(func), local_bytes=sum(b.nbytes for b in _declared(func) if b.scope == "local"),
         tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
-        grid_wide=grid_wide(func), instructions=statements.calls.used,
+        grid_wide=grid_wide(func), alike=decided is not None and decided <= statements.course.noted,
+        instructions=statements.calls.used,
     )  # fmt: skip
     return Translation(source, image)
 

@@ -38,6 +38,7 @@ from tirx_mini.ir import (
 from ..machine import RegisterArray, UniformArray, numpy_dtype
 from .apart import is_elect, length_of_run, take_apart
 from .calls import Calls
+from .course import Course
 from .expressions import Expressions
 from .iterations import Iterations
 from .leaving import leaves, spins
@@ -76,6 +77,7 @@ class Statements:
         self.iterations = Iterations(writer)
         self.loops: list[Loop] = []
         self.regions = 0
+        self.course = Course(writer)
 
     def stmt(self, stmt: Stmt | None) -> None:
         if stmt is None:
@@ -173,9 +175,7 @@ class Statements:
     # -- stores --------------------------------------------------------------------------------------------------
 
     def _BufferStore(self, stmt: BufferStore) -> None:
-        buffer = stmt.buffer
-        place = self.storage.place(buffer)
-        index = stmt.indices[0]
+        place, index = self.storage.place(stmt.buffer), stmt.indices[0]
         lanes, base = (index.lanes, index.base) if isinstance(index, Ramp) else (1, index)
         self.out.spend(1)
         if place.kind in ("scalar", "lanes"):
@@ -250,6 +250,7 @@ class Statements:
             return
         self.out.at(stmt.cond.span)
         self.out.spend(1)
+        self.course.note(stmt, cond.code)
         with self.out.block(f"if {cond.code}:"):
             self.stmt(stmt.then)
         if stmt.orelse is not None:
@@ -263,6 +264,7 @@ class Statements:
         self.out.settle()
         self.out.line(f"{outer} = w.mask")
         self.out.line(f"{inner} = {self.narrowed(outer, stmt.cond, cond)}")
+        self.course.note(stmt, f"{inner}.word")
         with self._region(f"if {inner}:", inner):
             self.stmt(stmt.then)
         if stmt.orelse is not None:
@@ -310,6 +312,7 @@ class Statements:
         name = self._loop_var(stmt, start, stop)
         step = f", {stmt.step}" if stmt.step != 1 else ""
         first = "" if start.known == 0 and not step else f"{start.code}, "
+        self.course.note(stmt, f"({start.code}, {stop.code})")
         each = self.iterations.begin(stmt, start, stop, early=any(leaves(stmt.body)))
         numbers = self._numbers(stmt, f"range({first}{stop.code}{step})")
         with self._loop(Loop(stmt), f"for {name} in {numbers}:"):
@@ -351,6 +354,7 @@ class Statements:
             self.out.spend(2)
             cond = self.expressions.value(self._condition(stmt))
             self.out.settle()
+            self.course.note(stmt, f"bool({cond.code})")
             self.out.line(f"if not {cond.code}: break")
             if state is not None:
                 last, values, names = state

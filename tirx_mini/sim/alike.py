@@ -1,0 +1,77 @@
+"""Clusters that are alike, of which a few are checked for all.
+
+What happens before what among the threads and engines of a cluster follows from what these execute, in whatever order
+the run has it, as long as there is no doubt (`doubts`). So a hazard in a cluster is one in every other that executes
+the same, and one of each kind need be checked. What clusters write to global memory is compared all the same: two that
+write, or one that writes what another one reads, end the run, and so does everything that there is to report. Then
+the launch is run as a whole with every access checked (`run.Simulation`), so that reports do not depend on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NoReturn, Protocol
+
+from .doubts import Doubt, Doubts
+from .facts import Fact, FactLog, Origin
+from .ordering import Unlike
+
+FEWEST = 4
+"""Clusters of a launch of which only some are checked."""
+MOST_KINDS = 8
+"""Kinds of clusters that are checked apart, after the run; with more, the whole launch is."""
+
+
+class Ended(Protocol):
+    """A cluster that has ended. decisions: of its warps, where these depend on blockIdx."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def checked(self) -> bool: ...
+    @property
+    def decisions(self) -> Hashable: ...
+
+
+class Kinds:
+    """The kinds of clusters in a run, by their decisions. The first and the last cluster of `numbers` are checked."""
+
+    def __init__(self, numbers: Sequence[int]) -> None:
+        self._checks = {numbers[0], numbers[-1]} if len(numbers) >= FEWEST else set(numbers)
+        self._known: set[Hashable] = set()
+        self._others: dict[Hashable, int] = {}
+
+    def checks(self, number: int) -> bool:
+        """Whether a cluster is checked."""
+        return number in self._checks
+
+    def ended(self, cluster: Ended) -> None:
+        """A cluster has come to its end."""
+        if cluster.checked:
+            self._known.add(cluster.decisions)
+        else:
+            self._others.setdefault(cluster.decisions, cluster.index)
+
+    @property
+    def unknown(self) -> list[int]:
+        """A cluster of each kind of which none was checked."""
+        return [number for kind, number in self._others.items() if kind not in self._known]
+
+
+class NoFacts(FactLog):
+    """Has no facts: the first one ends the run."""
+
+    def record(self, fact: Fact) -> NoReturn:
+        """As `FactLog.record`."""
+        raise Unlike
+
+
+class NoDoubts(Doubts):
+    """Has no doubts."""
+
+    def record(self, doubt: Doubt, origin: Origin, subject: str) -> NoReturn:
+        """As `Doubts.record`."""
+        raise Unlike
+
+
+__all__ = ["MOST_KINDS", "Kinds", "NoDoubts", "NoFacts", "Unlike"]

@@ -1,0 +1,27 @@
+"""The course of control flow that may differ among the clusters of a launch, noted as it is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from tirx_mini.ir import Stmt
+
+from .writer import Writer
+
+
+class Course:
+    """Notes it in `w.decisions`. decided: the branches and loops that `alike.decisions` found. noted: those that are.
+
+    Lanes that part in one of them, and wait or leave a loop by themselves, have no such note.
+    """
+
+    def __init__(self, out: Writer) -> None:
+        self._out = out
+        self.decided: Set[Stmt] = frozenset()
+        self.noted: set[Stmt] = set()
+
+    def note(self, stmt: Stmt, code: str) -> None:
+        """Note a decision of `stmt`: the value of the text `code`."""
+        if stmt in self.decided:
+            self.noted.add(stmt)
+            self._out.line(f"w.decisions.append({code})")
