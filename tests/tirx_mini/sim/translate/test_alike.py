@@ -34,7 +34,7 @@ def test_branches_and_loops_over_block_indices_are_found() -> None:
         tx = T.thread_id([64])
         tile: T.int32 = bx
         while tile < 8:
-            for i in range(tile):
+            for _ in range(tile):
                 if tx < 32:
                     B[tile, tx] = A[tile, tx]
             tile += 3
