@@ -111,8 +111,9 @@ def tcgen05_mma_block_scale(
         gpu.mma(thread, d, a, start_a, b, start_b, shape, accumulate, cta_group, scales)
 
 
-def _cp(shape: str, cta_group: int, multicast: str) -> str:
-    return f"tcgen05.cp.cta_group::{cta_group}.{shape}{'.' if multicast else ''}{multicast} [{{taddr}}], {{src_desc}};"
+def _cp(shape: str, cta_group: int, multicast: str, decompress: str) -> str:
+    to, source = (f".{word}" if word else "" for word in (multicast, decompress))
+    return f"tcgen05.cp.cta_group::{cta_group}.{shape}{to}{source} [{{taddr}}], {{src_desc}};"
 
 
 def _cp_to(given: dict[str, Any]) -> dict[str, Any]:
@@ -135,7 +136,7 @@ def _check_cp(operands: Sequence[Expr], shape: str, multicast: str, **_: object)
     name="tcgen05.cp",
     api=(Alias("ptx.tcgen05.cp", adapt=_cp_to, defaults={"row": 0, "col": 0}, order={
         "taddr": "taddr", "src_desc": "src_desc", "shape": "shape", "cta_group": "cta_group",
-        "multicast": "multicast", "decompress": ("",), "row": "row", "col": "col",
+        "multicast": "multicast", "decompress": "decompress", "row": "row", "col": "col",
     }),),
     issued_by=Scope.THREAD,
     min_sm=100,
@@ -155,12 +156,17 @@ def tcgen05_cp(
     shape: Literal["128x256b", "4x256b", "128x128b", "64x128b", "32x128b"],
     cta_group: Literal[1, 2] = 1,
     multicast: Literal["", "warpx2::02_13", "warpx2::01_23", "warpx4"] = "",
+    decompress: Literal["", "b8x16.b6x16_p32", "b8x16.b4x16_p64"] = "",
 ) -> None:
     """One thread starts to copy rows of shared memory to lanes of tensor memory, from the address `taddr` on.
 
     Asynchronous: MMAs that the thread issues later read the copy; for others a commit signals its end. 64x128b and
-    32x128b write their rows to two, or to all four groups of 32 lanes.
+    32x128b write their rows to two, or to all four groups of 32 lanes. With `decompress`, each 16 bytes of a row are
+    16 elements of 6 or 4 bits and padding, which become elements of 8 bits. Where their bits go then is not modelled:
+    the simulator copies the bytes, and the run is incomplete.
     """
+    if decompress:
+        thread.not_modelled(f"the decompression of tcgen05.cp.{decompress}", "it copies the bytes as they are")
     layout = decoded(thread, "the source", SmemDescriptor.decode, src_desc & ~START_BITS, what="a tcgen05.cp")
     for _ in range(thread.mask.count):
         gpu.tmem_copy(thread, taddr, layout, (src_desc & START_BITS) << 4, shape, multicast, cta_group)

@@ -4921,11 +4921,13 @@ class _PtxTcgen05:
     wait: _PtxTcgen05Wait
     fence: _PtxTcgen05Fence
     @overload
-    def cp(self, taddr: TmemAddress, src_desc: Integer, shape: Literal['128x256b', '4x256b', '128x128b', '64x128b', '32x128b'] | str, cta_group: int = 1, multicast: Literal['', 'warpx2::02_13', 'warpx2::01_23', 'warpx4'] | str = '') -> None:
+    def cp(self, taddr: TmemAddress, src_desc: Integer, shape: Literal['128x256b', '4x256b', '128x128b', '64x128b', '32x128b'] | str, cta_group: int = 1, multicast: Literal['', 'warpx2::02_13', 'warpx2::01_23', 'warpx4'] | str = '', decompress: Literal['', 'b8x16.b6x16_p32', 'b8x16.b4x16_p64'] | str = '') -> None:
         """One thread starts to copy rows of shared memory to lanes of tensor memory, from the address `taddr` on.
 
         Asynchronous: MMAs that the thread issues later read the copy; for others a commit signals its end. 64x128b and
-        32x128b write their rows to two, or to all four groups of 32 lanes.
+        32x128b write their rows to two, or to all four groups of 32 lanes. With `decompress`, each 16 bytes of a row are
+        16 elements of 6 or 4 bits and padding, which become elements of 8 bits. Where their bits go then is not modelled:
+        the simulator copies the bytes, and the run is incomplete.
 
         PTX:
             tcgen05.cp.cta_group::1.shape [taddr], src_desc;
@@ -4935,6 +4937,7 @@ class _PtxTcgen05:
         shape:         one of "128x256b", "4x256b", "128x128b", "64x128b", "32x128b"
         cta_group:     one of 1, 2
         multicast:     one of "", "warpx2::02_13", "warpx2::01_23", "warpx4"
+        decompress:    one of "", "b8x16.b6x16_p32", "b8x16.b4x16_p64"
         issued by:     each active thread
         architectures: sm_100a to sm_110a
         cost:          mma, 20 cycles to issue in the simulator's clock
@@ -4942,11 +4945,13 @@ class _PtxTcgen05:
         PTX ISA:       tcgen05.cp
         """
     @overload
-    def cp(self, taddr: TmemAddress, src_desc: Integer, shape: Literal['128x256b', '4x256b', '128x128b', '64x128b', '32x128b'] | str, cta_group: int = 1, multicast: Literal['', 'warpx2::02_13', 'warpx2::01_23', 'warpx4'] | str = '', decompress: str = '', row: Any = 0, col: Any = 0) -> None:
+    def cp(self, taddr: TmemAddress, src_desc: Integer, shape: Literal['128x256b', '4x256b', '128x128b', '64x128b', '32x128b'] | str, cta_group: int = 1, multicast: Literal['', 'warpx2::02_13', 'warpx2::01_23', 'warpx4'] | str = '', decompress: Literal['', 'b8x16.b6x16_p32', 'b8x16.b4x16_p64'] | str = '', row: Any = 0, col: Any = 0) -> None:
         """One thread starts to copy rows of shared memory to lanes of tensor memory, from the address `taddr` on.
 
         Asynchronous: MMAs that the thread issues later read the copy; for others a commit signals its end. 64x128b and
-        32x128b write their rows to two, or to all four groups of 32 lanes.
+        32x128b write their rows to two, or to all four groups of 32 lanes. With `decompress`, each 16 bytes of a row are
+        16 elements of 6 or 4 bits and padding, which become elements of 8 bits. Where their bits go then is not modelled:
+        the simulator copies the bytes, and the run is incomplete.
 
         PTX:
             tcgen05.cp.cta_group::1.shape [taddr], src_desc;
@@ -4956,6 +4961,7 @@ class _PtxTcgen05:
         shape:         one of "128x256b", "4x256b", "128x128b", "64x128b", "32x128b"
         cta_group:     one of 1, 2
         multicast:     one of "", "warpx2::02_13", "warpx2::01_23", "warpx4"
+        decompress:    one of "", "b8x16.b6x16_p32", "b8x16.b4x16_p64"
         issued by:     each active thread
         architectures: sm_100a to sm_110a
         cost:          mma, 20 cycles to issue in the simulator's clock

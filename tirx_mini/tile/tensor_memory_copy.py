@@ -1,13 +1,41 @@
-"""Copies from shared to tensor memory by ``tcgen05.cp``: tiles of 128 rows, and scale factors."""
+"""Copies from shared to tensor memory by ``tcgen05.cp``: rows, each to one lane or to several, and scale factors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tirx_mini.hardware import TMEM_LANES
-from tirx_mini.ir import HANDLE, UINT32, UINT64, AddressOf, Bind, Expr, Stmt, TileCall, Var, as_expr, cast, const, seq
-from tirx_mini.isa import SmemDescriptor
-from tirx_mini.layout import LayoutError, TCol, m, sf_smem_layout, sf_tmem_layout, slice_region
+from tirx_mini.ir import (
+    HANDLE,
+    UINT32,
+    UINT64,
+    AddressOf,
+    Bind,
+    Expr,
+    Range,
+    Stmt,
+    TileCall,
+    Var,
+    as_expr,
+    cast,
+    const,
+    int_value,
+    seq,
+)
+from tirx_mini.isa import CP_SHAPES, SmemDescriptor
+from tirx_mini.layout import (
+    LayoutError,
+    R,
+    S,
+    TCol,
+    TileLayout,
+    TLane,
+    m,
+    sf_smem_layout,
+    sf_tmem_layout,
+    slice_region,
+)
 
 from .context import Context
 from .issue import issue
@@ -46,6 +74,9 @@ class TensorMemoryCopy(Rule):
             )
         if call.option("cta_group", 1) not in (1, 2):
             raise Refusal(f"cta_group must be 1 or 2, not {call.option('cta_group')!r}")
+        few = _few_rows(call, ctx, dst, src)
+        if few is not None:
+            return few
         return _scale_factors(call, ctx, dst, src) if dst.layout.linear.spec.replica else _rows(call, ctx, dst, src)
 
 
@@ -68,15 +99,77 @@ def _rows(call: TileCall, ctx: Context, dst: Tile, src: Tile) -> Stmt:
         raise Refusal(f"the rows of {src.buffer.name} have {row_bytes} bytes, but tcgen05.cp copies multiples of 16")
     shape = f"128x{step * 8}b"
     _given_shape(call, shape, "")
-    source, elements = mma_operand(ctx, src), step * 8 // dst.dtype.bits
+    return _copies(call, ctx, address, src, row_bytes // step, step, shape=shape)
+
+
+def _copies(
+    call: TileCall, ctx: Context, address: Expr, src: Tile, count: int, step: int, shape: str, multicast: str = ""
+) -> Stmt:
+    """`count` copies of `step` bytes of each row, side by side from `address` on."""
+    source, elements = mma_operand(ctx, _whole_group(src)), step * 8 // src.dtype.bits
     copies = [
         issue(
             "tcgen05.cp", address + number * step // 4, source.at(ctx, const(number * elements)), shape=shape,
-            cta_group=call.option("cta_group", 1), span=ctx.span,
+            multicast=multicast, cta_group=call.option("cta_group", 1), span=ctx.span,
         )
-        for number in range(row_bytes // step)
+        for number in range(count)
     ]  # fmt: skip
     return seq(source.bind, *copies, span=ctx.span)
+
+
+def _whole_group(src: Tile) -> Tile:
+    """A tile of four rows as that of the eight rows which begin with them: descriptors count rows by eights."""
+    if not src.extents or src.extents[0] != 4:
+        return src
+    axis = src.kept[0]
+    ranges = list(src.region.ranges)
+    start = int_value(ranges[axis].start)
+    if start is None or start % 8 or start + 8 > src.buffer.shape[axis]:
+        raise Refusal(
+            f"the four rows of the {src.describe()} are not the first of eight",
+            "allocate a multiple of eight rows, and begin the slice at one",
+        )
+    ranges[axis] = Range(ranges[axis].start, const(8))
+    return Tile(replace(src.region, ranges=tuple(ranges)))
+
+
+def _layout_of(shape: str, multicast: str, width: int) -> TileLayout:
+    """Where a copy of this shape puts rows of `width` elements, with the lanes of their further copies."""
+    if shape == "4x256b":
+        return TileLayout(S[(4, width) : (32 @ TLane, 1 @ TCol)])
+    if multicast == "warpx4":
+        return TileLayout(S[(32, width) : (1 @ TLane, 1 @ TCol)] + R[4 : 32 @ TLane])
+    if multicast == "warpx2::02_13":
+        return TileLayout(S[(64, width) : (1 @ TLane, 1 @ TCol)] + R[2 : 64 @ TLane])
+    return TileLayout(S[(2, 32, width) : (64 @ TLane, 1 @ TLane, 1 @ TCol)] + R[2 : 32 @ TLane]).reshape((64, width))
+
+
+FEW_ROWS = (("4x256b", ""), ("64x128b", "warpx2::02_13"), ("64x128b", "warpx2::01_23"), ("32x128b", "warpx4"))
+"""The shapes and multicasts of copies of less than 128 rows."""
+
+
+def _few_rows(call: TileCall, ctx: Context, dst: Tile, src: Tile) -> Stmt | None:
+    """4, 32 or 64 rows, in the lanes that the layout of `dst` says; None where it is that of no such copy."""
+    if len(dst.extents) != 2 or dst.buffer.allocated_addr is None:
+        return None
+    try:
+        region = slice_region(dst.layout, [coordinate(s) for s in dst.starts], dst.region.extents, ctx.divisor)
+        layout = region.layout.linear.reshape(dst.extents)
+    except LayoutError:
+        return None
+    rows, width = dst.extents
+    for shape, multicast in FEW_ROWS:
+        if CP_SHAPES[shape, multicast][0] != rows or layout != _layout_of(shape, multicast, width):
+            continue
+        _given_shape(call, shape, multicast)
+        step, row_bits = CP_SHAPES[shape, multicast][1] * 4, width * dst.dtype.bits
+        column, lane = as_expr(region.base.get(TCol, 0)), as_expr(region.base.get(TLane, 0))
+        if row_bits % (step * 8) or ctx.divisor(coordinate(column)) * dst.dtype.bits % 32:
+            raise Refusal(f"rows of {width} × {dst.dtype} are not whole copies of {step} bytes, from a column on")
+        place = cast(UINT32, ctx.simplify(column * dst.dtype.bits // 32)) | (cast(UINT32, ctx.simplify(lane)) << 16)
+        address = cast(UINT32, dst.buffer.allocated_addr) + place
+        return _copies(call, ctx, address, src, row_bits // (step * 8), step, shape, multicast)
+    return None
 
 
 def _scale_factors(call: TileCall, ctx: Context, dst: Tile, src: Tile) -> Stmt:

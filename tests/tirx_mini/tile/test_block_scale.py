@@ -13,7 +13,7 @@ from tests.tirx_mini.tile.kernels import call, gmem
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.isa import CP_SHAPES, SCALED_KINDS, InstructionDescriptor, cp_lanes, scaled_format
 from tirx_mini.lang import TMEMPool
-from tirx_mini.layout import S, SwizzleMode, TCol, TileLayout, TLane, sf_smem_layout, sf_tmem_layout, tid_in_wg
+from tirx_mini.layout import R, S, SwizzleMode, TCol, TileLayout, TLane, sf_smem_layout, sf_tmem_layout, tid_in_wg
 from tirx_mini.layout import tma_shared_layout as swizzled
 from tirx_mini.passes import lower
 from tirx_mini.script import tirx as Tx
@@ -259,8 +259,11 @@ def test_four_rows_go_to_the_first_lanes_of_the_groups() -> None:
     assert cp_lanes("4x256b", "").tolist() == [[0], [32], [64], [96]]
 
 
-def rows_kernel(dtype: str, width: int, **options: Any) -> PrimFunc:
-    """A tile of 128 rows from shared to tensor memory by tcgen05.cp, and back through registers."""
+def rows_kernel(dtype: str, width: int, rows: int = 128, layout: Any = None, **options: Any) -> PrimFunc:
+    """A tile of rows from shared to tensor memory by tcgen05.cp, and all lanes back through registers.
+
+    layout: that of the tile in tensor memory, where it has fewer rows than lanes.
+    """
 
     @Tx.prim_func(tirx=True)
     def kernel(A: Tx.Buffer((128, width), dtype), D: Tx.Buffer((128, width), dtype)):
@@ -284,14 +287,28 @@ def rows_kernel(dtype: str, width: int, **options: Any) -> PrimFunc:
             Tx.cuda.cta_sync()
             Tx.ptx.tcgen05.fence.after_thread_sync()
             to = memory.alloc((128, width), dtype)
+            own = Tx.alloc_local((width,), dtype)
+            tile = own.view(128, width, layout=TileLayout(S[(128, width) : (1 @ tid_in_wg, 1)]))
+            if layout is not None:
+                with Tx.thread():
+                    Tx.fill(own, 7)
+                with Tx.warpgroup():
+                    Tx.copy(to, tile)
+                Tx.ptx.tcgen05.fence.before_thread_sync()
+                Tx.cuda.cta_sync()
+                Tx.ptx.tcgen05.fence.after_thread_sync()
             if warp_id == 0:
                 with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:
-                    Tx.copy_async(to[:, :], As[:, :], **options)
+                    if layout is None:
+                        Tx.copy_async(to[:, :], As[:, :], **options)
+                    else:
+                        some = Tx.decl_buffer(
+                            (rows, width), dtype, scope="tmem", allocated_addr=memory.addr, layout=layout
+                        )
+                        Tx.copy_async(some[:, :], As[:rows, :], **options)
                     Tx.ptx.tcgen05.commit(bar.ptr_to([0]))
             Tx.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
             Tx.ptx.tcgen05.fence.after_thread_sync()
-            own = Tx.alloc_local((width,), dtype)
-            tile = own.view(128, width, layout=TileLayout(S[(128, width) : (1 @ tid_in_wg, 1)]))
             with Tx.warpgroup():
                 Tx.copy(tile, to)
             with Tx.thread():
@@ -300,6 +317,68 @@ def rows_kernel(dtype: str, width: int, **options: Any) -> PrimFunc:
             memory.dealloc()
 
     return kernel
+
+
+FEW_ROWS: dict[tuple[str, str], Any] = {
+    ("4x256b", ""): TileLayout(S[(4, 64) : (32 @ TLane, 1 @ TCol)]),
+    ("64x128b", "warpx2::02_13"): TileLayout(S[(64, 64) : (1 @ TLane, 1 @ TCol)] + R[2 : 64 @ TLane]),
+    ("64x128b", "warpx2::01_23"): TileLayout(
+        S[(2, 32, 64) : (64 @ TLane, 1 @ TLane, 1 @ TCol)] + R[2 : 32 @ TLane]
+    ).reshape((64, 64)),
+    ("32x128b", "warpx4"): TileLayout(S[(32, 64) : (1 @ TLane, 1 @ TCol)] + R[4 : 32 @ TLane]),
+}
+
+
+@pytest.mark.parametrize("shape, multicast", list(FEW_ROWS))
+def test_few_rows_are_copied_to_the_lanes_that_their_layout_says(shape: str, multicast: str) -> None:
+    rows = CP_SHAPES[shape, multicast][0]
+    a = np.random.default_rng(0).integers(0, 100, (128, 64)).astype(np.float16)
+    d = np.zeros_like(a)
+    kernel = rows_kernel("float16", 64, rows, FEW_ROWS[shape, multicast])
+    report = tvm.simulate(kernel, a, d)
+    assert report.verdict == "ok" and not report.findings, str(report)
+    expected = np.full_like(a, 7)
+    for row, lanes in enumerate(cp_lanes(shape, multicast)):
+        expected[lanes] = a[row]
+    assert (d == expected).all()
+
+
+@pytest.mark.compiler
+def test_a_decompression_compiles_and_is_not_modelled() -> None:
+    """Its bits are in no text of the ISA: the simulator says so, and calls no result right."""
+
+    @Tx.prim_func
+    def kernel(A: Tx.Buffer((32,), "uint32")):
+        Tx.device_entry()
+        tx = Tx.thread_id([32])
+        pool = Tx.PoolAllocator()
+        bar = pool.alloc((1,), "uint64", align=8)
+        source = pool.alloc((128, 32), "uint8", align=1024)
+        memory = TMEMPool(pool, 32)
+        pool.commit()
+        memory.commit()
+        for i in range(32):
+            source[tx * 4 + i // 8, i % 8] = Tx.uint8(0)
+        if tx == 0:
+            Tx.ptx.mbarrier.init(bar.ptr_to([0]), 1)
+        Tx.ptx.fence.mbarrier_init()
+        Tx.ptx.fence.proxy_async("shared::cta")
+        Tx.cuda.cta_sync()
+        if tx == 0:
+            start: Tx.uint64 = Tx.cast(Tx.cast(source.data, "uint32"), "uint64") >> 4
+            Tx.ptx.tcgen05.cp(
+                memory.addr, start | (8 << 16) | (16 << 32) | (1 << 46), shape="128x256b",
+                decompress="b8x16.b4x16_p64",
+            )
+            Tx.ptx.tcgen05.commit(bar.ptr_to([0]))
+        Tx.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
+        memory.dealloc()
+        A[tx] = Tx.uint32(tx)
+
+    ptx = tvm.compile(kernel, target="cuda:sm_100a").source("ptx")
+    assert "tcgen05.cp.cta_group::1.128x256b.b8x16.b4x16_p64 [" in ptx
+    report = tvm.simulate(kernel, np.zeros(32, np.uint32))
+    assert report.verdict in ("incomplete", "hazard") and "decompression of tcgen05.cp.b8x16.b4x16_p64" in str(report)
 
 
 @pytest.mark.parametrize("dtype, width", [("float16", 128), ("float32", 64), ("uint8", 256)])
