@@ -141,7 +141,7 @@ class _Flatten(Mutator):
     def _is_vector(self, layout: Layout, lanes: int) -> bool:
         """Whether any `lanes` neighbours along the last dimension can be accessed at once."""
         if self.aligned or layout is not layout.linear:
-            return lanes == 1 or vector_length(layout) % lanes == 0
+            return lanes == 1 or vector_length(layout) % lanes == 0 or _begins_rows(layout, lanes)
         last = [it for it in layout.linear.dims[-1] if it.extent > 1]
         return not last or (len(last) == 1 and last[0].stride == 1 and last[0].axis == m)
 
@@ -237,3 +237,14 @@ def _shifted(index: Expr, offset: int | Expr) -> Expr:
     if isinstance(offset, int) and not offset:
         return index
     return replace(index, base=index.base + offset) if isinstance(index, Ramp) else index + offset
+
+
+def _begins_rows(layout: Layout, lanes: int) -> bool:
+    """Whether vectors fit at the multiples of `lanes` of each row, at whose end fewer elements may remain."""
+    if layout is not layout.linear:
+        return False
+    *others, last = layout.linear.dims
+    row = [it for it in last if it.extent > 1]
+    strides = [it.stride for dim in others for it in dim if it.extent > 1 and it.axis == m]
+    contiguous = len(row) == 1 and row[0].stride == 1 and row[0].axis == m and row[0].extent >= lanes
+    return contiguous and not any(n % lanes for n in (*strides, layout.linear.offset.get(m, 0)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,11 +17,13 @@ from .language import (
     ArraySpec,
     ConstantSpec,
     DType,
+    RecordSpec,
     ScalarSpec,
     Spec,
     TileKernel,
     array_annotation,
     bool_,
+    field_names,
     float32,
     from_numpy,
     int32,
@@ -73,6 +76,12 @@ def arguments_of(kernel: TileKernel, args: Sequence[Any]) -> Arguments:
 def _spec(named: str, meta: tuple[Any, ...], arg: Any, values: list[Any], given: list[Any]) -> Spec:
     if is_constant_parameter(meta):
         return ConstantSpec(_constant(named, arg))
+    if is_record_argument(arg):
+        annotated = metadata(type(arg))
+        items = [(name, getattr(arg, name)) for name in field_names(type(arg))]
+        return RecordSpec(type(arg), tuple(
+            _spec(f"`{name}` of {named}", annotated.get(name, ()), item, values, given) for name, item in items
+        ))  # fmt: skip
     if isinstance(arg, tuple):
         return tuple(_spec(f"item {i} of {named}", meta, item, values, given) for i, item in enumerate(arg))
     if isinstance(arg, list):
@@ -89,6 +98,13 @@ def _spec(named: str, meta: tuple[Any, ...], arg: Any, values: list[Any], given:
         given.append(number)
         return spec
     return ConstantSpec(_constant(named, arg))
+
+
+def is_record_argument(value: Any) -> bool:
+    """Whether an argument is an object of a data class or a named tuple, whose fields are passed one by one."""
+    if isinstance(value, (type, DType)):
+        return False
+    return dataclasses.is_dataclass(value) or (isinstance(value, tuple) and hasattr(value, "_fields"))
 
 
 def _constant(named: str, value: Any) -> Any:

@@ -129,3 +129,17 @@ def test_two_ctas_of_a_cluster_share_what_they_load(gpu: str, rows: int) -> None
     program = compile(pairs, (a, b, c, tile, tile, 64), gpu)
     assert ("__cluster_dims__(2, 1, 1)" in program.text("cuda", (rows, 2))) == (rows % 2 == 0)
     assert any("num_ctas has no effect" in note.message for note in program.context.notes) == (rows % 2 == 1)
+
+
+@ct.kernel
+def _fill(x):
+    ct.store(x, (0,), ct.ones((4,), ct.float32))
+    ct.store(x, (1,), ct.full((4,), float("nan"), ct.float32))
+
+
+@pytest.mark.parametrize("gpu", ["h100", "b200"])
+def test_a_tile_ends_beyond_an_array_of_another_length(gpu: str) -> None:
+    """The first tile is stored as one vector; all lanes hold NaN for the second one, and that is one value."""
+    x = np.zeros(6, np.float32)
+    simulate((1,), _fill, (x,), gpu)
+    np.testing.assert_array_equal(x, [1, 1, 1, 1, np.nan, np.nan])

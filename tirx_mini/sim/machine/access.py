@@ -43,7 +43,6 @@ class LanesDisagree(Fact):
     buffer: str
 
 
-
 class _Span:
     """Where an access goes: `items` of the access's width, of which `where` are touched.
 
@@ -196,9 +195,15 @@ def store(w: Warp, buffer: Buffer, index: Any, value: Any, lanes: int, in_cta: b
 
 def _one_value(w: Warp, buffer: Buffer, value: np.ndarray) -> np.ndarray:
     """What remains where all active lanes write to one place: the last one's value, and a finding if they differ."""
-    if (value != value[:1]).any():
+    if not _all_equal(value):
         _lanes_disagree(w, buffer)
     return value[-1]
+
+
+def _all_equal(value: np.ndarray) -> bool:
+    """Whether all lanes have the same value: NaN is the same as NaN."""
+    differ = value != value[:1]
+    return not (differ.any() and (differ & ((value == value) | (value[:1] == value[:1]))).any())
 
 
 def _lanes_disagree(w: Warp, buffer: Buffer) -> None:

@@ -3,6 +3,7 @@
 from .compile import (
     ArraySpec,
     ConstantSpec,
+    RecordSpec,
     ScalarSpec,
     Spec,
     Traced,
@@ -52,15 +53,16 @@ from .surface import (
     function,
     kernel,
 )
+from .values import field_names
 
 __all__ = [
     "DTYPES", "METHODS", "OPERATIONS",
     "Array", "ArrayAnnotation", "ArraySpec", "ByTarget", "Constant", "ConstantAnnotation", "ConstantSpec", "DType",
     "Hints", "IndexedWithInt64", "ListAnnotation", "MemoryOrder", "MemoryScope", "Operation", "PaddingMode",
-    "RawArrayMemory", "RoundingMode", "Scalar", "ScalarInt64", "ScalarSpec", "Slice", "Spec", "StaticException", "Tile",
-    "TileCompilerExecutionError", "TileCompilerTimeoutError", "TileError", "TileFunction", "TileInternalError",
-    "TileKernel", "TileRecursionError", "TileStaticAssertionError", "TileStaticEvalError", "TileSyntaxError",
-    "TileTypeError", "TileUnsupportedFeatureError", "TileValueError", "TiledView", "Traced",
-    "array_annotation", "bool_", "check_range", "float32", "from_numpy", "function", "int32", "int64",
+    "RawArrayMemory", "RecordSpec", "RoundingMode", "Scalar", "ScalarInt64", "ScalarSpec", "Slice", "Spec",
+    "StaticException", "Tile", "TileCompilerExecutionError", "TileCompilerTimeoutError", "TileError", "TileFunction",
+    "TileInternalError", "TileKernel", "TileRecursionError", "TileStaticAssertionError", "TileStaticEvalError",
+    "TileSyntaxError", "TileTypeError", "TileUnsupportedFeatureError", "TileValueError", "TiledView", "Traced",
+    "array_annotation", "bool_", "check_range", "field_names", "float32", "from_numpy", "function", "int32", "int64",
     "is_constant_parameter", "kernel", "metadata", "numpy_dtype", "parameters", "promote", "scalar_annotation", "trace",
 ]  # fmt: skip

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from .dtypes import DTYPES, DType, check_range, default_dtype, int32, int64, promote, promote_constant
+from .dtypes import (
+    DTYPES,
+    DType,
+    check_range,
+    default_dtype,
+    from_numpy,
+    int32,
+    int64,
+    promote,
+    promote_constant,
+    widens,
+)
 from .emitter import tile_type
 from .errors import TileShapeError, TileTypeError, TileValueError
 from .values import ArrayValue, Strict, TileValue, describe, is_constant, plain
@@ -61,6 +72,10 @@ def axis_of(value: Any, rank: int, what: str = "axis") -> int:
 def dtype_of(value: Any, what: str = "dtype") -> DType:
     if isinstance(value, DType):
         return value
+    if isinstance(value, type) and issubclass(value, np.generic):
+        found = from_numpy(value)
+        if found is not None:
+            return found
     named = next((t for t in DTYPES if str(value).removeprefix("torch.") == t.name), None)
     if named is not None and not isinstance(value, str):  # a dtype of PyTorch or NumPy
         return named
@@ -77,6 +92,12 @@ def keyword(value: Any, kind: type[E], what: str, *allowed: E) -> E:
         names = ", ".join(f"ct.{kind.__name__}.{a.name}" for a in allowed)
         raise TileValueError(f"{what} cannot be ct.{kind.__name__}.{value.name} here", hint=f"it may be {names}")
     return value
+
+
+def typed(value: Any) -> Any:
+    """A value of Python as tile code has it: a number of NumPy is a strictly typed constant."""
+    dtype = from_numpy(value.dtype) if isinstance(value, np.generic) else None
+    return value if dtype is None else Strict(value.item(), dtype)
 
 
 def array_of(value: Any, what: str) -> ArrayValue:
@@ -107,22 +128,20 @@ def materialize(tr: Tracer, value: Any, dtype: DType | None = None) -> TileValue
 
 
 def cast_to(tr: Tracer, value: Any, dtype: DType, what: str) -> TileValue:
-    """A tile or number as `dtype`, where that loses no more than rounding: a float does not become an integer."""
-    if is_constant(value):
-        own = value.dtype if isinstance(value, Strict) else None
+    """A tile or number as `dtype`, where that is the type in which both meet: wider, or a float of an integer."""
+    if is_constant(value) and own_dtype(value) is None:
         number = plain(value)
         if isinstance(number, float) and not dtype.is_float:
             raise TileTypeError(f"{what}: {number} cannot become {dtype} by itself", hint=_cast_hint(dtype))
-        if own is not None and own.is_float and not dtype.is_float:
-            raise TileTypeError(f"{what}: {own} cannot become {dtype} by itself", hint=_cast_hint(dtype))
         return materialize(tr, number, dtype)
-    if not isinstance(value, TileValue):
+    own = own_dtype(value)
+    if own is None:
         raise TileTypeError(f"{what} must be a tile or a number, not {describe(value)}")
-    if value.dtype.is_float and not dtype.is_float:
+    if not widens(own, dtype):
         raise TileTypeError(
             f"{what} is {describe(value)}, which cannot become {dtype} by itself", hint=_cast_hint(dtype)
         )
-    return tr.emit.cast(value, dtype)
+    return tr.emit.cast(value, dtype) if isinstance(value, TileValue) else materialize(tr, plain(value), dtype)
 
 
 def _cast_hint(dtype: DType) -> str:

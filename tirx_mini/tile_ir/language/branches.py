@@ -13,9 +13,10 @@ from tirx_mini.tile_ir.ssa import Builder, Region, Value
 from .arguments import common_dtype, materialize
 from .carrying import Carrying, LoopContext
 from .frames import MISSING
+from .loop_forms import RETURNED
 from .ordering import Tokens
 from .tracer import FALL, Exit, How
-from .values import TileValue, Undefined, is_constant, plain
+from .values import TileValue, Undefined, is_constant, is_record, plain, record_fields, with_fields
 
 
 @dataclass(eq=False)
@@ -87,7 +88,7 @@ class Branches(Carrying):
         merged: dict[str, Any] = {}
         yields: list[list[Value]] = [[], []]
         templates: list[tuple[str, Any]] = []
-        result = "the returned value"
+        result = RETURNED
         pairs = {
             n: tuple(a.names.get(n, MISSING) for a in arms) for n in dict.fromkeys((*arms[0].names, *arms[1].names))
         }
@@ -122,7 +123,11 @@ class Branches(Carrying):
         if is_constant(a) and is_constant(b) and plain(a) == plain(b) and type(plain(a)) is type(plain(b)):
             return a
         if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-            return tuple(self._unify(name, x, y, arms, yields) for x, y in zip(a, b, strict=True))
+            items = tuple(self._unify(name, x, y, arms, yields) for x, y in zip(a, b, strict=True))
+            return type(a)(*items) if hasattr(a, "_fields") else items
+        if is_record(a) and type(a) is type(b):
+            fields = zip(record_fields(a), record_fields(b), strict=True)
+            return with_fields(a, tuple(self._unify(name, x, y, arms, yields) for x, y in fields))
         template = self._template(a, b)
         for arm, value, into in zip(arms, (a, b), yields, strict=True):
             with self.emit.into(arm.block):

@@ -14,14 +14,16 @@ from enum import EnumMeta
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType
 from typing import Any
 
+import numpy as np
+
 from tirx_mini.ir import Span
 from tirx_mini.script import FunctionSource, check_function, source_of
 
-from .dtypes import DType
+from .dtypes import DType, from_numpy
 from .errors import TileError, TileRecursionError, TileTypeError, TileUnsupportedFeatureError
 from .frames import Frame
 from .liveness import assigned
-from .loop_returns import without_loop_returns
+from .loop_forms import with_plain_loops
 from .ops.unary import dtype_call
 from .surface import OPERATIONS, Operation, Slice, TileFunction, TileKernel
 from .tracer import How, Tracer
@@ -53,14 +55,22 @@ _AS_OPERATION: Mapping[Any, str] = MappingProxyType({
 _CONSTANT_ONLY = (int, float, complex, len, round, sum, any, all, sorted, hash, repr, ord, chr, min, max)
 
 
+_MOST_RECURSION = 32
+"""Calls of a function inside itself."""
+
+
 class Calls(Tracer):
     """Calls. Operations emit; functions of the program are traced in a frame of their own."""
 
     def call(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         if isinstance(function, Operation):
             return self._operation(function, args, kwargs)
+        if function is dataclasses.replace:
+            return _replaced(self, *args, **kwargs)
         if isinstance(function, BoundMethod):
             return self._operation(function.operation, (function.owner, *args), kwargs)
+        if isinstance(function, type) and issubclass(function, np.generic):
+            function = from_numpy(function) or function
         if isinstance(function, DType):
             if len(args) > 1 or kwargs:
                 raise TileTypeError(f"ct.{function} takes one value")
@@ -189,12 +199,14 @@ class Calls(Tracer):
         outer: Frame | None, inlined_at: Span | None,
     ) -> Any:  # fmt: skip
         """Trace a function with its parameters in `names`, and return what it returns."""
-        if any(frame.node is node for frame in self.frames):
+        if sum(frame.node is node for frame in self.frames) >= _MOST_RECURSION:
             name = node.name if isinstance(node, ast.FunctionDef) else "the lambda"
             raise TileRecursionError(
-                f"`{name}` calls itself, and tile code has no recursion", hint="write a loop instead"
+                f"`{name}` calls itself more than {_MOST_RECURSION} times: calls are inlined, so what ends them must "
+                "be known when the kernel is compiled",
+                hint="write a loop instead",
             )
-        body = without_loop_returns(node) if isinstance(node, ast.FunctionDef) else node
+        body = with_plain_loops(node) if isinstance(node, ast.FunctionDef) else node
         local = frozenset({*names, *(assigned(body.body) if isinstance(body, ast.FunctionDef) else ())})
         frame = Frame(source, node, function, self.live(body), names, outer, inlined_at, local=local)
         self.frames.append(frame)
@@ -266,6 +278,15 @@ def _hasattr(tr: Tracer, owner: Any, name: Any) -> bool:
     except TileTypeError:
         return False
     return True
+
+
+def _replaced(tr: Tracer, record: Any, **changes: Any) -> Any:
+    if not dataclasses.is_dataclass(record) or isinstance(record, type):
+        raise TileTypeError(f"`dataclasses.replace` takes an object of a data class, not {describe(record)}")
+    try:
+        return dataclasses.replace(record, **changes)
+    except (TypeError, ValueError) as error:
+        raise TileTypeError(f"dataclasses.replace(): {error}") from None
 
 
 def _type(tr: Tracer, value: Any) -> Any:

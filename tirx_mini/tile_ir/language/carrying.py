@@ -8,10 +8,11 @@ from typing import Any
 from tirx_mini.tile_ir.ssa import Value
 
 from .arguments import materialize, own_dtype
-from .dtypes import DType, promote_constant
-from .errors import TileTypeError, TileValueError
+from .dtypes import DType, default_dtype, float32
+from .errors import TileTypeError
+from .loop_forms import RETURNED
 from .tracer import Tracer
-from .values import TileValue, Undefined, describe, is_constant, leaves, map_leaves, plain
+from .values import TileValue, Undefined, describe, is_constant, is_record, leaves, map_leaves, plain, record_fields
 
 
 @dataclass(eq=False)
@@ -51,6 +52,9 @@ class Carrying(Tracer):
             raise TileTypeError(f"the variable `{name}` has no value {value.why}", hint="assign it on every path")
         if isinstance(template, tuple) and isinstance(value, tuple) and len(template) == len(value):
             return [t for a, b in zip(template, value, strict=True) for t in self._conform(a, b, name, before, after)]
+        if is_record(template) and type(template) is type(value):
+            fields = zip(record_fields(template), record_fields(value), strict=True)
+            return [t for a, b in fields for t in self._conform(a, b, name, before, after)]
         if isinstance(template, TileValue):
             if is_constant(value) and template.shape == () and _fits(value, template.dtype):
                 return [materialize(self, plain(value), template.dtype)]
@@ -58,8 +62,9 @@ class Carrying(Tracer):
                 return [value]
         elif value is template or _same(value, template):
             return []
+        what = f"`{name}`" if name != RETURNED else "what the function returns"
         raise TileTypeError(
-            f"the type of `{name}` depends on the path: it is {describe(template)} {before}, "
+            f"the type of {what} depends on the path: it is {describe(template)} {before}, "
             f"and {describe(value)} {after}",
             hint=_type_hint(name, template, value),
         )
@@ -75,14 +80,8 @@ class Carrying(Tracer):
 
 
 def _fits(value: Any, dtype: DType) -> bool:
-    """Whether a constant may take a dtype by itself."""
-    own = own_dtype(value)
-    if own is not None:
-        return own == dtype
-    try:
-        return promote_constant(dtype, plain(value)) == dtype and (dtype.is_bool or not isinstance(value, bool))
-    except (TileTypeError, TileValueError):
-        return False
+    """Whether a constant has a dtype: its own, or the one that its number has."""
+    return (own_dtype(value) or default_dtype(plain(value))) == dtype
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -96,6 +95,11 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _type_hint(name: str, template: Any, value: Any) -> str | None:
+    if isinstance(template, TileValue) and template.shape == () and is_constant(value) and own_dtype(value) is None:
+        number = plain(value)
+        if isinstance(number, int) and template.dtype == float32:
+            return f"write the number as `{number}.0`"
+        return f"give the number that type: `ct.{template.dtype}({number})`"
     if isinstance(template, TileValue) and isinstance(value, TileValue):
         if template.shape == value.shape:
             return f"convert one of them: `{name}.astype(ct.{template.dtype})`"

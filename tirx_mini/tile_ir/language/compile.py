@@ -24,7 +24,7 @@ from .ordering import Accesses
 from .statements import Statements
 from .statics import Statics
 from .surface import ArrayAnnotation, ConstantAnnotation, ScalarAnnotation, TileKernel
-from .values import ArrayValue, Strict, TileValue, describe
+from .values import ArrayValue, Strict, TileValue, describe, field_names, new_record
 
 
 class _Tracer(Expressions, Calls, Statements, Branches, Loops, Statics):
@@ -59,7 +59,15 @@ class ConstantSpec:
     value: Any
 
 
-Spec = ArraySpec | ScalarSpec | ConstantSpec | tuple[Any, ...]
+@dataclass(frozen=True)
+class RecordSpec:
+    """An object of a data class, or a named tuple: what is known of each field."""
+
+    kind: type
+    items: tuple[Any, ...]
+
+
+Spec = ArraySpec | ScalarSpec | ConstantSpec | RecordSpec | tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +132,10 @@ def _bind(tracer: _Tracer, kernel: TileKernel, specs: tuple[Spec, ...]) -> tuple
 def _value(tracer: _Tracer, name: str, spec: Spec, params: list[Value]) -> Any:
     if isinstance(spec, tuple):
         return tuple(_value(tracer, f"{name}_{i}", item, params) for i, item in enumerate(spec))
+    if isinstance(spec, RecordSpec):
+        fields = field_names(spec.kind)
+        items = [_value(tracer, f"{name}_{f}", item, params) for f, item in zip(fields, spec.items, strict=True)]
+        return new_record(spec.kind, items)
     if isinstance(spec, ConstantSpec):
         return spec.value
     if isinstance(spec, ScalarSpec):
@@ -153,12 +165,13 @@ def parameters(kernel: TileKernel) -> list[inspect.Parameter]:
 
 
 @lru_cache(maxsize=256)
-def metadata(kernel: TileKernel) -> dict[str, tuple[Any, ...]]:
-    """What annotates each parameter: the metadata of ``Annotated[…]``."""
+def metadata(annotated: TileKernel | type) -> dict[str, tuple[Any, ...]]:
+    """What annotates each parameter of a kernel, or each field of a data class: the metadata of ``Annotated[…]``."""
+    owner = annotated.function if isinstance(annotated, TileKernel) else annotated
     try:
-        hints = typing.get_type_hints(kernel.function, include_extras=True)
+        hints = typing.get_type_hints(owner, include_extras=True)
     except (NameError, TypeError, AttributeError) as error:
-        raise TileTypeError(f"an annotation of `{kernel.__name__}` cannot be evaluated: {error}") from None
+        raise TileTypeError(f"an annotation of `{annotated.__name__}` cannot be evaluated: {error}") from None
     return {name: tuple(getattr(hint, "__metadata__", ())) for name, hint in hints.items()}
 
 

@@ -146,6 +146,16 @@ def promote(x: DType, y: DType) -> DType:
     )
 
 
+def widens(source: DType, target: DType) -> bool:
+    """Whether a tile becomes another type by itself: where that is the common type of both."""
+    if source == target:
+        return True
+    try:
+        return promote(source, target) == target
+    except TileTypeError:
+        return False
+
+
 def promote_constant(dtype: DType, value: bool | int | float) -> DType:
     """The common type of a tile and a loosely typed constant, which takes the tile's type where it can.
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType, MappingProxyType, MethodType
 from typing import Any
 
-from .arguments import materialize
+from .arguments import materialize, typed
 from .dtypes import bool_, default_dtype
 from .errors import TileSyntaxError, TileTypeError
 from .ops.arithmetic import SYMBOLS, binary, logical
@@ -85,7 +85,7 @@ class Expressions(Tracer):
         return node.value
 
     def _name(self, node: ast.Name) -> Any:
-        return self.frame.lookup(node.id)
+        return typed(self.frame.lookup(node.id))
 
     def _tuple(self, node: ast.Tuple) -> Any:
         items: list[Any] = []
@@ -322,7 +322,7 @@ class Expressions(Tracer):
             and dataclasses.is_dataclass(owner)
         ):
             return BoundFunction(value.__func__, owner)
-        return value
+        return typed(value)
 
     def _call(self, node: ast.Call) -> Any:
         function = self.evaluate(node.func)
@@ -349,7 +349,7 @@ _FIELDS: Mapping[type, tuple[str, ...]] = MappingProxyType({
     PointerValue: (),
     TiledViewValue: ("dtype", "tile_shape", "traversal_steps"),
     SliceValue: ("start", "length"),
-    RawMemoryValue: (),
+    RawMemoryValue: ("dtype",),
     RangeValue: ("start", "stop", "step"),
 })  # fmt: skip
 

@@ -27,7 +27,8 @@ class Frame:
     outer: the frame of the function that defines this one, in tile code.
     function: the Python function that the source belongs to, for globals and closures.
     inlined_at: the call.
-    loops: what each enclosing loop carries (`control.LoopContext`), innermost last.
+    loops: what each enclosing loop carries (`carrying.LoopContext`), innermost last.
+    returned: what a `return` inside a loop returned last.
     """
 
     source: FunctionSource
@@ -39,6 +40,7 @@ class Frame:
     inlined_at: Span | None = None
     loops: list[Any] = field(default_factory=list)
     local: frozenset[str] = frozenset()
+    returned: Any = MISSING
 
     def span(self, node: ast.AST) -> Span:
         return self.source.span(node, self.inlined_at)

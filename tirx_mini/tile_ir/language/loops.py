@@ -8,15 +8,16 @@ from typing import Any
 
 from tirx_mini.tile_ir.ssa import Region, Value
 
-from .arguments import scalar_index
+from .arguments import materialize, scalar_index
 from .carrying import Carrying, LoopContext
 from .dtypes import int32, int64
 from .errors import TileSyntaxError, TileTypeError, TileValueError
 from .frames import MISSING
 from .liveness import assigned, breaks, exits
+from .loop_forms import RETURNED
 from .surface import Operation
 from .tracer import How
-from .values import RangeValue, TileValue, Undefined, describe, is_constant, plain
+from .values import RangeValue, TileValue, Undefined, describe, is_constant, map_leaves, plain
 
 
 class Loops(Carrying):
@@ -25,6 +26,29 @@ class Loops(Carrying):
     def loop(self, node: ast.For | ast.While) -> None:
         if node.orelse:
             raise TileSyntaxError("tile code does not support `else` of a loop", hint="test a variable after the loop")
+        if RETURNED in assigned(node.body) and RETURNED not in self.frame.names:
+            self.frame.names[RETURNED] = self._before_return(node)
+        self._loop(node)
+
+    def _before_return(self, node: ast.For | ast.While) -> Any:
+        """A value for what a `return` in a loop returns, before it does: of the type that a first trace finds."""
+        names, tokens = self.frame.names, self.order.state
+        self.frame.names, self.order.state = dict(names), dict(tokens)
+        self.frame.returned = MISSING
+        with self.emit.region():  # left out
+            self._loop(node)
+        self.frame.names, self.order.state = names, tokens
+        template = self.frame.returned
+        if template is MISSING:
+            return None
+        return map_leaves(lambda leaf: self._zero(leaf), template)
+
+    def _zero(self, leaf: Any) -> Any:
+        if is_constant(leaf):
+            leaf = materialize(self, leaf)
+        return self.emit.constant(0, leaf.dtype, leaf.shape) if isinstance(leaf, TileValue) else leaf
+
+    def _loop(self, node: ast.For | ast.While) -> None:
         if isinstance(node, ast.While):
             self._while(node)
             return
@@ -142,7 +166,7 @@ class Loops(Carrying):
         names = self.frame.names
         context, initial = self._context(node)
         as_loop = breaks(node.body)
-        index = TileValue(Value(start.value.type, variable), start.dtype, ())
+        index = TileValue(Value(start.value.type, variable.lstrip("$")), start.dtype, ())
         params = self._params(initial, context)
         span = self.emit.span
         with self.emit.region() as block:

@@ -9,6 +9,7 @@ from typing import Any
 
 from .errors import TileStaticAssertionError, TileSyntaxError, TileTypeError
 from .liveness import exits
+from .loop_forms import RETURNED
 from .ops.printing import assert_
 from .surface import Operation
 from .tracer import BREAK, CONTINUE, FALL, Exit, How, Tracer
@@ -71,11 +72,6 @@ class Statements(Tracer):
         self.evaluate(node.value)
 
     def _return(self, node: ast.Return) -> Exit:
-        if self.frame.loops:
-            raise TileSyntaxError(
-                "`return` with a value is not supported inside a loop",
-                hint="assign the value to a variable, `break`, and return it after the loop",
-            )
         return Exit(How.RETURN, None if node.value is None else self.evaluate(node.value))
 
     def _if(self, node: ast.If, rest: Sequence[ast.stmt]) -> Exit | None:
@@ -113,8 +109,10 @@ class Statements(Tracer):
         """Bind a name, or the names of a tuple."""
         if isinstance(target, ast.Name):
             if isinstance(value, TileValue) and not value.value.hint:
-                value.value.hint = target.id
+                value.value.hint = target.id.lstrip("$")
             self.frame.names[target.id] = value
+            if target.id == RETURNED:
+                self.frame.returned = value
         elif isinstance(target, (ast.Tuple, ast.List)):
             self._unpack(target, value)
         else:

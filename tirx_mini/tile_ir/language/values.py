@@ -7,7 +7,8 @@ dtypes, functions and modules are themselves. What exists at run time is one of 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -100,6 +101,10 @@ class RawMemoryValue:
 
     array: ArrayValue
 
+    @property
+    def dtype(self) -> DType:
+        return self.array.dtype
+
 
 @dataclass(frozen=True, eq=False)
 class PointerValue:
@@ -171,6 +176,13 @@ class Undefined:
     why: str
 
 
+_OWN = (
+    DType, TileValue, Strict, ArrayValue, TiledViewValue, RawMemoryValue, PointerValue, RangeValue, SliceValue, Closure,
+    BoundMethod, BoundFunction, Formatted, Undefined,
+)  # fmt: skip
+"""Data classes that are not of the program."""
+
+
 def is_constant(value: Any) -> bool:
     """Whether `value` is a number that is known now, loosely or strictly typed."""
     return isinstance(value, (bool, int, float, Strict))
@@ -183,10 +195,40 @@ def plain(value: Any) -> Any:
     return value.value if isinstance(value, Strict) else value
 
 
+def is_record(value: Any) -> bool:
+    """Whether `value` is an object of a data class of the program."""
+    return dataclasses.is_dataclass(value) and not isinstance(value, (type, *_OWN))
+
+
+def field_names(kind: type) -> tuple[str, ...]:
+    """The names of the fields of a data class or a named tuple."""
+    return getattr(kind, "_fields", None) or tuple(field.name for field in dataclasses.fields(kind))
+
+
+def new_record(kind: type, items: Sequence[Any]) -> Any:
+    """An object of a data class, without executing its constructor, or a named tuple."""
+    if issubclass(kind, tuple):
+        return kind(*items)
+    made = object.__new__(kind)
+    for name, item in zip(field_names(kind), items, strict=True):
+        object.__setattr__(made, name, item)
+    return made
+
+
+def record_fields(value: Any) -> tuple[Any, ...]:
+    """What the fields of an object of a data class hold."""
+    return tuple(getattr(value, field.name) for field in dataclasses.fields(value))
+
+
+def with_fields(value: Any, items: tuple[Any, ...]) -> Any:
+    """An object of the same data class whose fields hold `items`."""
+    return new_record(type(value), items)
+
+
 def leaves(value: Any) -> Iterator[Any]:
-    """What a value consists of: the items of tuples, nested ones too; everything else itself."""
-    if isinstance(value, tuple):
-        for item in value:
+    """What a value consists of: the items of tuples and the fields of data classes, nested ones too; else itself."""
+    if isinstance(value, tuple) or is_record(value):
+        for item in value if isinstance(value, tuple) else record_fields(value):
             yield from leaves(item)
     else:
         yield value
@@ -195,7 +237,10 @@ def leaves(value: Any) -> Iterator[Any]:
 def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
     """A value of the same structure with `function` applied to its leaves, in order."""
     if isinstance(value, tuple):
-        return tuple(map_leaves(function, item) for item in value)
+        items = tuple(map_leaves(function, item) for item in value)
+        return type(value)(*items) if hasattr(value, "_fields") else items
+    if is_record(value):
+        return with_fields(value, tuple(map_leaves(function, item) for item in record_fields(value)))
     return function(value)
 
 
@@ -223,6 +268,8 @@ def describe(value: Any) -> str:
         return "a foreign pointer"
     if isinstance(value, (Closure, FunctionType, BoundMethod, BoundFunction)):
         return "a function"
-    if isinstance(value, (RangeValue,)):
+    if isinstance(value, RangeValue):
         return "a range"
+    if isinstance(value, RawMemoryValue):
+        return "the memory of an array"
     return f"a {type(value).__name__}"

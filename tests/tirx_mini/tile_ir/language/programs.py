@@ -11,7 +11,10 @@ import pytest
 from tirx_mini.course import load_module
 from tirx_mini.tile_ir import ct, interpreted
 
-HEAD = "import math\nimport operator\nfrom dataclasses import dataclass\nfrom tirx_mini.tile_ir import ct\n\n"
+HEAD = (
+    "import math\nimport operator\nfrom dataclasses import dataclass, replace\n"
+    "import numpy as np\nfrom tirx_mini.tile_ir import ct\n\n"
+)
 
 
 class Programs:
@@ -39,6 +42,11 @@ class Programs:
         with interpreted():
             ct.launch(None, grid, kernel, tuple(arguments.values()))
         return self.capsys.readouterr().out.strip()
+
+    def launch(self, kernel: Any, *arguments: Any) -> None:
+        """Interpret one block."""
+        with interpreted():
+            ct.launch(None, (1,), kernel, arguments)
 
     def value(self, expression: str, before: str = "", **arguments: Any) -> str:
         """What an expression of tile code prints."""

@@ -52,7 +52,10 @@ for i in range(n):
     ("p = (n, n + 1)\nfor i in range(2):\n    p = (p[1], p[0])\nprint(p)", "(5, 6)"),
     ("x = 1 if n > 3 else 2\nprint(x)", "1"),
     ("if n > 7:\n    x = 1\nelif n > 4:\n    x = 2\nelse:\n    x = 3\nprint(x)", "2"),
-    ("x = 0.5\nif n > 4:\n    x = 2\nprint(f'{x:.1f}')", "2.0"),
+    ("x = 0.5\nif n > 4:\n    x = 2.0\nprint(f'{x:.1f}')", "2.0"),
+    ("for n in range(3):\n    pass\nprint(n)", "2"),
+    ("i = 7\nfor i in range(n - 5):\n    pass\nprint(i)", "7"),
+    ("i = 7\nfor i in range(n):\n    i += 10\nprint(i)", "14"),
     (RETURNS_INSIDE, "0 0 0 0 0 0 1 2 3 4 0 2 4"),
     ("t = ()\nfor i in ct.static_iter(range(3)):\n    t += (i * n,)\nprint(t)", "(0, 5, 10)"),
     ("if n > 3:\n    if n > 4:\n        print('a')\n        return\n    print('b')\nprint('c')", "a"),
@@ -97,6 +100,45 @@ class Size:
     def area(self):
         return self.rows * self.columns
 
+def first_above(n, limit):
+    for i in range(n):
+        if i * i > limit:
+            return i
+    return -1
+
+def factors(n):
+    for i in range(2, n):
+        for j in range(2, n):
+            if i * j == n:
+                return i, j
+    return 1, n
+
+def steps(n):
+    count = 0
+    while True:
+        if n == 1:
+            return count
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        count += 1
+
+def factorial(n):
+    if n <= 1:
+        return 1
+    return n * factorial(n - 1)
+
+def total(items):
+    if len(items) == 1:
+        return items[0]
+    half = len(items) // 2
+    return total(items[:half]) + total(items[half:])
+
+def grown(n):
+    size = Size(n, 1)
+    for i in range(n):
+        if i % 2 == 0:
+            size = Size(size.rows + i, size.columns)
+    return replace(size, columns=2).area()
+
 SIZE = Size(4, 8)
 ADD = make(100)
 """
@@ -106,6 +148,8 @@ ADD = make(100)
     ("scaled(n)", "15"), ("scaled(n * 4)", "20"), ("scaled(x=n, by=2)", "10"),
     ("sign(n - 9)", "-1"), ("pair(n, more=2)", "(5, 7)"),
     ("make(n)(1)", "6"), ("ADD(n)", "105"), ("SIZE.area() + n", "37"), ("Size(n, 2).area()", "10"), ("SCALE", "3"),
+    ("first_above(n, 3)", "2"), ("first_above(n, 30)", "-1"), ("factors(n + 10)", "(3, 5)"), ("factors(n)", "(1, 5)"),
+    ("steps(n + 1)", "8"), ("factorial(4) + n", "29"), ("total((n, 1, 2, 3))", "11"), ("grown(n)", "22"),
 ])  # fmt: skip
 def test_functions_are_inlined(programs: Programs, expression: str, printed: str) -> None:
     assert programs.value(expression, before=FUNCTIONS, n=5) == printed

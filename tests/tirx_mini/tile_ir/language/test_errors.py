@@ -29,7 +29,20 @@ MISTAKES = {
     "ct.mma(ct.zeros((4, 4), ct.bfloat16), ct.zeros((4, 4), ct.float16), ct.zeros((4, 4), ct.float32))": (
         "TX412", "does not promote"
     ),
-    "ct.full((4,), 300, ct.int8)": ("TX412", "out of the range of int8"),
+    "ct.full((4,), 1, ct.int8) + 300": ("TX412", "out of the range of int8"),
+    "ct.insert(ct.zeros((4,), ct.int8), 0, ct.zeros((1,), ct.int16))": ("TX412", "cannot put a tile of int16"),
+    "ct.zeros((4,), ct.int8) & ct.zeros((4,), ct.int16)": ("TX412", "needs operands of one dtype"),
+    "ct.zeros((4,), ct.int8) << ct.zeros((4,), ct.uint8)": ("TX412", "have no common dtype"),
+    "divmod(ct.zeros((4,), ct.float32), 2)": ("TX412", "ct.divmod is for integers"),
+    "ct.add(ct.zeros((4,), ct.float64), 1, flush_to_zero=True)": ("TX412", "is for float32, not for float64"),
+    "ct.exp(ct.zeros((4,), ct.float16), rounding_mode=ct.RoundingMode.APPROX)": ("TX412", "APPROX of ct.exp is for"),
+    "ct.sum(ct.zeros((4,), ct.int32), flush_to_zero=True)": ("TX412", "flush_to_zero of ct.sum"),
+    "ct.where(True, ct.zeros((4,), ct.float8_e5m2), ct.zeros((4,), ct.float32))": ("TX412", "for storage"),
+    "ct.gather(x, (0, 0), mask=1)": ("TX412", "must be of booleans"),
+    "ct.gather(x, (0, 0), padding_value=ct.float64(1))": ("TX412", "cannot become float32 by itself"),
+    "ct.store(x, (0, 0), ct.zeros((4, 4), ct.float64))": ("TX412", "cannot become float32 by itself"),
+    "x.get_raw_memory().atomic_max_offset(0, 1)": ("TX412", "atomic_max_offset is not defined for arrays of float32"),
+    "1 if n > 2 else 0.5": ("TX412", "depends on the path"),
     "ct.zeros((n,), ct.float32)": ("TX412", "known only at run time"),
     "ct.zeros((4,), 'float32')": ("TX412", "must be a dtype"),
     "ct.zeros((4,), ct.float23)": ("TX412", "float23"),
@@ -79,7 +92,10 @@ STATEMENTS = {
     "try:\n    pass\nexcept ValueError:\n    pass": ("TX413", "exceptions"),
     "raise ValueError('no')": ("TX413", "exceptions"),
     "import os": ("TX413", "imports"),
-    "def f(k):\n    return f(k - 1)\nf(n)": ("TX413", "`f` calls itself"),
+    "def f(k):\n    return f(k - 1)\nf(n)": ("TX413", "`f` calls itself more than 32 times"),
+    "def f(k):\n    for i in range(k):\n        if i > 2:\n            return i\nf(n)": (
+        "TX412", "what the function returns depends on the path"
+    ),
     "return n": ("TX412", "kernels return nothing"),
     "ct.static_assert(1 > 2, 'one is less')": ("TX414", "one is less"),
     "ct.static_assert(n > 2)": ("TX414", "when the kernel is compiled"),

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import common_dtype, common_shape, constant_bool, keyword, materialize, own_dtype, tile_of
-from ..dtypes import DType, bool_, default_dtype, float32, promote_constant
+from ..dtypes import DType, bool_, default_dtype, float32, int32, promote
 from ..enums import RoundingMode
 from ..errors import TileTypeError, TileUnsupportedFeatureError, TileValueError
 from ..surface import operation
@@ -66,6 +66,12 @@ def binary(tr: Tracer, name: str, x: Any, y: Any, **attrs: Any) -> Any:
             f"`{symbol}` needs integers or booleans, not {describe(x)} and {describe(y)}",
             hint="to work on the bits of floats, reinterpret them: `ct.bitcast(x, ct.int32)`",
         )
+    owns = {own_dtype(v) for v in (x, y)} - {None}
+    if name in _BITWISE and len(owns) > 1:
+        raise TileTypeError(
+            f"`{symbol}` needs operands of one dtype, not {describe(x)} and {describe(y)}",
+            hint=f"convert one: `x.astype(ct.{dtype})`",
+        )
     if name == "truediv" and not dtype.is_float:
         dtype = float32
     elif dtype.is_bool and name not in (*_BITWISE, *_PREDICATES):
@@ -82,17 +88,28 @@ def arithmetic(tr: Tracer, name: str, a: TileValue, b: TileValue, **attrs: Any) 
     if special is not None:
         return special(tr, a, b, **attrs)
     as_float, as_int = _CORE[name]
+    float_only(name, a.dtype, attrs)
     if a.dtype.is_float:
         return tr.emit.tile(as_float, a.dtype, a.shape, a, b, **attrs)
-    _no_float_options(name, a.dtype, attrs)
     sign = {"signedness": a.dtype.signedness} if as_int in _SIGNED_OPS else {}
     return tr.emit.tile(as_int, a.dtype, a.shape, a, b, **sign)
 
 
-def _no_float_options(name: str, dtype: DType, attrs: Mapping[str, Any]) -> None:
-    for option in ("rounding_mode", "flush_to_zero"):
-        if attrs.get(option):
-            raise TileTypeError(f"{option} of ct.{name} is for floats, not for {dtype}")
+def float_only(name: str, dtype: DType, attrs: Mapping[str, Any]) -> None:
+    """Raises `TileTypeError` for a rounding mode or `flush_to_zero` that operations on `dtype` do not have."""
+    mode = attrs.get("rounding_mode")
+    if mode and not (dtype.is_float and dtype.arithmetic):
+        raise TileTypeError(f"rounding_mode of ct.{name} is for floats, not for {dtype}")
+    if mode in (RoundingMode.APPROX.value, RoundingMode.FULL.value) and dtype != float32:
+        raise TileTypeError(
+            f"rounding_mode=ct.RoundingMode.{mode.upper()} of ct.{name} is for float32, not for {dtype}",
+            hint="leave it out, or convert the operands with `.astype(ct.float32)`",
+        )
+    if attrs.get("flush_to_zero") and dtype != float32:
+        raise TileTypeError(
+            f"flush_to_zero of ct.{name} is for float32, not for {dtype}",
+            hint="leave it out, or convert the operands with `.astype(ct.float32)`",
+        )
 
 
 def compare(tr: Tracer, predicate: str, a: TileValue, b: TileValue) -> TileValue:
@@ -144,11 +161,10 @@ def strict(number: Any, dtype: DType) -> Strict:
 
 
 def _shift(tr: Tracer, name: str, x: Any, y: Any) -> TileValue:
-    """The result has the type of the left operand."""
-    dtype = own_dtype(x) or default_dtype(x)
-    amount = own_dtype(y) or default_dtype(y)
-    if not dtype.is_integer or not amount.is_integer:
+    """A shift of integers, in their common type."""
+    if not all((own_dtype(v) or default_dtype(plain(v))).is_integer for v in (x, y)):
         raise TileTypeError(f"`{SYMBOLS[name]}` needs integers, not {describe(x)} and {describe(y)}")
+    dtype = common_dtype(x, y)
     shape = common_shape(f"`{SYMBOLS[name]}`", _shape(x), _shape(y))
     a, b = _operand(tr, x, dtype, shape), _operand(tr, y, dtype, shape)
     if name == "bitwise_lshift":
@@ -157,6 +173,7 @@ def _shift(tr: Tracer, name: str, x: Any, y: Any) -> TileValue:
 
 
 def _truediv(tr: Tracer, a: TileValue, b: TileValue, **attrs: Any) -> TileValue:
+    float_only("truediv", a.dtype, attrs)
     return tr.emit.tile("divf", a.dtype, a.shape, a, b, **attrs)
 
 
@@ -279,6 +296,11 @@ def mod(tr: Tracer, x: Any, y: Any, /) -> Any:
 @operation("divmod")
 def divmod_(tr: Tracer, x: Any, y: Any, /) -> Any:
     """``(x // y, x % y)`` of integers."""
+    for value in (x, y):
+        if (own_dtype(value) or (default_dtype(plain(value)) if is_constant(value) else int32)).is_float:
+            raise TileTypeError(
+                f"ct.divmod is for integers, not for {describe(value)}", hint="use `x // y` and `x % y`"
+            )
     return binary(tr, "floordiv", x, y), binary(tr, "mod", x, y)
 
 
@@ -360,7 +382,7 @@ def _storage(x: Any, y: Any) -> bool:
 def _storage_dtype(x: Any, y: Any) -> DType:
     """Types that are for storage only meet themselves and constants."""
     own = [d for d in (own_dtype(x), own_dtype(y)) if d is not None]
-    return own[0] if len(set(own)) == 1 else promote_constant(own[0], 0)
+    return own[0] if len(set(own)) == 1 else promote(own[0], own[1])
 
 
 def logical(tr: Tracer, name: str, x: Any, y: Any) -> TileValue:

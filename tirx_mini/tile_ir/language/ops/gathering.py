@@ -15,7 +15,7 @@ from ..arguments import (
     shape_of,
     tile_of,
 )
-from ..dtypes import bool_, int32, int64
+from ..dtypes import int32, int64
 from ..emitter import pointer_type, tile_type
 from ..enums import PaddingMode
 from ..errors import TileShapeError, TileTypeError
@@ -78,7 +78,7 @@ def addresses(
     total: TileValue | None = None
     allowed: TileValue | None = None
     if mask is not None:
-        allowed = e.cast(tile_of(tr, mask, f"the mask of ct.{name}"), bool_)
+        allowed = boolean_mask(tr, mask, f"ct.{name}")
         if common_shape(f"the mask of ct.{name}", allowed.shape, shape) != shape:
             raise TileShapeError(f"the mask of ct.{name} has the shape {allowed.shape}, but the indices have {shape}")
     for tile, extent, stride in zip(tiles, array.shape, array.strides, strict=True):
@@ -245,32 +245,43 @@ def store_advanced_indexing(
     store_elements(tr, target, pointers, value, allowed, access_hints(tr, latency, allow_tma))
 
 
-def _raw(tr: Tracer, memory: RawMemoryValue, offset: Any, mask: Any, name: str) -> tuple[ArrayValue, TileValue, Any]:
+def boolean_mask(tr: Tracer, mask: Any, what: str) -> TileValue:
+    """The mask of an access: booleans."""
+    tile = tile_of(tr, mask, f"the mask of {what}")
+    if not tile.dtype.is_bool:
+        raise TileTypeError(f"the mask of {what} must be of booleans, not {describe(mask)}", hint="compare: `x != 0`")
+    return tile
+
+
+def raw_places(
+    tr: Tracer, memory: RawMemoryValue, offset: Any, mask: Any, name: str
+) -> tuple[ArrayValue, TileValue, TileValue | None]:
+    """The array, pointers to its elements at offsets, and which of them may be accessed; None is all of them."""
     array = memory.array
     tile = tile_of(tr, offset, f"the offset of {name}")
     if not tile.dtype.is_integer:
         raise TileTypeError(f"the offset of {name} must be a tile of integers, not {describe(offset)}")
     wide = tr.emit.wide(tile, 32)
-    allowed = None if mask is None else tr.emit.cast(tile_of(tr, mask, f"the mask of {name}"), bool_)
+    allowed = None if mask is None else boolean_mask(tr, mask, name)
     pointers = _pointers(tr, array, wide, wide.dtype, wide.shape)
     return array, pointers, None if allowed is None else tr.emit.broadcast(allowed, pointers.shape)
 
 
 @method(RawMemoryValue, "load_offset")
 def load_offset(
-    tr: Tracer, memory: RawMemoryValue, offset: Any, *, mask: Any = None, padding_value: Any = 0, latency: Any = None
+    tr: Tracer, memory: RawMemoryValue, offset: Any, /, *, mask: Any = None, padding_value: Any = 0, latency: Any = None
 ) -> Any:
     """The elements at offsets from the first one of the array."""
-    array, pointers, allowed = _raw(tr, memory, offset, mask, "load_offset")
+    array, pointers, allowed = raw_places(tr, memory, offset, mask, "load_offset")
     padding = spread(tr, padding_value, array, pointers.shape, "the padding value") if allowed is not None else None
     return load_elements(tr, array, pointers, allowed, padding, access_hints(tr, latency, None))
 
 
 @method(RawMemoryValue, "store_offset")
 def store_offset(
-    tr: Tracer, memory: RawMemoryValue, offset: Any, value: Any, *, mask: Any = None, latency: Any = None
+    tr: Tracer, memory: RawMemoryValue, offset: Any, value: Any, /, *, mask: Any = None, latency: Any = None
 ) -> None:
     """Store a tile to the elements at offsets from the first one of the array."""
-    array, pointers, allowed = _raw(tr, memory, offset, mask, "store_offset")
+    array, pointers, allowed = raw_places(tr, memory, offset, mask, "store_offset")
     tile = spread(tr, value, array, pointers.shape, "the value")
     store_elements(tr, array, pointers, tile, allowed, access_hints(tr, latency, None))

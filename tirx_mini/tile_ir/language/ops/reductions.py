@@ -14,7 +14,7 @@ from ..emitter import tile_type
 from ..errors import TileShapeError, TileTypeError
 from ..surface import operation
 from ..values import TileValue, describe, is_constant, plain
-from .arithmetic import arithmetic, compare, float_options
+from .arithmetic import arithmetic, compare, float_only, float_options
 
 if TYPE_CHECKING:
     from ..tracer import Tracer
@@ -97,6 +97,7 @@ _IDENTITIES: dict[str, Callable[[DType], Any]] = {
 
 def _simple(tr: Tracer, name: str, combine: str, x: Any, axis: Any, keepdims: Any, attrs: dict[str, Any]) -> TileValue:
     tile = _operand(tr, x, name)
+    float_only(name, tile.dtype, attrs)
     options = attrs if tile.dtype.is_float else {}
 
     def step(part: TileValue, at: int) -> TileValue:
@@ -218,6 +219,7 @@ def _size(shape: tuple[int, ...]) -> int:
 
 def _scan_simple(tr: Tracer, name: str, combine: str, x: Any, axis: Any, reverse: Any, attrs: dict[str, Any]) -> Any:
     tile = _operand(tr, x, name)
+    float_only(name, tile.dtype, attrs)
     options = attrs if tile.dtype.is_float else {}
     return _reduce(
         tr, "scan", [tile], axis_of(axis, tile.ndim), [_IDENTITIES[combine](tile.dtype)],

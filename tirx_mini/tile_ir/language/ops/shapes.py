@@ -20,6 +20,7 @@ from ..dtypes import DType, int32
 from ..errors import TileShapeError, TileSyntaxError, TileTypeError
 from ..surface import METHODS, method, operation
 from ..values import TileValue, describe, is_constant, leaves
+from .arithmetic import strict
 
 if TYPE_CHECKING:
     from ..tracer import Tracer
@@ -39,11 +40,7 @@ def _filled(tr: Tracer, shape: tuple[int, ...], value: Any, dtype: DType) -> Til
     if dtype.is_bool:
         return tr.emit.constant(bool(number), dtype, shape)
     if not dtype.is_float:
-        number = int(number)
-        from ..dtypes import check_range
-
-        if dtype.is_integer:
-            check_range(number, dtype)
+        number = strict(int(number), dtype).value
     return tr.emit.constant(number, dtype, shape)
 
 
@@ -257,7 +254,12 @@ METHODS[TileValue, "extract"] = extract
 def insert(tr: Tracer, x: Any, /, index: Any, value: Any) -> Any:
     """A tile with one cell of the grid replaced by `value`."""
     tile = tile_of(tr, x, "the argument of ct.insert")
-    part = tr.emit.cast(tile_of(tr, value, "the value of ct.insert"), tile.dtype)
+    part = tile_of(tr, value, "the value of ct.insert")
+    if part.dtype != tile.dtype:
+        raise TileTypeError(
+            f"ct.insert cannot put {describe(value)} into {describe(tile)}",
+            hint=f"convert it: `x.astype(ct.{tile.dtype})`",
+        )
     if part.shape == ():
         part = tr.emit.reshape(part, (1,) * tile.ndim)
     return tr.emit.tile("insert", tile.dtype, tile.shape, part, tile, _cell(tr, tile, part.shape, index, "insert"))

@@ -13,7 +13,7 @@ from ..enums import RoundingMode
 from ..errors import TileTypeError, TileValueError
 from ..surface import METHODS, OPERATIONS, operation
 from ..values import Strict, TileValue, describe, is_constant, plain
-from .arithmetic import float_options, strict
+from .arithmetic import float_only, float_options, strict
 
 if TYPE_CHECKING:
     from ..tracer import Tracer
@@ -35,7 +35,8 @@ def _float(tr: Tracer, name: str, x: Any, **attrs: Any) -> Any:
     tile = tile_of(tr, x, f"the argument of ct.{name}")
     if not tile.dtype.is_float:
         tile = tr.emit.cast(tile, float32)
-    elif not tile.dtype.arithmetic:
+    float_only(name, tile.dtype, attrs)
+    if not tile.dtype.arithmetic:
         return tr.emit.cast(_float(tr, name, tr.emit.cast(tile, float32), **attrs), tile.dtype)
     return tr.emit.tile(name, tile.dtype, tile.shape, tile, **attrs)
 

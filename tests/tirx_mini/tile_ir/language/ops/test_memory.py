@@ -109,3 +109,47 @@ def test_strides_are_honoured(programs: Programs) -> None:
     b = np.zeros((4, 4), np.float32)
     programs.run("ct.store(b, (0, 0), ct.load(a, (0, 0), (4, 4)))", a=a.T[::2, ::2], b=b)
     np.testing.assert_array_equal(b, a.T[::2, ::2])
+
+
+def test_atomic_operations_at_offsets(programs: Programs) -> None:
+    a = np.zeros(8, np.int32)
+    body = """
+    memory = a.get_raw_memory()
+    offset = ct.arange(8, dtype=ct.int32)
+    memory.atomic_add_offset(offset % 2, 1, mask=offset < 6)
+    memory.atomic_max_offset(2, 9)
+    memory.atomic_min_offset(3, -2)
+    memory.atomic_xchg_offset(4, 5)
+    memory.atomic_or_offset(5, 6)
+    memory.atomic_and_offset(5, 3)
+    memory.atomic_xor_offset(5, 7)
+    print(memory.atomic_cas_offset(ct.arange(2, dtype=ct.int32) + 6, 0, 8, mask=offset.extract(0, 2) < 1), memory.dtype)
+    """
+    assert programs.run(body, a=a) == "[0, 0] int32"
+    assert a.tolist() == [3, 3, 9, -2, 5, 5, 8, 0]
+
+
+def test_fields_of_arguments(programs: Programs) -> None:
+    """Numbers in the fields of data classes and named tuples are known at run time; annotated ones are constants."""
+    module = programs.load("""
+        from typing import NamedTuple
+
+        @dataclass(frozen=True)
+        class Inner:
+            array: object
+            width: ct.Constant[int]
+
+        class Outer(NamedTuple):
+            inner: Inner
+            scale: int
+
+        @ct.kernel
+        def kernel(given):
+            tile = ct.load(given.inner.array, 0, given.inner.width)
+            ct.store(given.inner.array, 0, tile * given.scale)
+    """)
+    a = np.arange(4, dtype=np.int32)
+    for scale in (3, 4):
+        programs.launch(module.kernel, module.Outer(module.Inner(a, 4), scale))
+    assert a.tolist() == [0, 12, 24, 36]
+    assert len(module.kernel.programs) == 1
