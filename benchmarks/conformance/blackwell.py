@@ -107,6 +107,10 @@ def other_products(group: int) -> PrimFunc:
             T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
             for shape, multicast in COPIES:
                 T.ptx.tcgen05.cp(256, descriptors[0], shape=shape, multicast=multicast, cta_group=group)
+                for source in ("b8x16.b6x16_p32", "b8x16.b4x16_p64"):
+                    T.ptx.tcgen05.cp(
+                        256, descriptors[0], shape=shape, multicast=multicast, cta_group=group, decompress=source
+                    )
             for i, (kind, scale_vec) in enumerate(SCALED):
                 T.ptx.tcgen05.mma.block_scale(
                     0,
@@ -157,6 +161,29 @@ def pairs() -> PrimFunc:
     return kernel
 
 
+def bytes_of_matrices() -> PrimFunc:
+    """Blocks of bytes to registers and back, transposed both times."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((32, 16), "uint8"), out: T.Buffer((32, 16), "uint8")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([32])
+        box = T.alloc_shared((32, 16), "uint8", align=16)
+        mine = T.alloc_local((4,), "uint32")
+        for i in T.serial(16):
+            box[tx, i] = A[tx, i]
+        T.cuda.warp_sync()
+        T.call("ldmatrix.m16n16", mine.ptr_to([0]), box.ptr_to([tx, 0]), num=2)
+        T.cuda.warp_sync()
+        T.ptx.stmatrix(True, 4, ".b8", box.ptr_to([tx, 0]), *[mine.ptr_to([i]) for i in range(4)], shape="m16n8")
+        T.cuda.warp_sync()
+        for i in T.serial(16):
+            out[tx, i] = box[tx, i]
+
+    return kernel
+
+
 def launch_control() -> PrimFunc:
     """A request for a cluster that has not begun, and its answer."""
 
@@ -188,6 +215,7 @@ BLACKWELL: Mapping[str, Callable[[], PrimFunc]] = {
     "tcgen05.cp, mma with A in tensor memory or scaled": partial(other_products, 1),
     "tcgen05.cp, mma with A in tensor memory or scaled, of a pair": partial(other_products, 2),
     "pairs of numbers, three numbers": pairs,
+    "ldmatrix, stmatrix of bytes": bytes_of_matrices,
     "clusterlaunchcontrol": launch_control,
 }
 """What makes the kernels, by what they try."""

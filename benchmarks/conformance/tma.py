@@ -128,7 +128,7 @@ def reduce_add(dtype: str, first: Shape) -> Built:
     box_words = func.params[0]
     lowered = lower(func)
     text = lowered.script().replace("Tx.ptx.cp_async.bulk.tensor.store(", "Tx.ptx.cp_reduce_async.bulk.tensor(")
-    kernel: PrimFunc = from_source(re.sub(r', cache_hint="\w*"', "", text))
+    kernel: PrimFunc = from_source(re.sub(r""", (cache_hint|store_mode)=['"]\w*['"]""", "", text))
     size = math.prod(getattr(box_words, "shape", ())) * 4 // random_bytes((1,), dtype).itemsize
     added = small_integers((size,), dtype, 1).view("uint32")
     return kernel, (added, at, small_integers((16, 128), dtype, 2))

@@ -193,6 +193,14 @@ class ThreadVerbs(Protocol[RegistersT]):
         """stmatrix: the reverse of `load_matrices`."""
         ...
 
+    def load_byte_matrices(self, registers: RegistersT, addresses: Addresses, count: int, /) -> None:
+        """ldmatrix: `count` transposed blocks of 16 × 16 bytes. addresses: of the rows, of shared memory."""
+        ...
+
+    def store_byte_matrices(self, addresses: Addresses, registers: RegistersT, count: int, /) -> None:
+        """stmatrix: `count` transposed blocks of 16 × 8 bytes. addresses: of the columns, of shared memory."""
+        ...
+
     def multiply_quads(
         self, d: RegistersT, a: RegistersT, b: RegistersT, c: RegistersT, product: QuadProduct, /
     ) -> None:

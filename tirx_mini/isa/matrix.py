@@ -1,7 +1,8 @@
-"""ldmatrix and stmatrix: 8 × 8 blocks of 16-bit elements between shared memory and the fragments of tensor cores.
+"""ldmatrix and stmatrix: blocks of elements between shared memory and the fragments of tensor cores.
 
-A block's row r is 16 bytes at the address that one lane gives; thread t holds row t // 4, columns 2 (t % 4) and the
-next, in one register. With `num` blocks, lanes 8i … 8i + 7 give the rows of block i, and register i holds it.
+Row r of a block of 8 × 8 elements of 16 bits is 16 bytes at the address that one lane gives; thread t holds row t // 4,
+columns 2 (t % 4) and the next, in one register. With `num` blocks, lanes 8i … 8i + 7 give the rows of block i, and
+register i holds it.
 """
 
 from __future__ import annotations
@@ -87,3 +88,55 @@ def stmatrix(
     """A warp stores `num` blocks of 8 × 8 16-bit elements to shared memory; each lane gives the address of a row."""
     thread.require_converged("stmatrix")
     thread.store_matrices(addr, src, num, bool(transpose))
+
+
+@instruction(
+    "ldmatrix.sync.aligned.m16n16.x{num}.trans.shared::cta.b8 {{dst}}, [{addr}];",
+    name="ldmatrix.m16n16",
+    issued_by=Scope.WARP,
+    min_sm=100,
+    isa="ldmatrix",
+    cost="matrix",
+    registers=lambda num, **_: 2 * num,
+    scattered=True,
+    reads=Memory.SHARED,
+)
+def ldmatrix_m16n16(
+    gpu: Machine, thread: Thread, dst: Registers, addr: SharedAddress, *, num: Literal[1, 2] = 1
+) -> None:
+    """A warp loads `num` blocks of 16 × 16 bytes from shared memory, transposed.
+
+    Lanes 16i … 16i + 15 give the addresses of the rows of block i. Lane 4g + t gets, in the two registers of a block,
+    the bytes of rows 4t … 4t + 3 in column g, and those in column g + 8.
+    """
+    thread.require_converged("ldmatrix")
+    thread.load_byte_matrices(dst, addr, num)
+
+
+@instruction(
+    "stmatrix.sync.aligned.m16n8.x{num}.trans.shared::cta.b8 [{addr}], {{src}};",
+    name="stmatrix.m16n8",
+    api=(
+        Alias("ptx.stmatrix", order={
+            "trans": (True, 1), "num": "num", "dtype": (".b8", "b8"), "smem_ptr": "addr", "*src_handles": "src",
+            "shape": ("m16n8",), "space": ("shared", "shared::cta"),
+        }),
+    ),
+    issued_by=Scope.WARP,
+    min_sm=100,
+    isa="stmatrix",
+    cost="matrix",
+    registers=_registers,
+    scattered=True,
+    writes=Memory.SHARED,
+)
+def stmatrix_m16n8(
+    gpu: Machine, thread: Thread, addr: SharedAddress, src: SourceRegisters, *, num: Literal[1, 2, 4] = 1
+) -> None:
+    """A warp stores `num` blocks of 16 × 8 bytes to shared memory, transposed: each column is 16 bytes there.
+
+    Lanes 8i … 8i + 7 give the addresses of the columns of block i. Lane 4g + t holds, in the register of a block, the
+    bytes of rows g and g + 8, each in columns 2t and 2t + 1: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
+    """
+    thread.require_converged("stmatrix")
+    thread.store_byte_matrices(addr, src, num)

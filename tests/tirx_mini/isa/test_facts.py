@@ -131,6 +131,8 @@ TOUCHED = {
     "tma_store": (Memory.SHARED, Memory.GLOBAL),
     "load_matrices": (Memory.SHARED, Memory.NONE),
     "store_matrices": (Memory.NONE, Memory.SHARED),
+    "load_byte_matrices": (Memory.SHARED, Memory.NONE),
+    "store_byte_matrices": (Memory.NONE, Memory.SHARED),
     "write_shared": (Memory.NONE, Memory.SHARED),
     "issue": (Memory.SHARED, Memory.NONE),
     "mma": (Memory.SHARED | Memory.TENSOR, Memory.TENSOR),

@@ -1,4 +1,4 @@
-"""ldmatrix and stmatrix: 8 × 8 blocks of 16-bit elements between shared memory and a warp's registers."""
+"""ldmatrix and stmatrix: blocks of elements of 16 or 8 bits between shared memory and a warp's registers."""
 
 from __future__ import annotations
 
@@ -34,29 +34,62 @@ class MisalignedMatrixRow(Fact):
 
 def load_matrices(w: Warp, registers: Registers, addresses: Any, count: int, transpose: bool) -> None:
     """ldmatrix: lanes 8i … 8i + 7 give the rows of block i, which register i receives."""
-    offsets = _offsets(w, addresses, count, "ldmatrix")
-    if not w.gpu.data:
-        w.time += count + w.gpu.spec.smem_latency
+    rows = _load_rows(w, addresses, 8 * count)
+    if rows is None:
         return
+    blocks = rows.view(np.uint16).reshape(count, 8, 8)
+    words = np.ascontiguousarray(blocks.transpose(0, 2, 1) if transpose else blocks).view(np.uint32)
+    registers.write(words.reshape(count, 32))
+
+
+def load_bytes(w: Warp, registers: Registers, addresses: Any, count: int) -> None:
+    """ldmatrix.m16n16.trans.b8: lanes 16i … 16i + 15 give the rows of block i, registers 2i and 2i + 1 receive it.
+
+    Lane 4g + t gets the bytes of rows 4t … 4t + 3 in columns g and g + 8.
+    """
+    rows = _load_rows(w, addresses, 16 * count)
+    if rows is None:
+        return
+    columns = rows.view(np.uint8).reshape(count, 16, 16).transpose(0, 2, 1)
+    registers.write(np.ascontiguousarray(columns).view(np.uint32).reshape(2 * count, 32))
+
+
+def _load_rows(w: Warp, addresses: Any, count: int) -> np.ndarray | None:
+    """Rows of 16 bytes at the addresses that the first `count` lanes give, as items; None in a run without data."""
+    offsets = _offsets(w, addresses, count, "ldmatrix")
+    w.time += count // 8 + w.gpu.spec.smem_latency
+    if not w.gpu.data:
+        return None
     actor = w.loads
     actor.span, actor.time, actor.lanes = w.span, w.time, COLLECTIVE
     w.agent.scattered = True
     smem = w.cta.smem
     smem.shadow.read_items(offsets, ROW_BYTES, actor)
-    blocks = np.ascontiguousarray(smem.view(ROW_BYTES)[offsets // ROW_BYTES]).view(np.uint16).reshape(count, 8, 8)
-    words = np.ascontiguousarray(blocks.transpose(0, 2, 1) if transpose else blocks).view(np.uint32)
-    registers.write(words.reshape(count, 32))
-    w.time += count + w.gpu.spec.smem_latency
+    return np.ascontiguousarray(smem.view(ROW_BYTES)[offsets // ROW_BYTES])
 
 
 def store_matrices(w: Warp, addresses: Any, registers: Registers, count: int, transpose: bool) -> None:
     """stmatrix: register i holds block i, whose rows go where lanes 8i … 8i + 7 say."""
-    offsets = _offsets(w, addresses, count, "stmatrix")
-    if not w.gpu.data:
-        w.time += count
-        return
-    blocks = registers.read(count).reshape(count, 32).view(np.uint16).reshape(count, 8, 8)
-    rows = np.ascontiguousarray(blocks.transpose(0, 2, 1) if transpose else blocks).reshape(count * 8, 8)
+    offsets = _offsets(w, addresses, 8 * count, "stmatrix")
+    if w.gpu.data:
+        blocks = registers.read(count).reshape(count, 32).view(np.uint16).reshape(count, 8, 8)
+        _store_rows(w, offsets, np.ascontiguousarray(blocks.transpose(0, 2, 1) if transpose else blocks))
+    w.time += count
+
+
+def store_bytes(w: Warp, addresses: Any, registers: Registers, count: int) -> None:
+    """stmatrix.m16n8.trans.b8: register i holds block i of 16 × 8 bytes, whose columns go where lanes 8i … 8i + 7 say.
+
+    Lane 4g + t holds those of rows g and g + 8, each in columns 2t and 2t + 1.
+    """
+    offsets = _offsets(w, addresses, 8 * count, "stmatrix")
+    if w.gpu.data:
+        blocks = registers.read(count).reshape(count, 32).view(np.uint8).reshape(count, 8, 4, 2, 2)  # g, t, row, column
+        _store_rows(w, offsets, np.ascontiguousarray(blocks.transpose(0, 2, 4, 3, 1)))
+    w.time += count
+
+
+def _store_rows(w: Warp, offsets: np.ndarray, rows: np.ndarray) -> None:
     smem = w.cta.smem
     actor = w.stores
     actor.span, actor.time, actor.lanes = w.span, w.time, COLLECTIVE
@@ -64,12 +97,11 @@ def store_matrices(w: Warp, addresses: Any, registers: Registers, count: int, tr
     items = smem.view(ROW_BYTES)
     where = offsets // ROW_BYTES
     smem.shadow.write_items(offsets, ROW_BYTES, actor)
-    items[where] = rows.view(items.dtype).reshape(-1)
-    w.time += count
+    items[where] = rows.reshape(-1).view(items.dtype)
 
 
 def _offsets(w: Warp, addresses: Any, count: int, what: str) -> np.ndarray:
-    """Bytes of the CTA's shared memory at which the rows begin; a fault for those that are not there or not aligned.
+    """Bytes of the CTA's shared memory at which `count` rows begin; a fault for those not there, or not aligned.
 
     A run without data, in which all CTAs go to the same places and nothing is done there, checks each place once.
     """
@@ -85,10 +117,10 @@ def _offsets(w: Warp, addresses: Any, count: int, what: str) -> np.ndarray:
 
 
 def _checked(w: Warp, given: np.ndarray, count: int, what: str) -> np.ndarray:
-    offsets = given[: 8 * count] - (w.cta.rank << WINDOW_BITS)
+    offsets = given[:count] - (w.cta.rank << WINDOW_BITS)
     if offsets.min() < 0 or offsets.max() > w.cta.smem.size - ROW_BYTES:
         bad = (offsets < 0) | (offsets > w.cta.smem.size - ROW_BYTES)
-        raise Fault(MatrixRowOutOfBounds(w.origin, what, int(given[: 8 * count][bad][0])))
+        raise Fault(MatrixRowOutOfBounds(w.origin, what, int(given[:count][bad][0])))
     if (offsets % ROW_BYTES).any():
         raise Fault(MisalignedMatrixRow(w.origin, what, ROW_BYTES))
     return offsets

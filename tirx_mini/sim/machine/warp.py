@@ -368,6 +368,14 @@ class RunningWarp:
         """stmatrix."""
         matrix.store_matrices(self, addresses, registers, count, transpose)
 
+    def load_byte_matrices(self, registers: Any, addresses: Any, count: int) -> None:
+        """ldmatrix of bytes."""
+        matrix.load_bytes(self, registers, addresses, count)
+
+    def store_byte_matrices(self, addresses: Any, registers: Any, count: int) -> None:
+        """stmatrix of bytes."""
+        matrix.store_bytes(self, addresses, registers, count)
+
     def multiply_matrices(self, d: Any, a: Any, b: Any, c: Any, product: WarpProduct) -> None:
         """mma."""
         warp_mma.multiply_matrices(self, d, a, b, c, product)

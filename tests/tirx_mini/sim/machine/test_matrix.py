@@ -71,3 +71,49 @@ def test_misaligned_rows_and_rows_outside_of_shared_memory_are_faults(stride: in
 
     fault = run(program, shared={"tile": ("uint16", 256)}).fault
     assert fault is not None and fault.kind == kind
+
+
+BYTES = np.random.default_rng(0).integers(0, 256, (32, 16), dtype=np.uint8)
+"""Two blocks of 16 rows of 16 bytes, or four of 8."""
+
+
+@pytest.mark.parametrize("num", [1, 2])
+def test_ldmatrix_of_bytes_gives_each_lane_four_rows_of_two_columns(num: int) -> None:
+    def program(w: RunningWarp) -> Any:
+        yield from ()
+        w.store(buffer(w, "tile"), LANE * 8, BYTES.view(np.uint16), 8)
+        do(w, "bar.warp.sync")
+        registers = FakeRegisters()
+        do(w, "ldmatrix.m16n16", registers, rows(w), num=num)
+        assert registers.values is not None and registers.values.shape == (2 * num, 32)
+        held = registers.values[..., None].view(np.uint8)
+        for block in range(num):
+            for lane in range(32):
+                for half in range(2):
+                    first, column = 16 * block + lane % 4 * 4, lane // 4 + 8 * half
+                    assert (held[2 * block + half, lane] == BYTES[first : first + 4, column]).all()
+
+    assert not run(program, shared={"tile": ("uint16", 256)}).findings
+
+
+@pytest.mark.parametrize("num", [1, 2, 4])
+def test_stmatrix_of_bytes_stores_each_column_as_sixteen_bytes(num: int) -> None:
+    """As a fragment of an mma's D lies: rows g and g + 8, columns 2t and 2t + 1."""
+
+    def program(w: RunningWarp) -> Any:
+        yield from ()
+        w.store(buffer(w, "tile"), LANE * 8, np.zeros((32, 8), np.uint16), 8)
+        do(w, "bar.warp.sync")
+        registers = FakeRegisters()
+        held = np.random.default_rng(num).integers(0, 256, (num, 32, 4), dtype=np.uint8)
+        registers.values = held.view(np.uint32)[..., 0].copy()
+        do(w, "stmatrix.m16n8", rows(w), registers, num=num)
+        do(w, "bar.warp.sync")
+        stored = w.load(buffer(w, "tile"), LANE * 8, 8).astype(np.uint16).view(np.uint8).reshape(-1, 8, 16)
+        for block in range(num):
+            for lane in range(32):
+                g, t = lane // 4, lane % 4
+                want = [stored[block, 2 * t + c, g + 8 * r] for r in range(2) for c in range(2)]
+                assert held[block, lane].tolist() == want
+
+    assert not run(program, shared={"tile": ("uint16", 256)}).findings
