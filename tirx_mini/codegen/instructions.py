@@ -79,8 +79,12 @@ def _name(entry: Instruction, call: Call) -> tuple[str, Mapping[str, int]]:
     return PREFIX + "ptx_" + re.sub(r"\W+", "_", "_".join(word for word in words if word)), {}
 
 
+_ZERO_IS_NONE = ("cta_mask", "cache_policy")
+"""Modifiers that an instruction does not have where they are 0."""
+
+
 def _modifier(label: str, value: Any) -> str:
-    if value is None or value is False or value == "" or (label == "cta_mask" and not value):
+    if value is None or value is False or value in ("", "tile") or (label in _ZERO_IS_NONE and not value):
         return ""
     if label in NAMELESS:
         return NAMELESS[label].format(value)

@@ -54,6 +54,7 @@ NUMBERS = {
     "num": (1, 8, 32),
     "cta_mask": (None, 3),
     "bytes": (16,),
+    "cache_policy": (0, 0x12F0000000000000),
     "format": ("%g\n",),
     "function": ("take",),
     "source_code": ("template <typename T> __device__ void take(T) {}",),
@@ -94,6 +95,8 @@ def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
     out: list[Expr] = []
     for operand in entry.operands:
         number = attrs.get("dim", {"v2": 2, "v4": 4}.get(str(attrs.get("vec")), 1)) if operand.variadic else 1
+        if operand.name == "coords" and "4" in str(attrs.get("load_mode", attrs.get("store_mode"))):
+            number = 5
         if operand.name == "lanes":
             number = 4 * int(str(attrs["cta_group"]))
         if entry.carriers and attrs["atype"] == "f32" and str(attrs["dtype"]).endswith("x2"):
