@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tools.pages import DOCS, ROOT, headings, links
+from tools.pages import DOCS, ROOT, Heading, headings, links
 
 PAGES = [
     ROOT / "README.md",
@@ -15,6 +16,12 @@ PAGES = [
     *sorted(DOCS.rglob("*.md")),
     *sorted(ROOT.glob("slides/*.md")),
 ]
+
+
+@cache
+def headings_of(path: Path) -> list[Heading]:
+    return headings(path.read_text(encoding="utf-8"))
+
 
 def problem(page: Path, target: str) -> str:
     """What is wrong with a link of a page; "" if nothing is."""
@@ -30,7 +37,7 @@ def problem(page: Path, target: str) -> str:
         return ""
     if path.suffix != ".md":
         return "a fragment of a file that is no page"
-    found = [heading for heading in headings(path.read_text(encoding="utf-8")) if heading.anchor == parts.fragment]
+    found = [heading for heading in headings_of(path) if heading.anchor == parts.fragment]
     if not found:
         return "no such heading"
     return "one of several headings of this text, which the site numbers otherwise" if found[0].repeated else ""
