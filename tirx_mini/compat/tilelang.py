@@ -59,6 +59,8 @@ class _StandIn(ModuleType):
     """A module of TileLang; some are also the function of their name."""
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return [each for each in dir(self) if not each.startswith("_")]
         if name.startswith("__") and not name.startswith(("__exp", "__log", "__sin", "__cos", "__tan")):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         names = importlib.import_module("tirx_mini.compat.tilelang_names")

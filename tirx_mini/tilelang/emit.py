@@ -29,6 +29,7 @@ from tirx_mini.ir import (
     as_expr,
     binary,
     seq,
+    substitute,
     unary,
     walk,
 )
@@ -38,11 +39,11 @@ from .infer import nest_layout, ranges_of, with_loop, with_team
 from .language.hints import LAYOUT_HINT, SWIZZLE_HINT
 from .language.memory import FRAGMENT
 from .layouts import REGISTER, THREAD, Digit, Fragment
-from .loops import lower_nest
-from .nest import Nest, lanes_of, nest_of
+from .loops import Elsewhere, lower_nest, stores_all
+from .nest import Nest, lanes_of, loop_vars, nest_of
 from .place import Place, Rule
 from .raster import RANGES
-from .rules import SCAN
+from .rules import REDUCE, SCAN, combine, result_layout
 from .teams import THREADS_HINT, Team, team_of_hint, whole
 from .tma import async_operands
 
@@ -70,7 +71,32 @@ class _Lower(Mutator):
         if nest is None:
             return super().stmt(node)
         layout = nest_layout(nest, self.place.fragments, self.place.team, self.place.analyzer)
-        return self._fenced(nest, self._shared(nest, layout))
+        return self._fenced(nest, self._exchanged(nest, layout))
+
+    def _exchanged(self, nest: Nest, layout: Fragment) -> Stmt:
+        """Parallel loops; fragments that they need in other threads than those that hold them pass through shared
+        memory."""
+        try:
+            return self._shared(nest, layout)
+        except Elsewhere as conflict:
+            buffer = conflict.buffer
+            if self.place.fragment(buffer).partial:
+                raise
+        scratch = Buffer(f"{buffer.name}_exchange", buffer.shape, buffer.dtype, "shared", span=nest.span)
+        inner = replace(nest, body=substitute(nest.body, {}, {buffer: scratch}))
+        reads, writes = (any(isinstance(a, kind) and a.buffer is buffer for a in nest.accesses())
+                         for kind in (BufferLoad, BufferStore))  # fmt: skip
+        filled = self._whole(buffer, scratch, buffer, nest) if reads or not stores_all(nest, buffer) else None
+        back = self._whole(scratch, buffer, buffer, nest) if writes else None
+        return seq(AllocBuffer(scratch), filled, self._exchanged(inner, layout), back, span=nest.span)
+
+    def _whole(self, source: Buffer, target: Buffer, fragment: Buffer, nest: Nest) -> Stmt:
+        """A copy of a fragment to or from shared memory, by the threads that hold it."""
+        names = loop_vars(fragment.ndim)
+        load = BufferLoad(source.dtype, source, names, span=nest.span)
+        body = BufferStore(target, names, load, span=nest.span)
+        held = self.place.fragment(fragment)
+        return self._shared(Nest(names, tuple(map(int, fragment.shape)), body, nest.span), held)
 
     def _shared(self, nest: Nest, layout: Fragment) -> Stmt:
         """Parallel loops, executed by the threads among which their layout shares them."""
@@ -115,11 +141,33 @@ class _Lower(Mutator):
 
     def visit_TileCall(self, node: TileCall) -> Stmt:
         rule = self.rules.get(node.op)
+        if node.op == REDUCE and (layout := result_layout(node, self.place)) is not None:
+            return self._reduced_elsewhere(node, layout)
         if rule is not None:
             return self._shown(node, rule.lower(node, self.place))
         if node.op.startswith("tl."):
             raise TirxError(f"T.{node.op.removeprefix('tl.')} is not provided for these operands", node.span)
         return node
+
+    def _reduced_elsewhere(self, call: TileCall, layout: Fragment) -> Stmt:
+        """A reduction into a fragment of its own, and a loop that brings the results to the target."""
+        target = call.operands[1]
+        assert isinstance(target, Region)
+        own = Buffer(f"{target.buffer.name}_result", target.buffer.shape, target.dtype, FRAGMENT, span=call.span)
+        place = self.place
+        self.place = place.at(fragments={**place.fragments, own: layout})
+        options = tuple((name, True if name == "clear" else value) for name, value in call.options)
+        made = self.stmt(replace(call, operands=(call.operands[0], own.region(), *call.operands[2:]), options=options))
+        names = loop_vars(own.ndim)
+        value: Expr = BufferLoad(own.dtype, own, names, span=call.span)
+        if not call.option("clear"):
+            value = combine(call, BufferLoad(target.dtype, target.buffer, names, span=call.span), value)
+        body = BufferStore(target.buffer, names, value, span=call.span)
+        nest = Nest(names, tuple(map(int, own.shape)), body, call.span)
+        moved = self._exchanged(nest, place.fragment(target.buffer))
+        array = AllocBuffer(self.place.registers(own))
+        self.place = place
+        return seq(array, made, moved, span=call.span)
 
     def visit_Hint(self, node: Hint) -> Stmt:
         if node.message in (LAYOUT_HINT, SWIZZLE_HINT, RANGES):
@@ -190,7 +238,7 @@ class _Lower(Mutator):
         """The register of an element that each thread indexes by itself."""
         layout = self.place.fragment(node.buffer)
         for digit in layout.digits:
-            if digit.dim is not None and digit.place != REGISTER:
+            if digit.dim is not None and digit.place != REGISTER and not layout.pinned:
                 raise TirxError(
                     f"{node.buffer.name} is spread over the threads, so a single thread cannot index it",
                     node.span,

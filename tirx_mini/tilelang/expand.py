@@ -13,6 +13,7 @@ from tirx_mini.ir import (
     Buffer,
     BufferLoad,
     BufferStore,
+    DeclBuffer,
     Evaluate,
     Expr,
     For,
@@ -20,6 +21,7 @@ from tirx_mini.ir import (
     Mutator,
     PrimFunc,
     Region,
+    Seq,
     Stmt,
     TileCall,
     TirxError,
@@ -34,13 +36,44 @@ from .language.atomics import apply
 from .language.loops import PARALLEL_HINT
 from .language.memory import FRAGMENT
 from .nest import loop_vars
-from .rules import SCAN
+from .rules import REDUCE, SCAN
 from .tma import COPY, stores_by_tma
 
 
 def expand_tiles(func: PrimFunc, arch: str) -> PrimFunc:
     """`func` with copies, fills and atomics of tiles as parallel loops over their elements. TMA stores stay."""
-    return func.with_body(_Expand(arch).stmt(func.body))
+    return func.with_body(_Views().stmt(_Expand(arch).stmt(func.body)))
+
+
+class _Views(Mutator):
+    """Accesses of views of fragments become those of the fragments."""
+
+    def visit_DeclBuffer(self, node: DeclBuffer) -> Stmt:
+        return Seq((), span=node.span) if _is_view(node.buffer) else node
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        made = self.rebuild(node)
+        return replace(made, buffer=made.buffer.root, indices=_in_root(made)) if _is_view(made.buffer) else made
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        made = self.rebuild(node)
+        return replace(made, buffer=made.buffer.root, indices=_in_root(made)) if _is_view(made.buffer) else made
+
+
+def _is_view(buffer: Buffer) -> bool:
+    return buffer.scope == FRAGMENT and buffer.source is not None and buffer.dtype == buffer.root.dtype
+
+
+def _in_root(access: BufferLoad | BufferStore) -> tuple[Expr, ...]:
+    """The indices in a fragment of what an access of a view names."""
+    number: Expr = const(0)
+    for index, extent in zip(access.indices, access.buffer.shape, strict=True):
+        number = number * extent + index
+    found: list[Expr] = []
+    for dim, extent in reversed(list(enumerate(access.buffer.root.shape))):
+        found.append(simplify(number % extent if dim else number))
+        number = number // extent
+    return tuple(reversed(found))
 
 
 class _Expand(Mutator):
@@ -164,8 +197,30 @@ def _scan(call: TileCall) -> Stmt:
     return seq(AllocBuffer(scratch), _copy(into), scan, _copy(out), span=call.span)
 
 
+def _reduce(call: TileCall) -> Stmt:
+    """A reduction of slices, or in shared memory, is one of fragments."""
+    source, target = (operand for operand in call.operands if isinstance(operand, Region))
+    made: list[Stmt] = []
+    operands: list[Region] = []
+    for region in (source, target):
+        whole = region.extents == tuple(region.buffer.shape) and not _is_view(region.buffer)
+        if region.buffer.scope == FRAGMENT and whole:
+            operands.append(region)
+            continue
+        own = Buffer(f"{region.buffer.name}_tile", region.extents, region.dtype, FRAGMENT, span=call.span)
+        operands.append(own.region())
+        made.append(AllocBuffer(own))
+        if region is source or not call.option("clear"):
+            made.append(_copy(replace(call, op=COPY, operands=(region, own.region()), options=())))
+    made.append(replace(call, operands=tuple(operands)))
+    if operands[1] is not target:
+        made.append(_copy(replace(call, op=COPY, operands=(operands[1], target), options=())))
+    return seq(*made, span=call.span)
+
+
 EXPANSIONS: Mapping[str, Callable[[TileCall], Stmt]] = {
     "tl.copy": _copy, "tl.fill": _fill, "tl.atomic": _atomic, "tl.transpose": _transpose, SCAN: _scan,
+    REDUCE: _reduce,
 }  # fmt: skip
 """The operations that are parallel loops, unless an operand is in tensor memory."""
 

@@ -152,7 +152,7 @@ class _Inference:
                 layout = layout.fragment(team.count)
             elif isinstance(layout, Partials):
                 layout = replace(replicated(buffer.shape, team.count), first=team.first, partial=True)
-            if isinstance(layout, (Fragment, Layout)):
+            if isinstance(layout, (Fragment, Layout)) and buffer.scope != "local":
                 self._learn(buffer, layout, team)
             elif isinstance(layout, Swizzled) and buffer.scope == "shared":
                 self.swizzled.append(buffer)

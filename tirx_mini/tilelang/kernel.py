@@ -18,7 +18,7 @@ from tirx_mini.ir import Buffer, Expr, PrimFunc, TirxError, Var, const, int_valu
 from tirx_mini.ir import symbols as symbols_of
 from tirx_mini.target import Target
 
-from .pipeline import is_tilelang, lower
+from .pipeline import is_tilelang, launches, lower
 from .profiler import Profiler
 
 SWITCHES = ("tl.disable_warp_specialized", "tl.disable_tma_lower")
@@ -114,7 +114,7 @@ class JITKernel:
         self.latency: float | None = None
         self.ref_latency: float | None = None
         self.config: dict[str, Any] | None = None
-        self._executables: dict[tuple[Any, ...], Any] = {}
+        self._executables: dict[tuple[Any, ...], list[Any]] = {}
         self._last: Any = None
 
     @property
@@ -138,12 +138,12 @@ class JITKernel:
         like = next((value for value in given if is_tensor(value) or isinstance(value, np.ndarray)), None)
         for number in self.out_idx:
             values[number] = self._output(self.params[number], sizes, like)
-        executable = self._executable(sizes)
-        executable(*values)
-        self._last = executable
-        launches = _SIMULATED.get()
-        if launches is not None and self.report is not None:
-            launches.reports.append(self.report)
+        for executable in self._executable(sizes):
+            executable(*values)
+            self._last = executable
+            simulation = _SIMULATED.get()
+            if simulation is not None and self.report is not None:
+                simulation.reports.append(self.report)
         made = [values[number] for number in self.out_idx]
         return made[0] if len(made) == 1 else made or None
 
@@ -193,20 +193,20 @@ class JITKernel:
         device = like.device if like is not None else "cuda" if torch.cuda.is_available() else "cpu"
         return torch.empty(shape, dtype=getattr(torch, str(param.dtype)), device=device)
 
-    def _executable(self, sizes: Mapping[Var, int]) -> Any:
+    def _executable(self, sizes: Mapping[Var, int]) -> list[Any]:
         where, arch = _machine(self.target)
         key = (str(where.spec), tuple(sizes.values()))
         if key not in self._executables:
-            self._executables[key] = driver.compile(self.lowered(arch, sizes), where)
+            self._executables[key] = [driver.compile(func, where) for func in self.lowered(arch, sizes)]
         return self._executables[key]
 
-    def lowered(self, arch: str, sizes: Mapping[Var, int] | None = None) -> PrimFunc:
-        """The program as the code of one thread, which the ordinary pipeline takes."""
+    def lowered(self, arch: str, sizes: Mapping[Var, int] | None = None) -> list[PrimFunc]:
+        """The kernels of the program as the code of one thread, which the ordinary pipeline takes."""
         func = self.prim_func
         needed = symbols_of(func)
         if needed:
             func = specialised(func, sizes if sizes else dict.fromkeys(needed, SHOWN_EXTENT))
-        return lower(func, arch) if is_tilelang(func) else func
+        return [lower(kernel, arch) for kernel in launches(func)] if is_tilelang(func) else [func]
 
     # -- texts --------------------------------------------------------------------------------------------------
 
@@ -214,7 +214,8 @@ class JITKernel:
         _, arch = _machine(self.target)
         if self.target.kind == "cuda" and self.target.detail is not None:
             arch = self.target.detail
-        return driver.compile(self.lowered(arch), Target(f"cuda:{arch}")).source(stage)
+        target = Target(f"cuda:{arch}")
+        return "\n".join(driver.compile(func, target).source(stage) for func in self.lowered(arch))
 
     def get_kernel_source(self, kernel_only: bool = True) -> str:
         """The CUDA C++ of the kernel."""
@@ -269,21 +270,25 @@ class JITKernel:
 
     def timed_ms(self, args: Sequence[Any]) -> float:
         """The time of a call on the simulated GPU, in milliseconds."""
-        self(*args)
-        return (self.report.time_us or 0.0) / 1e3
+        with simulated(current_gpu()) as reports:
+            self(*args)
+        return sum(report.time_us or 0.0 for report in reports) / 1e3
 
     def predicted_ms(self) -> float | None:
         """The time on the simulated GPU, in milliseconds, without the data of a call; None where it depends on them."""
         where, arch = _machine(self.target)
         gpu = where.detail or DEFAULT_GPU
-        report = driver.simulate(self.lowered(arch), gpu=gpu, data=False, sampled=True)
-        if report.verdict == "incomplete":
-            return None
-        if report.verdict not in ("ok", "clock"):
-            from tirx_mini.diagnose import SimulationError
+        total_us = 0.0
+        for func in self.lowered(arch):
+            report = driver.simulate(func, gpu=gpu, data=False, sampled=True)
+            if report.verdict == "incomplete":
+                return None
+            if report.verdict not in ("ok", "clock"):
+                from tirx_mini.diagnose import SimulationError
 
-            raise SimulationError(report)
-        return (report.time_us or 0.0) / 1e3
+                raise SimulationError(report)
+            total_us += report.time_us or 0.0
+        return total_us / 1e3
 
     @property
     def is_simulated(self) -> bool:

@@ -48,6 +48,8 @@ class Fragment:
         together, count to `threads`.
     first: the number of the first of these threads in the CTA.
     partial: whether each thread holds a result of its own, which `T.finalize_reducer` combines.
+    pinned: whether the program says which thread holds an element, so that outside parallel loops an index stands for
+        the register of each thread.
     """
 
     shape: tuple[int, ...]
@@ -55,6 +57,7 @@ class Fragment:
     threads: int
     first: int = 0
     partial: bool = False
+    pinned: bool = False
 
     @property
     def registers(self) -> int:
@@ -228,7 +231,7 @@ class ThreadMap:
         strides = sorted((d.stride, d.extent) for d in digits if d.place == THREAD)
         if any(b % (a * n) for (a, n), (b, _) in itertools.pairwise(strides)):
             return None
-        return Fragment(self.shape, with_replicas(digits, threads), threads)
+        return Fragment(self.shape, with_replicas(digits, threads), threads, pinned=True)
 
 
 def _digits_of(line: np.ndarray, dim: int) -> list[Digit]:

@@ -26,6 +26,7 @@ from tirx_mini.ir import (
     Ramp,
     Region,
     Seq,
+    Span,
     Stmt,
     TirxError,
     Var,
@@ -50,6 +51,14 @@ MOST_UNROLLED = 256
 """Iterations of a thread that are unrolled at most."""
 STAGED = 64
 """Elements that a thread loads before it computes with them."""
+
+
+class Elsewhere(TirxError):
+    """A fragment whose elements are not in the threads that access them. buffer: the fragment."""
+
+    def __init__(self, buffer: Buffer, message: str, span: Span | None, hint: str) -> None:
+        super().__init__(message, span, hint)
+        self.buffer = buffer
 
 
 def lower_nest(nest: Nest, layout: Fragment, place: Place) -> Stmt:
@@ -138,7 +147,8 @@ class _Loops:
             if digit.dim is None:
                 continue
             if places[digit.dim] is None:
-                raise TirxError(
+                raise Elsewhere(
+                    access.buffer,
                     f"{access.buffer.name} is spread over the threads along dimension {digit.dim}, so its index there "
                     "must be a variable of the parallel loop",
                     access.span,
@@ -149,7 +159,8 @@ class _Loops:
             known = [0 if place is None else place for place in places]
             held = np.broadcast_to(fragment.holds(known, threads), self.valid.shape)
         if (~np.asarray(held) & self.valid).any():
-            raise TirxError(
+            raise Elsewhere(
+                access.buffer,
                 f"the threads that hold {access.buffer.name} are not those that execute these iterations",
                 access.span,
                 "copy it to shared memory with T.copy, and back into a fragment that this loop uses alone",
@@ -379,6 +390,21 @@ class _Body(Mutator):
 def _is_partial(access: Access, place: Place) -> bool:
     layout = place.fragments.get(access.buffer)
     return layout is not None and layout.partial
+
+
+def stores_all(nest: Nest, buffer: Buffer) -> bool:
+    """Whether parallel loops certainly store to every element of a buffer."""
+    if any(isinstance(part, If) for part in walk(nest.body)):
+        return False
+    grids = dict(zip(nest.vars, np.indices(nest.extents), strict=True))
+    stored = np.zeros(tuple(map(int, buffer.shape)), bool)
+    for access in nest.accesses():
+        if isinstance(access, BufferStore) and access.buffer is buffer:
+            places = [table_of(index, grids) for index in access.indices]
+            if any(place is None for place in places):
+                return False
+            stored[tuple(places)] = True
+    return bool(stored.all())
 
 
 def ramp(indices: Sequence[Expr], lanes: int) -> tuple[Expr, ...]:

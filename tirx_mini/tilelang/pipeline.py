@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tirx_mini.ir import PrimFunc, TirxError, symbols
+from tirx_mini.ir import PrimFunc, Scope, Seq, TirxError, seq, symbols
 
 from . import async_copy, gemm, tensor_memory, tma
 from .barriers import insert_barriers
@@ -58,6 +58,19 @@ PASSES: tuple[Pass, ...] = (
 def is_tilelang(func: PrimFunc) -> bool:
     """Whether a function is written in TileLang, and its passes have not run."""
     return TILELANG in dict(func.attrs)
+
+
+def launches(func: PrimFunc) -> tuple[PrimFunc, ...]:
+    """The kernels of a program, in order: one for each `T.Kernel`."""
+    parts = func.body.stmts if isinstance(func.body, Seq) else (func.body,)
+    bodies = [part for part in parts if isinstance(part, Scope) and part.kind == "kernel"]
+    if len(bodies) < 2:
+        return (func,)
+    around = [part for part in parts if part not in bodies]
+    return tuple(
+        replace(func.with_body(seq(*around, body)), name=f"{func.name}_{number}" if number else func.name)
+        for number, body in enumerate(bodies)
+    )
 
 
 def lower(func: PrimFunc, arch: str, *, after: Callable[[str, PrimFunc], None] | None = None) -> PrimFunc:

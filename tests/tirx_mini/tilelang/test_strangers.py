@@ -188,3 +188,91 @@ def test_time_of_a_kernel_whose_way_depends_on_its_data() -> None:
 
     with tilelang.simulated("h100"):
         assert tilelang.compile(main, out_idx=-1).get_profiler().do_bench() > 0
+
+
+# -- fragments in other threads ----------------------------------------------------------------------------------
+
+
+def test_fragments_pass_through_shared_memory_where_other_threads_need_them() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((16, 16), "float32"), order: T.Tensor((16,), "int32"), B: T.Tensor((16, 16), "float32")):
+        with T.Kernel(1, threads=64):
+            x = T.alloc_fragment((16, 16), "float32")
+            turned = T.alloc_fragment((16, 16), "float32")
+            number = T.alloc_fragment((16,), "int32")
+            T.copy(A, x)
+            T.copy(order, number)
+            for i, j in T.Parallel(16, 16):
+                x[i, j] = x[i, j] + 1.0
+            for i, j in T.Parallel(16, 8):
+                turned[i, j] = x[j, i] * 2.0
+                turned[i, j + 8] = x[number[i], j]
+            T.copy(turned, B)
+
+    a, order = torch.randn(16, 16), torch.randperm(16).int()
+    wanted = torch.cat([(a.T[:, :8] + 1) * 2, a[order.long(), :8] + 1], 1)
+    torch.testing.assert_close(run(main, a, order), wanted)
+
+
+def test_rows_and_columns_of_one_fragment() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float32"), B: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            x = T.alloc_fragment((32, 32), "float32")
+            rows = T.alloc_fragment((32,), "float32")
+            columns = T.alloc_fragment((32,), "float32")
+            T.copy(A, x)
+            T.reduce_sum(x, rows, dim=1)
+            T.reduce_sum(x, columns, dim=0)
+            for i in T.Parallel(32):
+                rows[i] += columns[i]
+            T.reduce_max(x, rows, dim=0, clear=False)
+            for i, j in T.Parallel(32, 32):
+                x[i, j] -= rows[i] * columns[j]
+            T.copy(x, B)
+
+    a = torch.randn(32, 32)
+    rows = torch.maximum(a.sum(1) + a.sum(0), a.amax(0))
+    torch.testing.assert_close(run(main, a), a - rows[:, None] * a.sum(0), atol=1e-4, rtol=1e-4)
+
+
+def test_reductions_of_shared_memory_and_of_views() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((16, 64), "float32"), B: T.Tensor((16, 4), "float32")):
+        with T.Kernel(1, threads=64):
+            shared = T.alloc_shared((16, 64), "float32")
+            whole = T.alloc_shared((16,), "float32")
+            x = T.alloc_fragment((16, 64), "float32")
+            parts = T.alloc_fragment((16, 4), "float32")
+            T.copy(A, shared)
+            T.reduce_max(shared, whole, dim=1)
+            T.copy(shared, x)
+            T.reduce_absmax(T.reshape(x, [16, 4, 16]), parts, dim=2)
+            for i, j in T.Parallel(16, 4):
+                parts[i, j] += whole[i]
+            T.copy(parts, B)
+
+    a = torch.randn(16, 64)
+    torch.testing.assert_close(run(main, a), a.reshape(16, 4, 16).abs().amax(2) + a.amax(1, keepdim=True))
+
+
+def test_a_program_of_two_launches() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), sums: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(64, threads=32) as row:
+            x = T.alloc_fragment((64,), "float32")
+            total = T.alloc_fragment((1,), "float32")
+            T.copy(A[row, :], x)
+            T.reduce_sum(x, total)
+            sums[row] = total[0]
+        with T.Kernel(1, threads=64):
+            for i in T.Parallel(64):
+                B[i] = sums[63 - i]
+
+    a, sums = torch.randn(64, 64), torch.empty(64)
+    with tilelang.simulated("h100") as reports:
+        kernel = tilelang.compile(main, out_idx=-1)
+        found = kernel(a, sums)
+        assert kernel.get_profiler().do_bench() > 0
+    assert [report.ok for report in reports] == [True, True]
+    torch.testing.assert_close(found, a.sum(1).flip(0), atol=1e-4, rtol=1e-4)

@@ -167,18 +167,3 @@ def test_tiles_of_different_extents() -> None:
     with pytest.raises(TirxError, match="the tiles have different extents") as caught:
         run(main, torch.zeros(64, 64), out_idx=None)
     assert caught.value.diagnostic.span is not None
-
-
-def test_a_fragment_that_other_threads_hold() -> None:
-    @T.prim_func
-    def main(A: T.Tensor((128,), "float32"), B: T.Tensor((128,), "float32")):
-        with T.Kernel(1, threads=128):
-            tile = T.alloc_fragment((128,), "float32")
-            turned = T.alloc_fragment((128,), "float32")
-            T.copy(A, tile)
-            for i in T.Parallel(128):
-                turned[i] = tile[127 - i]
-            T.copy(turned, B)
-
-    with pytest.raises(TirxError, match="the threads that hold tile are not those that execute these iterations"):
-        run(main, torch.zeros(128))

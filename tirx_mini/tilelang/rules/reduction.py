@@ -124,6 +124,25 @@ class Finalize:
         return _Reduction(made, place, source.buffer, target.buffer, dim, layout).stmt()
 
 
+def result_layout(call: TileCall, place: Place) -> Fragment | None:
+    """The layout in which a reduction leaves its results, where the target has another one; else None."""
+    source, target, dim = _operands(call)
+    if source.buffer.scope != FRAGMENT or target.buffer.scope != FRAGMENT:
+        return None
+    own, wanted = _of_result(place.fragment(source.buffer), target.buffer, dim), place.fragment(target.buffer)
+    threads, registers, places = own.table()
+    if own.threads == wanted.threads and np.all(wanted.holds(places, threads)):
+        table = np.broadcast_to(wanted.register(places), registers.shape)
+        if fit(table[0], own.of(REGISTER)) is not None:
+            return None
+    return own
+
+
+def combine(call: TileCall, a: Expr, b: Expr) -> Expr:
+    """Two results of a reduction, combined."""
+    return binary(OPERATORS[call.option("kind")].op, a, b, span=call.span)
+
+
 def _operands(call: TileCall) -> tuple[Region, Region, int]:
     source, target = call.operands
     assert isinstance(source, Region) and isinstance(target, Region)
