@@ -194,7 +194,7 @@ class Services:
         actor.time = w.time
         actor.lanes = w.mask.owner
         cta.smem.shadow.write(offset, offset + 4, actor)
-        cta.smem.view(4)[offset // 4] = word
+        cta.smem.near(4, offset, offset + 4)[offset // 4] = word
 
     # -- accesses with a memory order ----------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import pytest
 import tirx_mini as tvm
 from tirx_mini.course import STEPS, default_kernels, load_kernels, make_arguments
 from tirx_mini.ir import PrimFunc
+from tirx_mini.layout import SwizzleMode, tma_shared_layout
 from tirx_mini.script import tirx as T
 from tirx_mini.sim import alike
 
@@ -132,3 +133,44 @@ def test_a_fault_in_the_middle_is_reported_as_before() -> None:
     report = tvm.simulate(too_far, *args)
     assert report.verdict == "fault"
     assert (report, [arg.tobytes() for arg in args]) == expected
+
+
+@pytest.mark.parametrize("change", [False, True])
+def test_what_copies_bring_is_there_for_threads_and_stores(change: bool) -> None:
+    """Boxes are read as bytes, in part overwritten, and stored, in clusters that are checked and in others."""
+    swizzled = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (8, 64))
+
+    @T.prim_func
+    def through_a_box(A: T.Buffer((128, 64), "float16"), B: T.Buffer((128, 64), "float16")):
+        T.device_entry()
+        bx = T.cta_id([16])
+        tx = T.thread_id([64])
+        box = T.alloc_shared((8, 64), "float16", layout=swizzled)
+        full = T.alloc_shared((1,), "uint64")
+        if tx == 0:
+            T.ptx.mbarrier.init(full.ptr_to([0]), 1)
+            T.ptx.fence.mbarrier_init()
+        T.cuda.cta_sync()
+        if tx == 0:
+            T.copy_async(box[:, :], A[bx * 8 : bx * 8 + 8, 0:64], dispatch="tma", mbar=full.ptr_to([0]))
+            T.ptx.mbarrier.arrive.expect_tx(full.ptr_to([0]), 1024)
+        T.ptx.mbarrier.try_wait(full.ptr_to([0]), 0)
+        if change:
+            box[tx % 8, tx] = box[tx % 8, tx] + T.float16(1)
+            T.ptx.fence.proxy_async("shared::cta")
+        T.cuda.cta_sync()
+        if tx == 0:
+            T.copy_async(B[bx * 8 : bx * 8 + 8, 0:64], box[:, :], dispatch="tma")
+            T.ptx.cp_async.bulk.commit_group()
+            T.ptx.cp_async.bulk.wait_group(0)
+
+    a = np.arange(128 * 64, dtype=np.float32).reshape(128, 64).astype(np.float16) / 64
+    b = np.zeros_like(a)
+    report = tvm.simulate(through_a_box, a, b)
+    assert report.verdict == "ok", report
+    columns = np.arange(64)
+    expected = a.copy()
+    if change:
+        for row in range(128):
+            expected[row, columns[columns % 8 == row % 8]] += np.float16(1)
+    assert np.array_equal(b, expected)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +15,10 @@ from tirx_mini.isa import Format, InstructionDescriptor, SmemDescriptor, TmemOpe
 from ..facts import Fact, Fault, Origin
 from ..machine import SharedMemory, TensorMemory, numpy_dtype
 from ..ordering import Actor
+from .numbers import fp4_values, to_float
+from .tensor_map import LoadedBox
 
+CHUNK = 16
 PHASE = SWIZZLE_PERIOD
 """Operand patterns are shared by all places that agree modulo this number of bytes."""
 
@@ -69,6 +71,7 @@ class Operands:
 
     def __init__(self) -> None:
         self._patterns: dict[Any, Pattern] = {}
+        self._rows: dict[Any, int | None] = {}
 
     def read(
         self, smem: SharedMemory, group: Sequence[MatrixProduct], which: str, rows: int, actor: Actor
@@ -77,13 +80,35 @@ class Operands:
         mma = group[0]
         fmt = getattr(mma.shape, which)
         pattern, base = self.check(smem, group, which, rows)
+        if smem.boxes and pattern.dense and not pattern.mn_major and fmt.itemsize >= 1:
+            loaded = self._loaded(smem, pattern, base + pattern.low, base + pattern.high, fmt.dtype)
+            if loaded is not None:
+                return loaded
         if pattern.dense:
             smem.shadow.read(base + pattern.low, base + pattern.high, actor)
         else:
             smem.shadow.read_items(pattern.items.reshape(-1) * 16 + base, 16, actor)
-        chunks = smem.view(16)[pattern.items + base // 16]
+        items = smem.near(CHUNK, base + pattern.low, base + pattern.high)
+        chunks = items[pattern.items + base // CHUNK]
         values = fp4_values(chunks) if fmt.itemsize < 1 else to_float(chunks.view(numpy_dtype(fmt.dtype)), fmt.dtype)
         return values.T if pattern.mn_major else values
+
+    def _loaded(self, smem: SharedMemory, pattern: Pattern, low: int, high: int, dtype: str) -> np.ndarray | None:
+        """The operand where it is the boxes that copies have brought, or rows of one: float32[rows, depth]."""
+        boxes = _boxes_at(smem, low, high)
+        if not boxes:
+            return None
+        key = (id(pattern), low % PHASE, *((offset - low, box.copier) for offset, box in boxes))
+        if key not in self._rows:
+            self._rows[key] = _first_row(pattern, boxes, low, high)
+        first = self._rows[key]
+        if first is None:
+            return None
+        rows, chunks = pattern.items.shape
+        parts = [box.numbers(dtype) for _, box in boxes]
+        numbers = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        depth = len(numbers) // (sum(box.nbytes for _, box in boxes) // CHUNK) * chunks
+        return numbers.reshape(-1, depth)[first : first + rows]
 
     def check(
         self, smem: SharedMemory, group: Sequence[MatrixProduct], which: str, rows: int
@@ -102,6 +127,36 @@ class Operands:
             origin = Origin(mma.role, mma.role, "", mma.span)
             raise Fault(OperandOutOfBounds(origin, which, base + pattern.low, base + pattern.high, smem.size))
         return pattern, base
+
+
+def _boxes_at(smem: SharedMemory, low: int, high: int) -> list[tuple[int, LoadedBox]]:
+    """The boxes, with their places, that have these bytes and no others, or the one that has them and more."""
+    found: list[tuple[int, LoadedBox]] = []
+    at = low
+    while at < high and isinstance(box := smem.boxes.get(at), LoadedBox):
+        found.append((at, box))
+        at += box.nbytes
+    if at == high:
+        return found
+    for offset, box in smem.boxes.items():
+        if offset <= low and high <= offset + box.nbytes and isinstance(box, LoadedBox):
+            return [(offset, box)]
+    return []
+
+
+def _first_row(pattern: Pattern, boxes: Sequence[tuple[int, LoadedBox]], low: int, high: int) -> int | None:
+    """Which row of the boxes, one below the other, is the operand's first; None where it has others after it."""
+    rows, chunks = pattern.items.shape
+    numbers = np.full((high - low) // CHUNK, -1)
+    before = 0
+    for offset, box in boxes:
+        places = box.places(offset) + (offset - low) // CHUNK
+        inside = (places >= 0) & (places < len(numbers))
+        numbers[places[inside]] = before + np.flatnonzero(inside)
+        before += len(places)
+    found = numbers[pattern.items - pattern.low // CHUNK].reshape(-1)
+    straight = (found == found[0] + np.arange(rows * chunks)).all()
+    return int(found[0]) // chunks if straight and found[0] % chunks == 0 else None
 
 
 def read_tmem(tmem: TensorMemory, group: Sequence[MatrixProduct], columns: int, actor: Actor) -> np.ndarray:
@@ -130,33 +185,6 @@ def multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     if block == rows:
         return left @ right.T
     return np.matmul(left.reshape(-1, block, depth), right.T).reshape(rows, len(right))
-
-
-def to_float(values: np.ndarray, dtype: str) -> np.ndarray:
-    """Operand values as float32; tf32 keeps the upper 19 bits."""
-    if dtype == "bfloat16":
-        return (values.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
-    if dtype == "float32":
-        return (values.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
-    if dtype == "float16":
-        return half_values().take(values.view(np.uint16), mode="wrap")
-    return values.astype(np.float32)
-
-
-FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
-"""The values of float4_e2m1fn by their bits."""
-
-
-def fp4_values(chunks: np.ndarray) -> np.ndarray:
-    """Elements of 4 bits, two in a byte, the lower half first. chunks: 16-byte items [rows, chunks]."""
-    packed = np.ascontiguousarray(chunks).view(np.uint8).reshape(len(chunks), -1)
-    return FP4[np.stack([packed & 15, packed >> 4], axis=-1).reshape(len(chunks), -1)]
-
-
-@cache
-def half_values() -> np.ndarray:
-    """The float32 value of each float16, by its bits: looking them up takes half as long as NumPy's conversion."""
-    return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
 
 
 def make_pattern(mma: MatrixProduct, which: str, rows: int, offsets: Sequence[int]) -> Pattern:

@@ -27,9 +27,12 @@ from tirx_mini.isa import swizzle_bytes
 
 from ..machine import GlobalMemory, SharedMemory, numpy_dtype
 from ..ordering import Actor
+from .numbers import to_float
 from .reductions import OPERATIONS
 
 CHUNK = 16
+KEPT_BYTES = 256 << 20
+"""Of a tensor in boxes that are kept, which take two to four times as much as float32."""
 
 
 class TensorMapRule(Enum):
@@ -110,6 +113,8 @@ class BoxCopier:
             given = len(self._data)
             raise ValueError(f"the tensor map of {self.name} describes {self.last} bytes; the array has {given}")
         self.segment = memory.segments.get(slot)
+        self.constant = slot in memory.constant
+        self._boxes: dict[tuple[int, ...], LoadedBox] = {}
         self._first = -self.segment.start if self.segment is not None else 0
         self._pattern = self._granules() if self.segment is not None else None
 
@@ -200,10 +205,19 @@ class BoxCopier:
 
     # -- shared memory -------------------------------------------------------------------------------------------
 
+    def loaded(self, coords: tuple[int, ...]) -> LoadedBox:
+        """The box at `coords` of a tensor that nothing writes: one object, as long as there are not very many."""
+        box = self._boxes.get(coords)
+        if box is None:
+            if len(self._boxes) * self.box_bytes > KEPT_BYTES:
+                self._boxes.clear()
+            box = self._boxes[coords] = LoadedBox(self, coords)
+        return box
+
     def write_smem(self, smem: SharedMemory, offset: int, chunks: np.ndarray) -> None:
         """Put a box at byte `offset`."""
         first = offset // CHUNK
-        items = smem.view(CHUNK)
+        items = smem.near(CHUNK, offset, offset + self.box_bytes)
         if self.swizzle:
             items[smem_chunks(self.chunks, self.swizzle, offset % SWIZZLE_PERIOD) + first] = chunks
         else:
@@ -212,10 +226,38 @@ class BoxCopier:
     def read_smem(self, smem: SharedMemory, offset: int) -> np.ndarray:
         """The box at byte `offset`, as 16-byte chunks in the box's order."""
         first = offset // CHUNK
-        items = smem.view(CHUNK)
+        items = smem.near(CHUNK, offset, offset + self.box_bytes)
         if self.swizzle:
             return items[smem_chunks(self.chunks, self.swizzle, offset % SWIZZLE_PERIOD) + first]
         return items[first : first + self.chunks].copy()
+
+
+class LoadedBox:
+    """A box that loads bring to shared memory, where it lies as the map says: its bytes, and the numbers in them."""
+
+    __slots__ = ("_coords", "_numbers", "copier", "nbytes")
+
+    def __init__(self, copier: BoxCopier, coords: tuple[int, ...]) -> None:
+        self.copier = copier
+        self.nbytes = copier.box_bytes
+        self._coords = coords
+        self._numbers: dict[str, np.ndarray] = {}
+
+    def put(self, smem: SharedMemory, offset: int) -> None:
+        """Write its bytes, from the byte `offset` on."""
+        self.copier.write_smem(smem, offset, self.copier.read(self._coords))
+
+    def numbers(self, dtype: str) -> np.ndarray:
+        """Its elements as float32, in the box's order, read as elements of `dtype`."""
+        found = self._numbers.get(dtype)
+        if found is None:
+            values = self.copier.read(self._coords).view(numpy_dtype(dtype))
+            found = self._numbers[dtype] = to_float(values, dtype)
+        return found
+
+    def places(self, offset: int) -> np.ndarray:
+        """Where each 16-byte chunk of the box lies that begins at the byte `offset`: chunks from there on."""
+        return smem_chunks(self.copier.chunks, self.copier.swizzle, offset % SWIZZLE_PERIOD)
 
 
 class RowsCopier(BoxCopier):

@@ -223,6 +223,12 @@ class TmaEngine:
     def _move_load(copy: BulkCopy) -> None:
         """The box comes into shared memory."""
         copier = copy.copier
+        if copier.constant and not copy.cta.cluster.checked:
+            box = copier.loaded(copy.coords)
+            for cta, _ in copy.targets:
+                if cta.alive:
+                    cta.smem.bring(copy.offset, box)
+            return
         actor = _actor(copy)
         copier.read_shadow(copy.coords, actor)
         data = copier.read(copy.coords)

@@ -59,8 +59,8 @@ class _Span:
         if lanes > 1:
             check_alignment(w, buffer, index, lanes)
         if isinstance(buffer, SharedBuffer):
-            smem = w.cta.smem
-            self.items, offset = smem.view(width), buffer.byte_offset
+            smem, offset = w.cta.smem, buffer.byte_offset
+            self.items = smem.near(width, offset, buffer.end) if inside else smem.view(width)
             self.segment = smem.segment_of(buffer) if inside else None
         else:
             memory = w.gpu.memory
@@ -132,7 +132,7 @@ def check_alignment(w: Warp, buffer: Buffer, index: Any, lanes: int) -> None:
 def load(w: Warp, buffer: Buffer, index: Any, lanes: int) -> Any:
     """See `RunningWarp.load`."""
     one = isinstance(index, int) and lanes == 1 and 0 <= index < buffer.size
-    if one and not w.gpu.data and isinstance(buffer, SharedBuffer):
+    if one and isinstance(buffer, SharedBuffer) and not (w.gpu.data and w.cta.cluster.checked):
         return _load_one(w, buffer, index)
     span = _Span(w, buffer, index, lanes)
     items = _read(w, buffer, span)
@@ -148,7 +148,7 @@ def load(w: Warp, buffer: Buffer, index: Any, lanes: int) -> Any:
 
 
 def _load_one(w: Warp, buffer: SharedBuffer, index: int) -> Any:
-    """An element of shared memory, in a run without data: nothing is recorded."""
+    """An element of shared memory, where accesses are not checked: nothing is recorded."""
     spend_shared(w, 1, buffer.dtype.itemsize, write=False)
     return peek(w, buffer, index)
 
@@ -158,7 +158,7 @@ def peek(w: Warp, buffer: SharedBuffer, index: int) -> Any:
     dtype = buffer.dtype
     size = dtype.itemsize
     check_bounds(w, buffer, index, 1)
-    item = w.cta.smem.view(size)[index + buffer.byte_offset // size]
+    item = w.cta.smem.near(size, buffer.byte_offset, buffer.end)[index + buffer.byte_offset // size]
     return item.item() if dtype.code == "uint" else np.asarray(item).view(numpy_dtype(dtype)).item()
 
 

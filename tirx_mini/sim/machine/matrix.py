@@ -65,7 +65,8 @@ def _load_rows(w: Warp, addresses: Any, count: int) -> np.ndarray | None:
     w.agent.scattered = True
     smem = w.cta.smem
     smem.shadow.read_items(offsets, ROW_BYTES, actor)
-    return np.ascontiguousarray(smem.view(ROW_BYTES)[offsets // ROW_BYTES])
+    items = smem.near(ROW_BYTES, int(offsets.min()), int(offsets.max()) + ROW_BYTES)
+    return np.ascontiguousarray(items[offsets // ROW_BYTES])
 
 
 def store_matrices(w: Warp, addresses: Any, registers: Registers, count: int, transpose: bool) -> None:
@@ -94,7 +95,7 @@ def _store_rows(w: Warp, offsets: np.ndarray, rows: np.ndarray) -> None:
     actor = w.stores
     actor.span, actor.time, actor.lanes = w.span, w.time, COLLECTIVE
     w.agent.scattered = True
-    items = smem.view(ROW_BYTES)
+    items = smem.near(ROW_BYTES, int(offsets.min()), int(offsets.max()) + ROW_BYTES)
     where = offsets // ROW_BYTES
     smem.shadow.write_items(offsets, ROW_BYTES, actor)
     items[where] = rows.reshape(-1).view(items.dtype)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -32,10 +32,21 @@ GLOBAL_SPACING = 40
 LANE_GROUPS = 4
 
 
+class Box(Protocol):
+    """Bytes that a copy has brought to shared memory, and that are put there when they are looked at as bytes."""
+
+    @property
+    def nbytes(self) -> int: ...
+    def put(self, smem: SharedMemory, offset: int) -> None:
+        """Write them, from the byte `offset` on."""
+        ...
+
+
 class SharedMemory:
     """The dynamic shared memory of one CTA. size: bytes. complain: None where accesses are not checked.
 
     data: whether it holds the kernel's data, or in a run without only the little that control flow depends on.
+    boxes: what was brought and is not put yet, by the byte where it begins; they do not overlap.
     """
 
     def __init__(
@@ -46,11 +57,39 @@ class SharedMemory:
         self.bytes = np.full(nbytes, POISON, np.uint8) if data else np.zeros(nbytes, np.uint8)
         self._views: dict[int, np.ndarray] = {}
         self._segments: dict[int, Segment | None] = {}
+        self.boxes: dict[int, Box] = {}
+        self._boxed = (size, 0)
         ranges = partition(buffers, size) if complain is not None else []
         self.shadow = Shadow([Segment(*place, log, complain) for place in ranges if complain is not None])
 
+    def bring(self, offset: int, box: Box) -> None:
+        """Let a box be at the byte `offset`, in place of what is there."""
+        before = self.boxes.get(offset)
+        if before is None or before.nbytes != box.nbytes:
+            end = offset + box.nbytes
+            self._settle(offset, end)
+            self._boxed = min(self._boxed[0], offset), max(self._boxed[1], end)
+        self.boxes[offset] = box
+
+    def _settle(self, first: int, end: int) -> None:
+        """Put the boxes that have any of these bytes."""
+        for offset, box in [(o, b) for o, b in self.boxes.items() if o < end and first < o + b.nbytes]:
+            del self.boxes[offset]
+            box.put(self, offset)
+
+    def near(self, width: int, first: int, end: int) -> np.ndarray:
+        """All of it as items of `width` bytes, of which only the bytes from `first` to `end` may be accessed."""
+        if self.boxes and first < self._boxed[1] and end > self._boxed[0]:
+            self._settle(first, end)
+        return self._items(width)
+
     def view(self, width: int) -> np.ndarray:
         """All of it as items of `width` bytes."""
+        if self.boxes:
+            self._settle(0, self.size)
+        return self._items(width)
+
+    def _items(self, width: int) -> np.ndarray:
         items = self._views.get(width)
         if items is None:
             items = self._views[width] = self.bytes.view(WIDTHS[width])
@@ -139,9 +178,14 @@ class GlobalMemory:
         self.log = AccessLog(PROXY_GLOBAL)
         self.segments: dict[int, Segment] = {}
         self._overlaps: dict[int, tuple[GlobalBuffer, ...]] = {}
+        self.constant: set[int] = set()
+        """The slots of buffers that nothing writes."""
         for group in _overlapping(buffers, arrays):
             members = tuple(buffer for buffer, _ in group)
-            if complain is None or not any(buffer.written for buffer in members):
+            written = any(buffer.written for buffer in members)
+            if not written:
+                self.constant.update(buffer.slot for buffer in members)
+            if complain is None or not written:
                 continue
             granule = min(MAX_GRANULE, *(b.access_bytes for b in members), *(o & -o for _, o in group if o))
             size = max(offset + buffer.nbytes for buffer, offset in group)
