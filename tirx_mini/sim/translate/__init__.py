@@ -180,6 +180,6 @@ def _scalar(name: str, value: Any, dtype: DataType) -> Value:
 
 
 __all__ = [
-    "Cut", "DivisionByZero", "EndlessLoop", "Led", "Poll", "Repeats", "RunawayLoop", "Translation", "registers_of",
-    "repeats", "selected", "thread_values", "translate",
+    "Cut", "DivisionByZero", "EndlessLoop", "Led", "Poll", "Repeats", "RunawayLoop", "Translation", "decisions",
+    "registers_of", "repeats", "selected", "thread_values", "translate",
 ]  # fmt: skip
