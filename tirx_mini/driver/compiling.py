@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -84,31 +85,31 @@ class SymbolicExecutable:
 
     original: the kernel.
     target: what it is compiled for.
+    build: what compiles a kernel without symbolic extents; None for `compiled`.
     """
 
     original: PrimFunc
     target: Target
-    _compiled: dict[tuple[int, ...], SimulatedExecutable | Executable] = field(
-        default_factory=dict, init=False, repr=False
-    )
-    _last: list[SimulatedExecutable | Executable] = field(default_factory=list, init=False, repr=False)
+    build: Callable[[PrimFunc], Any] | None = None
+    _compiled: dict[tuple[int, ...], Any] = field(default_factory=dict, init=False, repr=False)
+    _last: list[Any] = field(default_factory=list, init=False, repr=False)
 
     def __call__(self, *args: Any) -> None:
         self.for_arguments(*args)(*args)
 
-    def for_arguments(self, *args: Any) -> SimulatedExecutable | Executable:
+    def for_arguments(self, *args: Any) -> Any:
         """The kernel compiled for the sizes of these arguments. Raises `ArgumentError` where they do not agree."""
         return self._for(for_arguments(self.original, args))
 
-    def _for(self, func: PrimFunc) -> SimulatedExecutable | Executable:
+    def _for(self, func: PrimFunc) -> Any:
         sizes = tuple(n for param in func.params if isinstance(param, Buffer) for n in param.shape)
         if sizes not in self._compiled:
-            self._compiled[sizes] = compiled(func, self.target)
+            self._compiled[sizes] = self.build(func) if self.build is not None else compiled(func, self.target)
         self._last[:] = [self._compiled[sizes]]
         return self._compiled[sizes]
 
     @property
-    def last(self) -> SimulatedExecutable | Executable:
+    def last(self) -> Any:
         """The kernel of the last call; without one, with `SHOWN_EXTENT` for all symbolic extents."""
         if not self._last:
             self._for(specialised(self.original, dict.fromkeys(symbols(self.original), SHOWN_EXTENT)))
@@ -155,7 +156,7 @@ def compile(
     if chosen.kind == "llvm":
         from tirx_mini.cpu import build as build_for_cpu
 
-        return build_for_cpu(func)
+        return SymbolicExecutable(func, chosen, build_for_cpu) if symbols(func) else build_for_cpu(func)
     return SymbolicExecutable(func, chosen) if symbols(func) else compiled(func, chosen)
 
 

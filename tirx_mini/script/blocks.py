@@ -205,7 +205,7 @@ class Axes:
 
 def _declared(kind: str, start: Expr, extent: Expr, value: Expr, name: str) -> Var:
     builder, opened = _block("T.axis")
-    if int_value(extent) is None:
+    if int_value(extent) is None and not builder.is_symbolic(extent):
         raise TirxError(f"the domain of {name} is not known when the function is read", hint="give a number")
     var = Var(INT32, name, span=builder.span)
     opened.vars.append(var)

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from tirx_mini.driver import SymbolicExecutable
 from tirx_mini.driver import compile as compile_function
-from tirx_mini.ir import TIR, Buffer, IRModule, PrimFunc, Var
+from tirx_mini.ir import TIR, Buffer, IRModule, PrimFunc, Var, symbols
 from tirx_mini.passes import lower_blocks, split_kernels
 from tirx_mini.sim import numpy_dtype
 from tirx_mini.target import Target
@@ -66,6 +67,8 @@ def build(
     if isinstance(module, SymbolicModule):
         own = next(iter(module.functions))
         return SymbolicFunction(module, lambda schedule, known: build(schedule, known, chosen, name=own))
+    if symbols(module.main):
+        return SymbolicExecutable(module.main, Target(str(chosen)), lambda made: build(made, target=chosen))
     func = lower_blocks(module.main)
     if str(chosen).startswith("llvm") or func.spelling != TIR:
         return compile_function(func, chosen)

@@ -12,96 +12,34 @@ from tirx_mini.ir import (
     REDUCE,
     SPATIAL,
     THREAD,
-    TIR,
     UNROLLED,
     VECTORIZED,
     Block,
     Expr,
     For,
-    IRModule,
     Mutator,
-    PrimFunc,
     Stmt,
     TirxError,
     Var,
     binary,
     const,
-    int_value,
     substitute,
     walk,
 )
 from tirx_mini.script import caller_span
 
 from . import tree
-from .trace import BlockRV, LoopRV, Trace, traced
+from .tir_blocks import BlockSchedule, extent_of
+from .trace import BlockRV, LoopRV, traced
 
 _KINDS = (SPATIAL, REDUCE)
 
 
-class LoopSchedule:
+class LoopSchedule(BlockSchedule):
     """A function with blocks, and transformations of its loops.
 
     Raises `TirxError`, at the line of the call, for a transformation that would change the result.
     """
-
-    def __init__(self, mod: IRModule | PrimFunc, debug_mask: object = None) -> None:
-        self.func = mod.main if isinstance(mod, IRModule) else mod
-        self.trace = Trace()
-        if self.func.spelling != TIR:
-            raise TirxError(f"{self.func.name} has no blocks to schedule", caller_span(), "write it with T.block")
-
-    @property
-    def mod(self) -> IRModule:
-        """The function as it is now."""
-        return IRModule({"main": self.func})
-
-    def show(self) -> None:
-        """Print the function, and the trace."""
-        print(self.func.script())
-        print(self.trace)
-
-    # -- finding -------------------------------------------------------------------------------------------------
-
-    @traced
-    def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
-        """The block of a name."""
-        known = [block.name for block in tree.blocks_in(self.func.body)]
-        if name not in known:
-            raise TirxError(f"there is no block {name!r}", caller_span(), f"there are {', '.join(known)}")
-        return BlockRV(name)
-
-    @traced
-    def get_loops(self, block: BlockRV) -> list[LoopRV]:
-        """The loops around a block, outermost first."""
-        return [LoopRV(node.var) for node in self._path(block) if isinstance(node, For)]
-
-    def get(self, rv: BlockRV | LoopRV) -> Stmt:
-        """The statement that a block or loop is now."""
-        return self._block(rv) if isinstance(rv, BlockRV) else self._loop(rv)
-
-    def _path(self, block: BlockRV) -> list[Stmt]:
-        path = tree.path_to(self.func.body, lambda stmt: isinstance(stmt, Block) and stmt.name == block.name)
-        if not path:
-            raise TirxError(f"the block {block.name} is gone", caller_span(), "it was inlined")
-        return path
-
-    def _block(self, block: BlockRV) -> Block:
-        found = self._path(block)[-1]
-        assert isinstance(found, Block)
-        return found
-
-    def _loop(self, loop: LoopRV) -> For:
-        path = tree.path_to(self.func.body, lambda stmt: isinstance(stmt, For) and stmt.var is loop.var)
-        if not path:
-            raise TirxError(f"the loop {loop} is gone", caller_span(), "use the loops that split or fuse returned")
-        assert isinstance(path[-1], For)
-        return path[-1]
-
-    def _set(self, body: Stmt) -> None:
-        self.func = self.func.with_body(body)
-
-    def _swap(self, old: Stmt, new: Stmt) -> None:
-        self._set(tree.replaced(self.func.body, old, new))
 
     # -- loops ---------------------------------------------------------------------------------------------------
 
@@ -192,6 +130,14 @@ class LoopSchedule:
                 )
 
     @traced
+    def add_unit_loop(self, block_or_loop: BlockRV | LoopRV) -> LoopRV:
+        """A loop of one iteration around a block or a loop."""
+        node = self.get(block_or_loop)
+        var = Var(INT32, "u")
+        self._swap(node, tree.in_loops(node, [(var, 1)], node))
+        return LoopRV(var)
+
+    @traced
     def vectorize(self, loop: LoopRV) -> None:
         """Compute the iterations as the lanes of a vector."""
         self._kind(loop, VECTORIZED, "vectorized")
@@ -246,10 +192,3 @@ class _Guarded(Mutator):
     def visit_Block(self, node: Block) -> Stmt:
         both = self.condition if node.predicate is None else binary("and", node.predicate, self.condition)
         return replace(node, predicate=both)
-
-
-def extent_of(loop: For) -> int:
-    """The number of iterations of a loop."""
-    extent = int_value(loop.stop)
-    assert extent is not None
-    return extent

@@ -36,7 +36,9 @@ from tirx_mini.script import caller_span
 from . import tree
 from .intrinsic import TensorIntrin
 from .stage import checked_scope
-from .tir_loops import LoopSchedule, extent_of
+from .tir_blocks import extent_of
+from .tir_loops import LoopSchedule
+from .tir_rfactor import factored
 from .tir_tensorize import tensorized_loops
 from .trace import BlockRV, LoopRV, traced
 
@@ -110,6 +112,25 @@ class Schedule(LoopSchedule):
         value = store.value
         body = tree.without(self.func.body, node)
         self._set(_Inline(buffer, places, value).stmt(body))
+
+    @traced
+    def reverse_compute_inline(self, block: BlockRV) -> None:
+        """Have the block that writes what a block reads compute its elements: the two become one."""
+        node, blocks = self._block(block), tree.blocks_in(self.func.body)
+        read = set(tree.reads_of(node))
+        writers = [each for each in blocks if read & set(tree.writes_of(each))]
+        what = f"{block.name} cannot be inlined into what it reads"
+        if len(writers) != 1 or REDUCE in (*node.kinds, *writers[0].kinds):
+            raise TirxError(f"{what}: it must read what one block writes, and neither may reduce", caller_span())
+        buffer = self._intermediate(writers[0], "reverse_compute_inline")
+        places = _read_by(node, buffer, block.name)
+        sizes = dict(zip(node.vars, (int_value(domain.extent) for domain in node.domains), strict=True))
+        whole = tuple(sizes.get(var) for var in places if var is not None) == buffer.shape
+        alone = sum(buffer in tree.reads_of(each) for each in blocks) == 1 and node.predicate is None
+        if not alone or not whole or len(places) != len(node.vars):
+            raise TirxError(f"{what}: it must be the only reader, and read each element once", caller_span())
+        body = tree.replaced(tree.without(self.func.body, node), writers[0], _merged(writers[0], node, buffer, places))
+        self._set(_Inline(buffer, [], const(0)).stmt(body))
 
     def _intermediate(self, node: Block, what: str) -> Buffer:
         """The buffer that a block writes for other blocks."""
@@ -199,8 +220,7 @@ class Schedule(LoopSchedule):
 
     def _copied(self, path: list[Stmt], source: Buffer, target: Buffer, name: str, before: bool) -> BlockRV:
         """Insert the copy of a whole buffer beside the nest of loops that `path` leads into."""
-        known = {block.name for block in tree.blocks_in(self.func.body)}
-        unique = next(n for n in (name, *(f"{name}_{i}" for i in range(1, len(known) + 2))) if n not in known)
+        unique = self._unused(name)
         loops = [(Var(INT32, f"ax{dim}"), extent) for dim, extent in enumerate(source.shape)]
         own = tuple(Var(INT32, f"v{dim}") for dim in range(source.ndim))
         copy = Block(
@@ -213,6 +233,11 @@ class Schedule(LoopSchedule):
         fresh = target if before else source
         self._set(tree.allocated(tree.replaced(self.func.body, top, new), fresh))
         return BlockRV(unique)
+
+    def _unused(self, name: str) -> str:
+        """`name`, or with a number the first name that no block has."""
+        known = _names(tree.blocks_in(self.func.body))
+        return next(n for n in (name, *(f"{name}_{i}" for i in range(1, len(known) + 2))) if n not in known)
 
     @traced
     def storage_align(self, block: BlockRV, buffer_index: int, axis: int, factor: int, offset: int) -> None:
@@ -250,7 +275,35 @@ class Schedule(LoopSchedule):
         node = self._loop(loop)
         self._swap(node, tensorized_loops(self.func.body, node, tensor_intrin))
 
+    def blockize(self, target: Any, preserve_unit_iters: bool = True) -> BlockRV:
+        """Raises `TirxError`: `tensorize` takes the loop itself."""
+        raise TirxError("blockize is not provided", caller_span(), "tensorize a loop: the loops in it need no block")
+
     # -- reductions ----------------------------------------------------------------------------------------------
+
+    @traced
+    def rfactor(self, loop: LoopRV, factor_axis: int, merge_loops: bool = True) -> BlockRV:
+        """Reduce in two steps: a new block computes what each iteration of `loop` adds up, in parallel along a new
+        dimension, and the block of the loop reduces over that dimension, in loops of its own.
+
+        loop: a loop over which its block reduces. factor_axis: the position of the new dimension. The sum has another
+        order then, and with it the rounding of its last bits. Returns the new block, which has the loops.
+        """
+        at = self._loop(loop)
+        inside = tree.blocks_in(at)
+        path = tree.path_to(self.func.body, lambda stmt: bool(inside) and stmt is inside[0])
+        top = next((part for part in path if isinstance(part, For)), at)
+        if len(tree.blocks_in(top)) != 1:
+            raise TirxError(f"rfactor at {loop}: its loops hold more than one block", caller_span())
+        node = inside[0]
+        name = self._unused(f"{node.name}_rf")
+        loops = [part for part in path if isinstance(part, For)]
+        axis = factor_axis if factor_axis >= 0 else factor_axis + tree.writes_of(node)[0].ndim + 1
+        made = factored(node, loops, at, axis, name)
+        body = tree.replaced(self.func.body, top, seq(tree.replaced(top, node, made.partial), made.whole))
+        self._set(tree.allocated(body, made.buffer))
+        self._tidy()
+        return BlockRV(name)
 
     @traced
     def decompose_reduction(self, block: BlockRV, loop: LoopRV) -> BlockRV:
@@ -277,7 +330,7 @@ class Schedule(LoopSchedule):
         loops = [(own[each.var], extent_of(each)) for each in inside if each.var in own]
         update = replace(node, init=None, name=f"{node.name}_update")
         self._swap(at, seq(tree.in_loops(start, loops, node), tree.replaced(at, node, update)))
-        block.name = update.name
+        self.renamed[block] = update.name
         return BlockRV(start.name)
 
 
@@ -295,6 +348,18 @@ class _Inline(Mutator):
 
     def visit_AllocBuffer(self, node: AllocBuffer) -> Stmt:
         return seq() if node.buffer is self.inlined else node
+
+
+def _merged(writer: Block, reader: Block, buffer: Buffer, places: Sequence[Var | None]) -> Block:
+    """`writer`, which computes what `reader` makes of the elements of `buffer` that it wrote."""
+    first, second = writer.body, reader.body
+    if not isinstance(first, BufferStore) or not isinstance(second, BufferStore):
+        raise TirxError(f"{reader.name} cannot be inlined: a block computes more than one value", caller_span())
+    known: dict[Var, Expr] = {var: i for var, i in zip(places, first.indices, strict=True) if var is not None}
+    value = substitute(second.value, known)
+    value = _Inline(buffer, _written_by(writer, buffer), first.value).expr(value)
+    store = BufferStore(second.buffer, tuple(substitute(second.indices, known)), value, span=second.span)
+    return replace(writer, body=store, reads=None, writes=None)
 
 
 def _written_by(node: Block, buffer: Buffer) -> list[Var]:

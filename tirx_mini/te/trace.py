@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from tirx_mini.ir import Var
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class BlockRV:
     """A block of a schedule, as `get_block` returns it."""
 
@@ -57,6 +57,7 @@ class Trace:
         for name, args, kwargs, result in self.calls:
             given = [_text(arg, names) for arg in args] + [f"{key}={_text(v, names)}" for key, v in kwargs.items()]
             results = result if isinstance(result, (list, tuple)) else [] if result is None else [result]
+            results = [each for each in results if isinstance(each, (BlockRV, LoopRV))]
             for each in results:
                 names[each] = f"{'b' if isinstance(each, BlockRV) else 'l'}{len(names)}"
             target = ", ".join(names[each] for each in results)
