@@ -22,6 +22,10 @@ from .emitter import Emitter
 from .values import Tile, in_buffer
 
 
+MANY = 16
+"""Uses of an element of a broadcast from which on it is computed once, even where that is cheap."""
+
+
 def converted(emitter: Emitter, tile: Tile, target: LinearLayout, name: str = "x") -> Tile:
     """`tile` in the layout `target`."""
     found = conversion(tile.layout, target)
@@ -94,7 +98,8 @@ def vector_of(tile: Tile, first: Expr, lanes: int) -> Expr:
 def broadcast(emitter: Emitter, tile: Tile, target: LinearLayout) -> Tile:
     """`tile` broadcast to the shape of `target`, in that layout: registers along broadcast dimensions repeat others."""
     source = converted(emitter, tile, target.broadcast_source(tile.shape))
-    if target.registers > source.registers and not source.cheap:
+    repeats = target.registers // source.registers
+    if repeats > 1 and (not source.cheap or (source.cost > 1 and repeats >= MANY)):
         source = emitter.held(source)
     kept = sum(target.mask(axis) for axis, extent in enumerate(tile.shape) if extent == target.shape[axis])
     span = Span(number_of(source.layout.coordinates(basis), target.shape) for basis in source.layout.register)

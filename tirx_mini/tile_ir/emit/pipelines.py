@@ -31,7 +31,7 @@ from ..ssa import Op, OpKind, Region
 from .arithmetic import dtype_of
 from .copies import COPY_OPS
 from .emitter import CLUSTER, WARP, Emitter
-from .places import SharedTile, TmemTile, allocate, shared_tile, tmem_tile
+from .places import SharedTile, TmemTile, allocate, covering, shared_tile, tmem_tile
 
 WARPS_OF_GROUP = 4
 NOTHING = -1
@@ -90,8 +90,9 @@ def _create_pipeline(emitter: Emitter, op: Op) -> None:
     kind = op.result.type
     assert isinstance(kind, Pipeline)
     name = op.label or op.result.hint or "pipe"
+    covered = None if op.over is None else emitter.value(op.over).tiles[0]
     tiles = tuple(
-        _room(emitter, f"{name}{i if len(kind.tensors) > 1 else ''}", tensor, kind.stages)
+        _room(emitter, f"{name}{i if len(kind.tensors) > 1 else ''}", tensor, kind.stages, covered if i == 0 else None)
         for i, tensor in enumerate(kind.tensors)
     )
     places = kind.stages * kind.parts
@@ -113,8 +114,10 @@ def _loads_of(emitter: Emitter, pipeline: Op) -> list[Op]:
     return [inner for write in writes for inner in write.body.ops if inner.kind is ops.tiled_tma_load]
 
 
-def _room(emitter: Emitter, name: str, tensor: Tensor, stages: int) -> SharedTile | TmemTile:
-    """Memory for a tensor in each stage."""
+def _room(emitter: Emitter, name: str, tensor: Tensor, stages: int, covered: TmemTile | None) -> SharedTile | TmemTile:
+    """Memory for a tensor in each stage: new, or that of `covered`."""
+    if covered is not None:
+        return covering(emitter, covered, tensor.shape, str(dtype_of(tensor.element)))
     if isinstance(tensor.layout, TmemLayout):
         return tmem_tile(emitter, tensor.shape, stages, str(dtype_of(tensor.element)))
     assert isinstance(tensor.layout, SharedLayout), f"a pipeline of {tensor}"

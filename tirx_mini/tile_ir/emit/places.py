@@ -162,6 +162,13 @@ def tmem_tile(emitter: Emitter, shape: Sequence[int], stages: int, dtype: str) -
     return TmemTile(_tensor_memory(emitter, dtype), tuple(shape), const(first), columns, cols)
 
 
+def covering(emitter: Emitter, tile: TmemTile, shape: Sequence[int], dtype: str) -> TmemTile:
+    """A tile in the columns of another one, block by block."""
+    packed = COLUMN_BITS // DataType(dtype).bits
+    first, columns, pitch = tile.first * packed, tile.columns * packed, tile.pitch * packed
+    return TmemTile(_tensor_memory(emitter, dtype), tuple(shape), first, columns, pitch)
+
+
 def _tensor_memory(emitter: Emitter, dtype: str) -> Buffer:
     """All columns of tensor memory, from the address on that tcgen05.alloc writes, as elements of a type."""
     if not emitter.tmem:

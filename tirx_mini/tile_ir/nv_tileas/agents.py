@@ -48,7 +48,9 @@ def agent_of(op: Op) -> str | None:
     if op.kind in _FILLS:
         return {MMA: MATRIX, THREADS: COMPUTE}.get(pipe.pipeline_of(op).producer, PRODUCER)
     if op.kind in _EMPTIES:
-        return MATRIX if pipe.pipeline_of(op).consumer == MMA else COMPUTE
+        kind = pipe.pipeline_of(op)
+        read_before = kind.producer == MMA and op.kind is not pipe.consumer_release
+        return MATRIX if kind.consumer == MMA and not read_before else COMPUTE
     if op.kind in (pipe.tiled_tma_load, pipe.async_load):
         return PRODUCER
     if op.kind is pipe.async_dot and op.mma == ops.TCGEN05:

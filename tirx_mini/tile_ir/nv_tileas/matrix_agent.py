@@ -10,7 +10,8 @@ pipelines), it issues the MMAs of one part after those of the other:
     S of n + 1, rows of warpgroup 1
     P V of n,   rows of warpgroup 1
 
-While warpgroup 0 computes from its scores, the tensor core multiplies for warpgroup 1. A stage that all parts read is
+While warpgroup 0 computes from its scores, the tensor core multiplies for warpgroup 1. Where P takes the place of S,
+P V of an iteration comes first, and S of the next one waits until it is complete. A stage that all parts read is
 waited for by each, and released after the last.
 """
 
@@ -25,7 +26,7 @@ from ..ssa import KEEP, Op, Region, Rewriter, Value
 from . import ops
 from . import pipeline_ops as pipe
 from .operands import definitions, runs
-from .pipeline_types import ITERATOR, STAGE, THREADS, Pipeline
+from .pipeline_types import ITERATOR, MMA, STAGE, THREADS, Pipeline
 
 _ONCE = (pipe.inc_iter, pipe.consumer_release, pipe.producer_commit)
 """What is done once for all parts, unless the pipeline has barriers for each."""
@@ -45,11 +46,13 @@ class _Halves:
     """A loop in two: the operations of products that wait for no thread, and those of the others, in order.
 
     early: the iterators, by their place among the carried values, that belong to the first.
+    frees: whether the second frees what the first of the next iteration overwrites, and so comes before it.
     """
 
     first: Sequence[Op]
     second: Sequence[Op]
     early: frozenset[int]
+    frees: bool
 
 
 class _Ordered(Rewriter):
@@ -125,12 +128,16 @@ class _Ordered(Rewriter):
         following = self.emit(std.addi, index, step)
         more = self.emit(std.cmpi, following, upper, predicate="slt")
         last, positions = loop.body.ops[-1].operands, list(params)
+        late = list(params)
         for part in range(self.parts):
-            self._enter(loop, following, positions)
-            self._early(loop, halves, part, more, positions)
-            self._enter(loop, index, params)
-            self._part(halves.second, part)
-        late = [self[value] for value in last]
+            for early in (False, True) if halves.frees else (True, False):
+                if early:
+                    self._enter(loop, following, positions)
+                    self._early(loop, halves, part, more, positions)
+                else:
+                    self._enter(loop, index, params)
+                    self._part(halves.second, part)
+                    late = [self[value] for value in last]
         self.emit(std.yield_, [positions[i] if i in halves.early else late[i] for i in range(len(last))])
         body, self.ops = Region((index, *params), tuple(self.ops)), outer
         results = tuple(Value(value.type, value.hint) for value in loop.results)
@@ -173,13 +180,14 @@ def halves_of(loop: Op, defs: Mapping[Value, Op]) -> _Halves | None:
     early = [dot for dot in dots if dot not in late]
     if not early or not late or any(op.regions for op in body) or any(v.type is not ITERATOR for v in carried):
         return None
-    first, second = (_with_pipelines(some, body, defs) for some in (early, late))
+    frees = [op for op in body if op.kind is pipe.consumer_release and pipe.pipeline_of(op).producer == MMA]
+    first, second = (_with_pipelines(some, body, defs) for some in (early, [*late, *frees]))
     effects = [op for op in body if not op.kind.pure]
     if any((op in first) == (op in second) for op in effects):
         return None
     moved = {op.result for op in first if op.kind is pipe.inc_iter}
     places = frozenset(i for i, value in enumerate(last.operands) if value in moved)
-    return _Halves([op for op in body if op in first], [op for op in body if op in second], places)
+    return _Halves([op for op in body if op in first], [op for op in body if op in second], places, bool(frees))
 
 
 def _from_threads(value: Value, defs: Mapping[Value, Op]) -> bool:

@@ -24,8 +24,10 @@ _PIPELINE = "async.pipeline."
 _op = NV_TILEAS.op
 
 create_pipeline = _op(
-    _PIPELINE + "create_pipeline", "", "pipeline", "attr-dict : type($pipeline)", attrs={"label": STRING("")},
-    doc="Room for the stages of a pipeline in shared or tensor memory, and its barriers.",
+    _PIPELINE + "create_pipeline", "over?", "pipeline", "[[over $over]] attr-dict : type($pipeline)",
+    attrs={"label": STRING("")},
+    doc="Room for the stages of a pipeline in shared or tensor memory, and its barriers. over: the pipeline whose first "
+    "tensor the first tensor of this one takes the place of.",
 )  # fmt: skip
 create_iterator = _op(
     _PIPELINE + "create_iterator", "pipeline", "iterator", "$pipeline attr-dict",

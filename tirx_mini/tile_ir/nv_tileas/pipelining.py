@@ -30,10 +30,9 @@ from .gathers import with_async_gathers
 from .operands import definitions, is_zero, runs
 from .passes import element_bits
 from .pipeline_types import MMA, THREADS, WGMMA, Pipeline
-from .products import Chain, Room, chains, rooms_of
+from .products import WARPGROUP, Chain, Room, chains, rooms_of
 from .rings import LOADS, WAITS, Group, Ring, Sum, share
 from .sums import simple_sum
-from .tensor_cores import WARPGROUP, parts_of
 from .threads_between import chained_loop, product_of
 
 MOST_STAGES = 8
@@ -60,8 +59,7 @@ def _function(func: Op, context: Context) -> Op:
     groups, sums = list(_groups(func.body, 0)), list(_sums(func.body, False, used))
     if not groups:
         return func
-    parts = parts_of(func, func.num_warps or WARPGROUP)
-    found = chains(func, used, lambda op: op.mma == ops.TCGEN05, parts)
+    found = chains(func, lambda op: op.mma == ops.TCGEN05, [each.dot for each in sums], func.num_warps or WARPGROUP)
     stages = {**stages_of(func, share(groups), context), **columns_of(sums, found)}
     rewriter = _Pipelined(groups, sums, found, stages)
     body = rewriter.function(func.body)
@@ -153,7 +151,7 @@ def columns_of(sums: Sequence[Sum], found: Sequence[Chain]) -> Mapping[Ring, int
     """
     rooms = rooms_of(found)
     looped = [each for each in sums if each.looped]
-    looped += [room for room in rooms if room.producer == MMA and room.parts == 1]
+    looped += [room for room in rooms if room.producer == MMA and room.parts == 1 and not room.is_covered]
     total = sum(each.columns for each in (*sums, *rooms))
     twice = total + sum(each.columns for each in looped) <= TMEM_COLUMNS
     return {each: 2 if each in looped and twice else 1 for each in (*sums, *rooms)}
@@ -246,7 +244,8 @@ class _Pipelined(Rewriter):
             parts = group.parts if isinstance(group, Room) else 1
             kind = Pipeline(self.stages[group], group.producer, group.consumer, group.tensors, parts)
             label = group.label or f"pipe{number}"
-            group.pipeline = self.emit(pipe.create_pipeline, types=[kind], label=label, hint=label)
+            over = group.over.ring.pipeline if isinstance(group, Room) and group.over is not None else None
+            group.pipeline = self.emit(pipe.create_pipeline, over, types=[kind], label=label, hint=label)
             self.at.producer[group] = self.emit(pipe.create_iterator, group.pipeline, producer=True)
             self.at.consumer[group] = self.emit(pipe.create_iterator, group.pipeline)
         created, self.ops = tuple(self.ops), outer

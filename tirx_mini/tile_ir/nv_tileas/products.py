@@ -9,6 +9,9 @@ left operand of a product, or change its sums, in each iteration:
   program changes them in between, as attention scales them, threads do that before they hand the stage over.
 
 Where the changes are not elementwise, or threads also read the sums, the product is one of its own, and threads add.
+
+Where tensor memory is too small, what threads write takes the place of the sums that they have read. The tensor core
+then overwrites it when it has multiplied by it.
 """
 
 from __future__ import annotations
@@ -16,17 +19,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tirx_mini.hardware import TMEM_LANES
+from tirx_mini.hardware import TMEM_COLUMNS, TMEM_LANES
 
 from ..layouts import SharedLayout, TmemLayout
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import standard as std
-from ..ssa import Op, Region, Scalar, Value
+from ..ssa import Op, Region, Scalar, Value, uses
 from . import ops
 from .operands import definitions, is_zero, load_of
 from .pipeline_types import MMA, THREADS
 from .sums import simple_sum
 
+WARPGROUP = 4
+"""Warps of a warpgroup."""
 COLUMN_BITS = 32
 """Bits of a column of tensor memory in each lane."""
 
@@ -36,6 +41,8 @@ class Room:
     """A pipeline of a product. block: the region of the product. label: its name. parts: as those of a pipeline.
 
     shared: that of a loop before, whose pipeline it uses.
+    over: the room of sums that the first tensor takes the place of; then `is_covered` holds for that one.
+    held: the stage that threads wait for, while the function is rewritten.
     """
 
     producer: str
@@ -45,7 +52,10 @@ class Room:
     label: str
     parts: int = 1
     shared: Room | None = None
+    over: Room | None = None
+    is_covered: bool = False
     pipeline: Value | None = None
+    held: Value | None = None
 
     @property
     def ring(self) -> Room:
@@ -55,7 +65,7 @@ class Room:
     @property
     def columns(self) -> int:
         """Columns of tensor memory that a stage takes."""
-        return sum(columns_of(tensor) for tensor in self.tensors)
+        return sum(columns_of(tensor) for tensor in self.tensors[self.over is not None :])
 
 
 @dataclass(eq=False)
@@ -98,12 +108,36 @@ def columns_of(tensor: Tensor) -> int:
     return cols * tensor.element.bits // COLUMN_BITS * max(1, rows // TMEM_LANES)
 
 
-def chains(func: Op, used: Mapping[Value, list[Op]], wanted: Callable[[Op], bool], parts: int = 1) -> list[Chain]:
+def chains(func: Op, wanted: Callable[[Op], bool], sums: Sequence[Op], warps: int) -> list[Chain]:
     """The blocks of a function with dots that are `wanted` and no sum of a loop alone, and their pipelines.
 
-    used: the operations that use each value. parts: of the pipelines.
+    sums: the dots of loops that only add up products in tensor memory. warps: those that compute.
     """
-    defs = definitions(func.body)
+    found = _chains(func, wanted)
+    parts = _parts([*sums, *(product.dot for chain in found for product in chain.products)], warps)
+    for cover in (False, True):
+        for place, chain in enumerate(found):
+            _give_rooms(chain, parts, cover and parts * WARPGROUP == warps)
+            _share(chain, found[:place], func.body)
+        if columns_needed(found, sums) <= TMEM_COLUMNS:
+            break
+    return found
+
+
+def columns_needed(found: Sequence[Chain], sums: Sequence[Op]) -> int:
+    """Columns of tensor memory that chains and sums of loops need, with one stage of each."""
+    return sum(room.columns for room in rooms_of(found)) + sum(columns_of(op.acc.type) for op in sums)
+
+
+def _parts(dots: Sequence[Op], warps: int) -> int:
+    """The parts of the pipelines: the warpgroups, if each has 128 rows of its own of every product."""
+    groups = warps // WARPGROUP
+    return groups if all(op.acc.type.shape[0] == groups * TMEM_LANES for op in dots) else 1
+
+
+def _chains(func: Op, wanted: Callable[[Op], bool]) -> list[Chain]:
+    """The same without pipelines."""
+    defs, used = definitions(func.body), uses(func.body)
     found: list[Chain] = []
     for loop, block in _blocks(func.body, None):
         if loop is not None and simple_sum(loop, used) is not None:
@@ -111,9 +145,6 @@ def chains(func: Op, used: Mapping[Value, list[Op]], wanted: Callable[[Op], bool
         dots = [op for op in block.ops if op.kind is ops.dot and wanted(op)]
         if dots:
             found.append(Chain(block, loop, [_product(dot, loop, used, defs) for dot in dots]))
-    for place, chain in enumerate(found):
-        _give_rooms(chain, parts)
-        _share(chain, found[:place], func.body)
     return found
 
 
@@ -168,8 +199,12 @@ def _leads(value: Value, carried: Value, defs: Mapping[Value, Op]) -> bool:
     return any(operand is carried or _leads(operand, carried, defs) for operand in op.operands)
 
 
-def _give_rooms(chain: Chain, parts: int) -> None:
-    """Pipelines for what the products of a chain read and leave."""
+def _give_rooms(chain: Chain, parts: int, cover: bool) -> None:
+    """Pipelines for what the products of a chain read and leave.
+
+    cover: whether what threads write takes the place of sums that they have read.
+    """
+    before: list[Room] = []
     for product in chain.products:
         dot = product.dot
         sums = dot.acc.type.with_layout(TmemLayout())
@@ -183,6 +218,25 @@ def _give_rooms(chain: Chain, parts: int) -> None:
         if given:
             hint = f"{dot.lhs.hint or label}_in" if product.index is None else label
             product.given = Room(THREADS, MMA, tuple(given), chain.block, hint, parts)
+        if product.given is not None and product.computed and cover:
+            _cover(product.given, before)
+        before += [product.sums] if product.sums is not None else []
+
+
+def _cover(given: Room, before: Sequence[Room]) -> None:
+    """Let the left operand of a product take the place of sums before it, if there are some that are wide enough."""
+    operand = given.tensors[0]
+    fitting = (
+        room
+        for room in before
+        if not room.is_covered
+        and columns_of(room.tensors[0]) >= columns_of(operand)
+        and room.tensors[0].shape[0] == operand.shape[0]
+    )
+    given.over = next(fitting, None)
+    if given.over is not None:
+        given.over.is_covered = True
+        given.over.consumer = MMA
 
 
 def _share(chain: Chain, before: Sequence[Chain], body: Region) -> None:
@@ -191,7 +245,7 @@ def _share(chain: Chain, before: Sequence[Chain], body: Region) -> None:
         pairs = [zip(a.rooms, b.rooms, strict=False) for a, b in zip(other.products, chain.products, strict=False)]
         mine = [room for product in chain.products for room in product.rooms]
         kinds = [
-            [(room.producer, room.tensors) for product in each.products for room in product.rooms]
+            [(room.producer, room.consumer, room.tensors) for product in each.products for room in product.rooms]
             for each in (other, chain)
         ]
         if kinds[0] != kinds[1] or chain.loop is None or other.loop is None or _nested(other.block, chain.block, body):

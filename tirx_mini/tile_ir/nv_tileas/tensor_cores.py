@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tirx_mini.hardware import TMEM_COLUMNS
@@ -15,11 +15,11 @@ from ..ssa import Op, Value, uses
 from . import ops
 from .gathers import is_gather
 from .operands import definitions, load_of, reasons, shared_layout
-from .products import chains, columns_of, rooms_of
+from .products import WARPGROUP, chains, columns_needed
 from .sums import simple_sum
 
-WARP, WARPGROUP = 32, 4
-"""Threads of a warp, and warps of a warpgroup."""
+WARP = 32
+"""Threads of a warp."""
 MOST_WARPS = 8
 """Warps whose threads have registers for a row of 128 sums each."""
 ROWS: Mapping[str, int] = {ops.WGMMA: 64, ops.TCGEN05: 128}
@@ -48,12 +48,12 @@ def instructions(func: Op, context: Context, warps: int) -> Mapping[Op, str]:
     sums = {
         op: kind for op in dots if op is not None and _fits(op, kind, warps) and copied((op.lhs, op.rhs), func, defs)
     }
-    return {**sums, **dict.fromkeys(_between_threads(func, context, warps, sums), kind)}
+    return {**sums, **dict.fromkeys(_between_threads(func, context, warps, list(sums)), kind)}
 
 
-def _between_threads(func: Op, context: Context, warps: int, sums: Iterable[Op]) -> list[Op]:
+def _between_threads(func: Op, context: Context, warps: int, sums: Sequence[Op]) -> list[Op]:
     """The dots of chains of products, where tensor memory has room for all of them and for `sums`; else none."""
-    defs, used = definitions(func.body), uses(func.body)
+    defs = definitions(func.body)
 
     def is_wanted(op: Op) -> bool:
         if not _fits(op, ops.TCGEN05, warps) or load_of(op.rhs, defs) is None:
@@ -61,9 +61,9 @@ def _between_threads(func: Op, context: Context, warps: int, sums: Iterable[Op])
         given = load_of(op.lhs, defs) is not None
         return copied((op.lhs, op.rhs) if given else (op.rhs,), func, defs)
 
-    found = chains(func, used, is_wanted)
+    found = chains(func, is_wanted, sums, warps)
     dots = [product.dot for chain in found for product in chain.products]
-    columns = sum(room.columns for room in rooms_of(found)) + sum(columns_of(op.acc.type) for op in sums)
+    columns = columns_needed(found, sums)
     if columns <= TMEM_COLUMNS:
         return dots
     context.note(
@@ -83,15 +83,6 @@ def warps_of_chains(func: Op, context: Context) -> int | None:
     warps = min(rows.pop() // WARP, MOST_WARPS)
     quiet = replace(context, notes=[])
     return warps if warps >= WARPGROUP and _between_threads(func, quiet, warps, ()) else None
-
-
-def parts_of(func: Op, warps: int) -> int:
-    """The parts of the pipelines of chained products: the warpgroups, if each has rows of its own of every product."""
-    dots = [op for op in func.body.walk() if op.kind is ops.dot and op.mma == ops.TCGEN05]
-    along = {groups_along(op.acc.type, warps, ops.TCGEN05) for op in dots}
-    groups = warps // WARPGROUP
-    fitting = along == {(groups, 1)} and all(op.acc.type.shape[0] == groups * ROWS[ops.TCGEN05] for op in dots)
-    return groups if fitting else 1
 
 
 def kind_for(context: Context) -> str:

@@ -62,6 +62,8 @@ def product_of(rw: Pipelining, product: Product) -> Value:
     if given is not None:
         rw.emit(pipe.consumer_release, given.ring.pipeline, held)
         rw.at.consumer[given.ring] = rw.emit(pipe.inc_iter, rw.at.consumer[given.ring])
+        if given.over is not None:
+            rw.emit(pipe.consumer_release, given.over.ring.pipeline, given.over.held)
     return acc if sums is None or stage is None else _read(rw, product, sums, stage)
 
 
@@ -87,10 +89,11 @@ def _read(rw: Pipelining, product: Product, sums: Room, stage: Value) -> Value:
     ring, dot = sums.ring, product.dot
     rw.emit(pipe.producer_commit, ring.pipeline, stage)
     rw.at.producer[ring] = rw.emit(pipe.inc_iter, rw.at.producer[ring])
-    held = rw.emit(pipe.consumer_wait, ring.pipeline, rw.at.consumer[ring])
-    read = rw.emit(pipe.consumer_read, ring.pipeline, held)
+    sums.held = rw.emit(pipe.consumer_wait, ring.pipeline, rw.at.consumer[ring])
+    read = rw.emit(pipe.consumer_read, ring.pipeline, sums.held)
     found = rw.emit(pipe.copy, read, types=[dot.acc.type], hint=dot.result.hint)
-    rw.emit(pipe.consumer_release, ring.pipeline, held)
+    if not sums.is_covered:
+        rw.emit(pipe.consumer_release, ring.pipeline, sums.held)
     rw.at.consumer[ring] = rw.emit(pipe.inc_iter, rw.at.consumer[ring])
     return rw.emit(std.addf, found, rw[dot.acc], hint=dot.result.hint) if is_added(product, rw.defs) else found
 
