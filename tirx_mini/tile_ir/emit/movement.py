@@ -21,7 +21,6 @@ from ..layouts import (
 from .emitter import Emitter
 from .values import Tile, in_buffer
 
-
 MANY = 16
 """Uses of an element of a broadcast from which on it is computed once, even where that is cheap."""
 

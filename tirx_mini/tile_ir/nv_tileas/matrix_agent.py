@@ -28,7 +28,7 @@ from . import pipeline_ops as pipe
 from .operands import definitions, runs
 from .pipeline_types import ITERATOR, MMA, STAGE, THREADS, Pipeline
 
-_ONCE = (pipe.inc_iter, pipe.consumer_release, pipe.producer_commit)
+_ONCE = (pipe.create_iterator, pipe.inc_iter, pipe.consumer_release, pipe.producer_commit)
 """What is done once for all parts, unless the pipeline has barriers for each."""
 
 

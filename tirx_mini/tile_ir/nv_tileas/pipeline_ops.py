@@ -26,7 +26,7 @@ _op = NV_TILEAS.op
 create_pipeline = _op(
     _PIPELINE + "create_pipeline", "over?", "pipeline", "[[over $over]] attr-dict : type($pipeline)",
     attrs={"label": STRING("")},
-    doc="Room for the stages of a pipeline in shared or tensor memory, and its barriers. over: the pipeline whose first "
+    doc="Room for the stages of a pipeline in shared or tensor memory, and its barriers. over: the pipeline whose "
     "tensor the first tensor of this one takes the place of.",
 )  # fmt: skip
 create_iterator = _op(

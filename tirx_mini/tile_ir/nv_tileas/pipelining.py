@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tirx_mini.hardware import TMEM_COLUMNS
 from tirx_mini.ir import TirxError
 
 from ..context import Context
@@ -30,7 +29,7 @@ from .gathers import with_async_gathers
 from .operands import definitions, is_zero, runs
 from .passes import element_bits
 from .pipeline_types import MMA, THREADS, WGMMA, Pipeline
-from .products import WARPGROUP, Chain, Room, chains, rooms_of
+from .products import WARPGROUP, Chain, Room, chains, columns_left, rooms_of
 from .rings import LOADS, WAITS, Group, Ring, Sum, share
 from .sums import simple_sum
 from .threads_between import chained_loop, product_of
@@ -59,8 +58,9 @@ def _function(func: Op, context: Context) -> Op:
     groups, sums = list(_groups(func.body, 0)), list(_sums(func.body, False, used))
     if not groups:
         return func
-    found = chains(func, lambda op: op.mma == ops.TCGEN05, [each.dot for each in sums], func.num_warps or WARPGROUP)
-    stages = {**stages_of(func, share(groups), context), **columns_of(sums, found)}
+    warps, dots = func.num_warps or WARPGROUP, [each.dot for each in sums]
+    found = chains(func, lambda op: op.mma == ops.TCGEN05, dots, warps, context)
+    stages = {**stages_of(func, share(groups), context), **columns_of(sums, found, columns_left(context))}
     rewriter = _Pipelined(groups, sums, found, stages)
     body = rewriter.function(func.body)
     return Op(func.kind, func.args, func.results, func.attrs, (body,), func.span)
@@ -143,8 +143,10 @@ def stages_of(func: Op, groups: Sequence[Group], context: Context) -> Mapping[Gr
     return found
 
 
-def columns_of(sums: Sequence[Sum], found: Sequence[Chain]) -> Mapping[Ring, int]:
+def columns_of(sums: Sequence[Sum], found: Sequence[Chain], most: int) -> Mapping[Ring, int]:
     """Stages in tensor memory: two of sums where a loop repeats them; one is read while the next is added up.
+
+    most: columns of tensor memory.
 
     What threads write has one stage. So have the sums of products that are divided into parts: the tensor core works
     for one part while threads read another.
@@ -153,7 +155,7 @@ def columns_of(sums: Sequence[Sum], found: Sequence[Chain]) -> Mapping[Ring, int
     looped = [each for each in sums if each.looped]
     looped += [room for room in rooms if room.producer == MMA and room.parts == 1 and not room.is_covered]
     total = sum(each.columns for each in (*sums, *rooms))
-    twice = total + sum(each.columns for each in looped) <= TMEM_COLUMNS
+    twice = total + sum(each.columns for each in looped) <= most
     return {each: 2 if each in looped and twice else 1 for each in (*sums, *rooms)}
 
 

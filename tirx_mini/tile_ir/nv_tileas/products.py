@@ -19,8 +19,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tirx_mini.hardware import TMEM_COLUMNS, TMEM_LANES
+from tirx_mini.hardware import TMEM_ALLOCATIONS, TMEM_COLUMNS, TMEM_LANES
 
+from ..context import Context
 from ..layouts import SharedLayout, TmemLayout
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import standard as std
@@ -108,7 +109,13 @@ def columns_of(tensor: Tensor) -> int:
     return cols * tensor.element.bits // COLUMN_BITS * max(1, rows // TMEM_LANES)
 
 
-def chains(func: Op, wanted: Callable[[Op], bool], sums: Sequence[Op], warps: int) -> list[Chain]:
+def columns_left(context: Context) -> int:
+    """Columns of tensor memory of a CTA: those of an SM, shared evenly by the CTAs that are to fit on it."""
+    each = TMEM_COLUMNS // (context.options.occupancy or 1)
+    return max((size for size in TMEM_ALLOCATIONS if size <= each), default=TMEM_ALLOCATIONS[0])
+
+
+def chains(func: Op, wanted: Callable[[Op], bool], sums: Sequence[Op], warps: int, context: Context) -> list[Chain]:
     """The blocks of a function with dots that are `wanted` and no sum of a loop alone, and their pipelines.
 
     sums: the dots of loops that only add up products in tensor memory. warps: those that compute.
@@ -119,7 +126,7 @@ def chains(func: Op, wanted: Callable[[Op], bool], sums: Sequence[Op], warps: in
         for place, chain in enumerate(found):
             _give_rooms(chain, parts, cover and parts * WARPGROUP == warps)
             _share(chain, found[:place], func.body)
-        if columns_needed(found, sums) <= TMEM_COLUMNS:
+        if columns_needed(found, sums) <= columns_left(context):
             break
     return found
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tirx_mini.hardware import TMEM_COLUMNS
-
 from ..context import UNSPECIALIZED, Context
 from ..layouts import LinearLayout, SharedLayout, tmem_rows, wgmma_accumulator, wgmma_operand
 from ..nv_tileaa import Tensor
@@ -15,7 +13,7 @@ from ..ssa import Op, Value, uses
 from . import ops
 from .gathers import is_gather
 from .operands import definitions, load_of, reasons, shared_layout
-from .products import WARPGROUP, chains, columns_needed
+from .products import WARPGROUP, chains, columns_left, columns_needed
 from .sums import simple_sum
 
 WARP = 32
@@ -61,13 +59,13 @@ def _between_threads(func: Op, context: Context, warps: int, sums: Sequence[Op])
         given = load_of(op.lhs, defs) is not None
         return copied((op.lhs, op.rhs) if given else (op.rhs,), func, defs)
 
-    found = chains(func, is_wanted, sums, warps)
+    found = chains(func, is_wanted, sums, warps, context)
     dots = [product.dot for chain in found for product in chain.products]
-    columns = columns_needed(found, sums)
-    if columns <= TMEM_COLUMNS:
+    columns, most = columns_needed(found, sums), columns_left(context)
+    if columns <= most:
         return dots
     context.note(
-        f"the products of this loop need {columns} columns of tensor memory, which has {TMEM_COLUMNS}: mma.sync "
+        f"the products of this loop need {columns} columns of tensor memory, and a CTA has {most}: mma.sync "
         "computes them, at a fraction of the speed",
         dots[0].span,
         "make the tile smaller along N",

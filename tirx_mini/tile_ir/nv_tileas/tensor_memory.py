@@ -3,17 +3,22 @@
 A thread that copies a row of 256 sums at a time has no registers left. Where only slices of a copy are used, each
 slice is copied by itself. If all slices are rounded to 16 bits, they are copied at once, since a thread has registers
 for them, and the stage is released before any is stored. Else each is copied where it is used.
+
+Sums that are changed in tensor memory, as attention scales them, are copied, changed and written back slice by slice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from ..context import Context
-from ..layouts import TmemLayout
+from ..cuda_tile import Dense
+from ..layouts import LinearLayout, TmemLayout
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import ops as aa
-from ..ssa import Module, Op, Region, Value, make, uses
+from ..nv_tileaa import standard as std
+from ..ssa import Builder, Module, Op, Region, Scalar, Value, make, uses
 from . import ops
 from . import pipeline_ops as pipe
 from .passes import element_bits
@@ -40,6 +45,10 @@ def _region(region: Region, used: Mapping[Value, Sequence[Op]]) -> Region:
         else op
         for op in region.ops
     ]
+    for change in [found for op in block if (found := _change(op, block, used)) is not None]:
+        place = block.index(change.write)
+        gone = {change.copy, *change.chain, change.write}
+        block = [op for op in (*block[:place], *_by_slices(change), *block[place:]) if op not in gone]
     for copy in [op for op in block if op.kind is pipe.copy]:
         slices = list(used.get(copy.result, ()))
         if slices and all(op.kind is ops.extract_slice and op in block for op in slices):
@@ -84,3 +93,82 @@ def _copied(copy: Op, part: Op, final: Op) -> Iterator[Op]:
     slice_ = make(ops.extract_slice, (copy.source, part.indices), types=[kind], span=part.span)
     yield slice_
     yield Op(copy.kind, (slice_.result,), final.results, copy.attrs, (), part.span)
+
+
+# -- changes in place ----------------------------------------------------------------------------------------------
+
+MOST_HELD, FEWEST_COLUMNS = 192, 32
+"""Numbers that a thread holds while it changes sums: with the row of an operand that it writes. Columns of a slice."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Change:
+    """Sums that leave tensor memory, and go back when `chain`, elementwise operations, has changed them.
+
+    columns: of a slice.
+    """
+
+    copy: Op
+    chain: Sequence[Op]
+    write: Op
+    columns: int
+
+
+def _change(write: Op, block: Sequence[Op], used: Mapping[Value, Sequence[Op]]) -> _Change | None:
+    """What a write to tensor memory ends, if it is a change of what was there, of more than one slice."""
+    if write.kind is not pipe.write:
+        return None
+    held = sum(op.source.type.linear.registers for op in block if op.kind is pipe.write and op is not write)
+    columns = max(FEWEST_COLUMNS, 1 << max(1, MOST_HELD - held).bit_length() - 1)
+    if write.source.type.linear.registers <= columns:
+        return None
+    copies = [op for op in block if op.kind is pipe.copy and op.source is write.buffer]
+    shape = *write.source.type.shape[:-1], columns
+    if len(copies) != 1 or write.source.type.linear.part(shape) is None:
+        return None
+    chain: list[Op] = []
+    (user,) = used.get(copies[0].result, ())[:1] or (write,)
+    while user is not write:
+        if user.kind not in std.ELEMENTWISE or user not in block or len(used[user.result]) != 1:
+            return None
+        chain.append(user)
+        (user,) = used[user.result]
+    return _Change(copies[0], chain, write, columns) if len(used[copies[0].result]) == 1 else None
+
+
+def _by_slices(change: _Change) -> list[Op]:
+    """The operations of a change, for one slice after the other."""
+    b = Builder(change.write.span)
+    whole = change.write.source.type
+    shape = *whole.shape[:-1], change.columns
+    found = whole.linear.part(shape)
+    assert found is not None
+    layout = found[0]
+    zero = b.emit(std.constant, types=[Scalar("i32")], value=Dense.of("i32", 0))
+    for number in range(whole.shape[-1] // change.columns):
+        column = b.emit(std.constant, types=[Scalar("i32")], value=Dense.of("i32", number))
+        indices = [*[zero] * (len(shape) - 1), column]
+        room = Tensor(shape, whole.element, TmemLayout())
+        source = b.emit(ops.extract_slice, change.copy.source, indices, types=[room])
+        of_slice = {change.copy.result: b.emit(pipe.copy, source, types=[whole.shaped(shape, layout)], hint="part")}
+        for op in change.chain:
+            operands = [_sliced_operand(b, v, of_slice, shape, layout, indices) for v in op.operands]
+            of_slice[op.result] = b.emit(
+                op.kind, *operands, types=[op.result.type.shaped(shape, layout)], hint=op.result.hint, **op.attrs
+            )
+        b.emit(pipe.write, of_slice[change.write.source], source)
+    return b.ops
+
+
+def _sliced_operand(
+    b: Builder,
+    value: Value,
+    of_slice: Mapping[Value, Value],
+    shape: tuple[int, ...],
+    layout: LinearLayout,
+    indices: list[Value],
+) -> Value:
+    """The slice of an operand of a change; a number, or a tensor of other registers' elements, is cut as it is."""
+    if value in of_slice or not isinstance(value.type, Tensor):
+        return of_slice.get(value, value)
+    return b.emit(ops.extract_slice, value, indices, types=[value.type.shaped(shape, layout)])

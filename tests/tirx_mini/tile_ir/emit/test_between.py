@@ -28,6 +28,7 @@ CASES = [
     (256, 100, 64, (256, 64), False, torch.float16),
     (128, 128, 64, (128, 64), True, torch.float16),
     (256, 256, 64, (256, 128), True, torch.bfloat16),
+    (256, 256, 128, (256, 128), False, torch.float16),
 ]
 
 
@@ -107,3 +108,18 @@ def test_scores_of_the_next_keys_are_begun_first() -> None:
     adds = ["if %" in line for line in loop.splitlines() if "async.dot" in line]
     assert parts == ["0", "0", "1", "1"] and adds == [True, False, True, False]
     assert text.count("create_pipeline") == 5
+
+
+def test_probabilities_take_the_place_of_scores_where_tensor_memory_is_small() -> None:
+    """With 128 columns in a head, S and O of 256 rows fill it. Threads then scale O in slices, for their registers."""
+
+    def compiled(width: int) -> str:
+        array = torch.zeros((2, 512, width), dtype=torch.float16)
+        args = (array, array, array, array.clone(), 0.1, False, 256, 128, width)
+        return print_module(run.compile(attention.attention_tile, args, "b200").nv_tileas)
+
+    small, large = compiled(64), compiled(128)
+    assert "over %scores" in large and "over %scores" not in small
+    loop = large[large.index("agent compute") :]
+    loop = loop[loop.index("scf.for %n") : loop.index("scf.yield")]
+    assert loop.count("nv_tileas.write") == 3 and loop.count("nv_tileas.copy") == 3
