@@ -256,8 +256,9 @@ def compile(mod: Any, target: Any = None, *, relax_pipeline: Any = None, tir_pip
         raise ValueError(f"unknown pipeline {tir_pipeline!r}; the only pipeline is 'tirx'")
     chosen = Target.current() or Target("cuda") if target is None else Target(target)
     module = mod if isinstance(mod, IRModule) else IRModule({"main": mod})
-    whole = len(module.functions) > 1 or isinstance(module, te.SymbolicModule)
-    return CompiledKernel(_for_target(mod if whole else next(iter(module.functions.values())), chosen), module)
+    whole = not module.functions or isinstance(module, te.SymbolicModule)
+    func = mod if whole else module.functions.get("main") or next(iter(module.functions.values()))
+    return CompiledKernel(_for_target(func, chosen), module)
 
 
 def _for_target(func: Any, target: Any) -> Any:

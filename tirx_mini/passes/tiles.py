@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tirx_mini.ir import COPY_FENCES, PrimFunc, Stmt, TileCall, TirxError
+from tirx_mini.ir import COPY_FENCES, TVM, PrimFunc, Stmt, TileCall, TirxError
 from tirx_mini.tile import RULES, SCOPES, Context, TensorMaps, dispatch, tiles_of
 
 from .ranges import RangedMutator, launch_of
@@ -21,6 +21,7 @@ class _Dispatch(RangedMutator):
     def __init__(self, func: PrimFunc, maps: TensorMaps) -> None:
         super().__init__(launch_of(func))
         self.launch, self.maps, self.fences = launch_of(func), maps, dict(func.attrs).get(COPY_FENCES, True)
+        self.by_threads = func.dialect == TVM
 
     def visit_TileCall(self, node: TileCall) -> Stmt:
         assert node.scope is not None
@@ -28,7 +29,7 @@ class _Dispatch(RangedMutator):
         ctx = Context(
             scope, self.launch, self.analyzer, tuple(self.guards), self.values, self.maps, self.fences, node.span
         )  # fmt: skip
-        if scope != node.scope and not _private(node) and ctx.lanes() != 1:
+        if scope != node.scope and not self.by_threads and not _private(node) and ctx.lanes() != 1:
             raise TirxError(
                 f"{node.op} is called in {node.scope} scope, which does not determine the threads that execute it",
                 node.span,

@@ -179,6 +179,35 @@ def test_a_module_of_several_kernels_shows_all_of_them() -> None:
         assert (np.from_dlpack(a) == 32).all() and tvm.DataType("bfloat16").type_code == 4
 
 
+def test_a_module_needs_no_kernel_named_main_and_a_bare_copy_is_each_threads() -> None:
+    with imports():
+        import tvm
+        from tvm.script import tirx as T
+        from tvm.script.tirx import tile as Tx
+
+        @T.prim_func
+        def turned(A: T.Buffer((32, 4), "float32"), B: T.Buffer((32, 4), "float32")):
+            T.device_entry()
+            T.cta_id([1])
+            tx = T.thread_id([32])
+            shared = T.alloc_shared((32, 4), "float32")
+            Tx.copy(shared[31 - tx, 0:4], A[tx, 0:4])
+            T.cuda.cta_sync()
+            Tx.copy(B[tx, 0:4], shared[tx, 0:4])
+
+        @T.prim_func
+        def ones(A: T.Buffer((32,), "float32")):
+            T.device_entry()
+            T.cta_id([1])
+            A[T.thread_id([32])] = 1.0
+
+        exe = tvm.compile(tvm.IRModule({"turned": turned, "ones": ones}), target="cuda")
+        a, b, c = np.arange(128, dtype="float32").reshape(32, 4), np.zeros((32, 4), "float32"), np.zeros(32, "float32")
+        exe["turned"](a, b)
+        exe["ones"](c)
+        assert (b == a[::-1]).all() and c.all()
+
+
 def test_the_context_of_passes_changes_nothing() -> None:
     with imports():
         import tvm
