@@ -44,8 +44,8 @@ def tensor_memory(shape: str, num: int) -> PrimFunc:
     return kernel
 
 
-def products(group: int, mask: int | None) -> PrimFunc:
-    """An MMA of each kind, and a commit, by one CTA or a pair."""
+def products(group: int, mask: int | None, late: bool = False) -> PrimFunc:
+    """An MMA of each kind, and a commit, by one CTA or a pair. late: the mask is computed at run time."""
 
     @T.prim_func
     def kernel(descriptors: T.Buffer((2,), "uint64"), idesc: T.Buffer((4,), "uint32")):
@@ -58,7 +58,8 @@ def products(group: int, mask: int | None) -> PrimFunc:
             T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
             for i, kind in enumerate(KINDS):
                 T.ptx.tcgen05.mma(0, descriptors[0], descriptors[1], idesc[i], i > 0, cta_group=group, kind=kind)
-            T.ptx.tcgen05.commit(bar.ptr_to([0]), cta_group=group, cta_mask=mask)
+            ctas = T.meta_var(cta + mask if late else mask)
+            T.ptx.tcgen05.commit(bar.ptr_to([0]), cta_group=group, cta_mask=ctas)
             T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
 
     return kernel
@@ -210,6 +211,7 @@ BLACKWELL: Mapping[str, Callable[[], PrimFunc]] = {
     "tcgen05.mma, commit": partial(products, 1, None),
     "tcgen05.mma, commit of a pair": partial(products, 2, None),
     "tcgen05.mma, commit of a pair, multicast": partial(products, 2, 3),
+    "tcgen05.mma, commit of a pair, multicast by a mask of run time": partial(products, 2, 2, late=True),
     "tcgen05.mma of lanes, of a scaled D, ws": partial(forms_of_products, 1),
     "tcgen05.mma of lanes, of a scaled D, of a pair": partial(forms_of_products, 2),
     "tcgen05.cp, mma with A in tensor memory or scaled": partial(other_products, 1),

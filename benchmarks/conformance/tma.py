@@ -134,8 +134,9 @@ def reduce_add(dtype: str, first: Shape) -> Built:
     return kernel, (added, at, small_integers((16, 128), dtype, 2))
 
 
-def multicast(size: int, mask: int) -> Built:
-    """CTA 0 loads a box into the CTAs of `mask`; each of those waits on its own barrier."""
+def multicast(size: int, mask: int, late: bool = False) -> Built:
+    """CTA 0 loads a box into the CTAs of `mask`; each of those waits on its own barrier. late: `mask` is computed at
+    run time."""
 
     @T.prim_func
     def kernel(A: T.Buffer((8, 64), "float16"), out: T.Buffer((size, 8, 64), "float16")):
@@ -156,7 +157,8 @@ def multicast(size: int, mask: int) -> Built:
         if rank == 0:
             if tx == 0:
                 with T.thread():
-                    T.copy_async(tile[:, :], A[:, :], dispatch="tma", mbar=bar.ptr_to([0]), cta_mask=mask)
+                    ctas = T.meta_var(mask + rank if late else mask)
+                    T.copy_async(tile[:, :], A[:, :], dispatch="tma", mbar=bar.ptr_to([0]), cta_mask=ctas)
         if (mask >> rank) % 2 == 1:
             T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
             for i in T.serial(8):
@@ -328,6 +330,7 @@ TMA = (
         Case("TMA multicast", f"mask {mask:#b} of {size}", lambda size=size, mask=mask: multicast(size, mask))
         for size, mask in ((2, 0b11), (4, 0b1111), (4, 0b1010), (4, 0b0110))
     ),
+    Case("TMA multicast", "mask 0b1010 of 4, of run time", partial(multicast, 4, 0b1010, late=True)),
     *(Case("TMA reduce", f"{op} {dtype}", lambda op=op, dtype=dtype: reduce_by(op, dtype))
       for op, dtype in (("min", "int32"), ("max", "int32"), ("and", "int32"), ("xor", "int32"))),
     Case("TMA cache hint", "evict_last, evict_first", lambda: hinted("evict_last", "evict_first")),

@@ -45,7 +45,7 @@ from .opaque import not_in_table
 from .operands import REGISTER_TYPES, Access, Attribute, Operand, OperandKind
 from .requests import MemoryAccess, QuadProduct, WarpProduct, WgmmaProduct
 from .spelling import Reading, continuations, opcode_of, readings
-from .table import NAMES, TABLE, Overloads, instruction_of, instructions
+from .table import NAMES, TABLE, Overloads, instruction_of, instructions, masked_at_run_time
 from .tma import POLICIES, multicasts
 from .wgmma import FRAGMENT_REGISTERS
 
@@ -57,7 +57,7 @@ __all__ = [
     "RegisterOperand", "SCALED_KINDS", "START_BITS", "Scope", "SmemDescriptor", "TABLE", "TCGEN05", "ThreadVerbs",
     "TmemOperand", "WGMMA", "WarpProduct", "WgmmaProduct", "WgmmaVerbs", "addressed_widths", "architectures",
     "call_text", "continuations", "cooperative", "cp_lanes", "describe", "facts_of", "for_target", "grid_wide",
-    "instruction_of", "instructions", "literal", "manual", "mma_depth", "mma_format", "multicasts", "named_params",
-    "not_in_table", "opcode_of", "operand_chunks", "orders_memory", "parameters", "prints", "ptx_text", "readings",
-    "scaled_format", "swizzle_bytes", "written_params",
+    "instruction_of", "instructions", "literal", "manual", "masked_at_run_time", "mma_depth", "mma_format",
+    "multicasts", "named_params", "not_in_table", "opcode_of", "operand_chunks", "orders_memory", "parameters",
+    "prints", "ptx_text", "readings", "scaled_format", "swizzle_bytes", "written_params",
 ]  # fmt: skip

@@ -26,9 +26,9 @@ _SPACES = {f"{kind}_space": ("cta", "cluster") for kind in ("bar", "dst", "src",
 _OPERAND = re.compile(r"\{\{(\w+)\}\}|\{(\w+)\}|(?<![\w:])(0x[0-9a-fA-F]+|\d+)\b|\b([a-z]\w*)\b")
 
 
-_NARROW = re.compile(r"\s*cvt\.u8\.u32 (\w+), (\{\w+\});")
+_NARROW = re.compile(r"\s*cvt\.u(?:8|16)\.u32 (\w+), (\{\w+\});")
 _WIDE = re.compile(r"\s*cvt\.u32\.u8 (\{\w+\}), (\w+);")
-"""Moves from and to registers of 8 bits, which inline assembly does not have: they are no part of an instruction."""
+"""Moves from and to narrower registers than an operand has: they are no part of an instruction."""
 
 
 class _Number(str):

@@ -23,6 +23,7 @@ from . import (
     memory,
     memory_special,
     mma,
+    multicast,
     opaque,
     packed,
     sync,
@@ -41,7 +42,8 @@ from .operands import BadCombination, OtherSignature
 
 FAMILIES = (
     memory, memory_special, mbarrier, fence, sync, grid, warp, vote, math, library, packed, doubles, cvt, tma,
-    cp_async, matrix, mma, wgmma, tcgen05, tcgen05_forms, tcgen05_scaled, launch_control, timer, debug, opaque,
+    cp_async, matrix, mma, wgmma, tcgen05, tcgen05_forms, tcgen05_scaled, multicast, launch_control, timer, debug,
+    opaque,
 )  # fmt: skip
 """The files of instructions, in the order of the table."""
 
@@ -130,6 +132,12 @@ TABLE, NAMES = tables(FAMILIES)
 def instruction_of(node: object) -> Instruction | None:
     """The instruction that an IR node calls; None for any other node, and for a call of an unknown one."""
     return TABLE.get(node.op) if isinstance(node, Call) else None
+
+
+def masked_at_run_time(node: object) -> bool:
+    """Whether a call is a multicast whose CTAs are an operand."""
+    entry = instruction_of(node)
+    return entry is not None and any(operand.name == "cta_mask" for operand in entry.operands)
 
 
 def instructions(node: Stmt | Expr) -> Iterator[Instruction]:

@@ -45,7 +45,7 @@ def _hint(cache_hint: str, cache_policy: int) -> str:
     return ".L2::cache_hint" if cache_hint or cache_policy else ""
 
 
-def _coordinates(count: int, dim: int, mode: str) -> str | None:
+def coordinates(count: int, dim: int, mode: str) -> str | None:
     """What is wrong with the number of coordinates of a copy by a tensor map; None where nothing is."""
     if mode == "tile":
         return None if count == dim else f"has {count} coordinates for dim={dim}"
@@ -70,7 +70,7 @@ def hinted(text: str, cta_mask: int, cache_hint: str, cache_policy: int = 0) -> 
     return "\n".join(["{", *moves, f"    {text};", "}"])
 
 
-def _load(dim: int, cta_group: int, cta_mask: int, cache_hint: str, load_mode: str, cache_policy: int) -> str:
+def load_text(dim: int, cta_group: int, cta_mask: int, cache_hint: str, load_mode: str, cache_policy: int) -> str:
     multicast = ".multicast::cluster" if multicasts(cta_mask) else ""
     group = ".cta_group::2" if cta_group == 2 else ""
     hint = _hint(cache_hint, cache_policy)
@@ -80,7 +80,7 @@ def _load(dim: int, cta_group: int, cta_mask: int, cache_hint: str, load_mode: s
 
 
 def _load_coordinates(operands: Sequence[Expr], dim: int, load_mode: str, **_: Any) -> str | None:
-    return _coordinates(len(operands) - 3, dim, load_mode)
+    return coordinates(len(operands) - 3, dim, load_mode)
 
 
 def _store(dim: int, cache_hint: str, store_mode: str, cache_policy: int) -> str:
@@ -90,7 +90,7 @@ def _store(dim: int, cache_hint: str, store_mode: str, cache_policy: int) -> str
 
 
 def _store_coordinates(operands: Sequence[Expr], dim: int, store_mode: str = "tile", **_: Any) -> str | None:
-    return _coordinates(len(operands) - 2, dim, store_mode)
+    return coordinates(len(operands) - 2, dim, store_mode)
 
 
 @instruction(
@@ -110,7 +110,7 @@ def prefetch_tensormap(gpu: Machine, thread: Thread, tensor_map: TensorMapHandle
 
 
 @instruction(
-    _load,
+    load_text,
     name="cp.async.bulk.tensor.load",
     implied=("tile",),
     issued_by=Scope.THREAD,
@@ -232,7 +232,7 @@ def _tensor_prefetch(dim: int, cache_hint: str, load_mode: str, cache_policy: in
 
 
 def _prefetch_coordinates(operands: Sequence[Expr], dim: int, load_mode: str, **_: Any) -> str | None:
-    return _coordinates(len(operands) - 1, dim, load_mode)
+    return coordinates(len(operands) - 1, dim, load_mode)
 
 
 @instruction(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tirx_mini.ir import AddressOf, DataType, TirxError, Var, as_expr, int_value
+from tirx_mini.ir import AddressOf, DataType, Expr, TirxError, Var, as_expr, int_value
 from tirx_mini.ir import TensorMap as Encoded
 
 from .builder import current, place
@@ -120,11 +120,13 @@ def g2s_cluster(
     load_mode: "tile", or "tile_gather4" for coordinates that are a column and four rows.
     """
     group = cta_group if cta_group in (1, 2) else 1
-    raw_call(
-        "cp.async.bulk.tensor.load", dst_ptr, tensormap_addr, mbar, *coords, dim=int(dim), cta_group=group,
-        cta_mask=0 if multicast is False else cta_mask, cache_hint=cache_hint, load_mode=load_mode,
-        cache_policy=_policy("g2s_cluster", cache_policy),
-    )  # fmt: skip
+    options = {"cache_hint": cache_hint, "load_mode": load_mode, "cache_policy": _policy("g2s_cluster", cache_policy)}
+    operands, options = (dst_ptr, tensormap_addr, mbar), {"dim": int(dim), "cta_group": group, **options}
+    if multicast is False or not isinstance(cta_mask, Expr) or int_value(cta_mask) is not None:
+        mask = 0 if multicast is False else cta_mask
+        raw_call("cp.async.bulk.tensor.load", *operands, *coords, cta_mask=mask, **options)
+    else:
+        raw_call("cp.async.bulk.tensor.load.multicast", *operands, cta_mask, *coords, **options)
 
 
 def g2s_cta(

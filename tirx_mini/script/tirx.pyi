@@ -326,7 +326,7 @@ class _Primitives:
         prefetch_size: a hint for loads, which is not used
         """
 
-    def copy_async(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'tma', 'tma_auto', 'tma_explicit', 'cp_async', 'ldgsts', 'dsmem', 'tcgen05.cp', 'smem->tmem'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: int | str | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None, prefetch_tensormap: _bool = False, tma_dtype: str | None = None, shape: str | None = None, remote_cta_id: Expr | int | None = None, use_tma_reduce: Literal['add'] | None = None, oob: Literal['zero'] | None = None, mbarrier_addr: _bool = False, tensormap_l2_promotion: object | None = None, prefetch_size: str | int | None = None, vec_len: int | None = None, decompress: _bool = False) -> None:
+    def copy_async(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'tma', 'tma_auto', 'tma_explicit', 'cp_async', 'ldgsts', 'dsmem', 'tcgen05.cp', 'smem->tmem'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: Expr | int | str | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None, prefetch_tensormap: _bool = False, tma_dtype: str | None = None, shape: str | None = None, remote_cta_id: Expr | int | None = None, use_tma_reduce: Literal['add'] | None = None, oob: Literal['zero'] | None = None, mbarrier_addr: _bool = False, tensormap_l2_promotion: object | None = None, prefetch_size: str | int | None = None, vec_len: int | None = None, decompress: _bool = False) -> None:
         """Start to copy a tile: by TMA, by cp.async, or from tensor memory to registers.
 
         dispatch: the rule that implements the call; without it, the first that supports it
@@ -690,7 +690,7 @@ def copy(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', '
     prefetch_size: a hint for loads, which is not used
     """
 
-def copy_async(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'tma', 'tma_auto', 'tma_explicit', 'cp_async', 'ldgsts', 'dsmem', 'tcgen05.cp', 'smem->tmem'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: int | str | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None, prefetch_tensormap: _bool = False, tma_dtype: str | None = None, shape: str | None = None, remote_cta_id: Expr | int | None = None, use_tma_reduce: Literal['add'] | None = None, oob: Literal['zero'] | None = None, mbarrier_addr: _bool = False, tensormap_l2_promotion: object | None = None, prefetch_size: str | int | None = None, vec_len: int | None = None, decompress: _bool = False) -> None:
+def copy_async(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'tma', 'tma_auto', 'tma_explicit', 'cp_async', 'ldgsts', 'dsmem', 'tcgen05.cp', 'smem->tmem'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: Expr | int | str | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None, prefetch_tensormap: _bool = False, tma_dtype: str | None = None, shape: str | None = None, remote_cta_id: Expr | int | None = None, use_tma_reduce: Literal['add'] | None = None, oob: Literal['zero'] | None = None, mbarrier_addr: _bool = False, tensormap_l2_promotion: object | None = None, prefetch_size: str | int | None = None, vec_len: int | None = None, decompress: _bool = False) -> None:
     """Start to copy a tile: by TMA, by cp.async, or from tensor memory to registers.
 
     dispatch: the rule that implements the call; without it, the first that supports it
@@ -3706,10 +3706,10 @@ class _PtxPrefetch:
         """
 
 
-class _PtxCp_asyncBulkTensor:
-    """Tx.ptx.cp_async.bulk.tensor: instructions."""
+class _PtxCp_asyncBulkTensorLoad:
+    """Tx.ptx.cp_async.bulk.tensor.load: instructions."""
 
-    def load(self, dst: SharedPointer, tensor_map: MapPointer, bar: SharedPointer, *coords: Integer, dim: int, cta_group: int = 1, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0) -> None:
+    def __call__(self, dst: SharedPointer, tensor_map: MapPointer, bar: SharedPointer, *coords: Integer, dim: int, cta_group: int = 1, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0) -> None:
         """Copy the box at `coords` to shared memory, and complete its bytes on `bar`.
 
         Elements outside the tensor are zero (NaN, where the map says so), and their bytes count. With tile::gather4 the
@@ -3739,6 +3739,39 @@ class _PtxCp_asyncBulkTensor:
         PTX ISA:                   cp.async.bulk.tensor
         """
 
+    def multicast(self, dst: SharedPointer, tensor_map: MapPointer, bar: SharedPointer, cta_mask: Integer, *coords: Integer, dim: int, cta_group: int = 1, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0) -> None:
+        """As `cp.async.bulk.tensor.load` with several bits in `cta_mask`: the box lands in each CTA of the mask.
+
+        PTX:
+            {
+                .reg .b16 mask;
+                cvt.u16.u32 mask, cta_mask;
+                cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [dst], [tensor_map, {coords}], [bar], mask;
+            }
+
+        dst:                       a pointer to shared memory, as in bar.ptr_to([0])
+        tensor_map:                a tensor map
+        bar:                       a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        cta_mask:                  an integer
+        coords:                    an integer
+        dim:                       a whole number, known at compile time
+        cta_group:                 one of 1, 2
+        cache_hint:                one of "", "evict_first", "evict_normal", "evict_last"
+        load_mode:                 one of "tile", "tile::gather4"
+        cache_policy:              a whole number, known at compile time
+        issued by:                 each active thread
+        architectures:             sm_90a and later
+        cost:                      tma, 30 cycles to issue in the simulator's clock
+        load_mode="tile::gather4": only on sm_100a and sm_103a and sm_110a
+        completion:                asynchronous, observed through mbarrier
+        PTX ISA:                   cp.async.bulk.tensor
+        """
+
+
+class _PtxCp_asyncBulkTensor:
+    """Tx.ptx.cp_async.bulk.tensor: instructions."""
+
+    load: _PtxCp_asyncBulkTensorLoad
     def store(self, tensor_map: MapPointer, src: SharedPointer, *coords: Integer, dim: int, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', store_mode: Literal['tile', 'tile::scatter4'] | str = 'tile', cache_policy: int = 0) -> None:
         """Copy shared memory to the box at `coords`, as part of the thread's open bulk group.
 
@@ -4702,6 +4735,66 @@ class _PtxTcgen05Mma:
         """
 
 
+class _PtxTcgen05Commit:
+    """Tx.ptx.tcgen05.commit: instructions."""
+
+    @overload
+    def __call__(self, bar: SharedPointer, cta_group: int = 1, cta_mask: int | None = None) -> None:
+        """One arrival at `bar` once all MMAs that this thread has issued are complete; implies fence::before_thread_sync.
+
+        With several bits in `cta_mask` (bit r for cluster rank r) it is one at the barrier at the same offset in each CTA
+        of the mask.
+
+        PTX:
+            tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        cta_group:     one of 1, 2
+        cta_mask:      a whole number, known at compile time
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       tcgen05.commit
+        """
+    @overload
+    def __call__(self, bar: SharedPointer, cta_group: Any = ..., cta_mask: Any = ..., pred: Any = None) -> None:
+        """One arrival at `bar` once all MMAs that this thread has issued are complete; implies fence::before_thread_sync.
+
+        With several bits in `cta_mask` (bit r for cluster rank r) it is one at the barrier at the same offset in each CTA
+        of the mask.
+
+        PTX:
+            tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        cta_group:     one of 1, 2
+        cta_mask:      a whole number, known at compile time
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       tcgen05.commit
+        """
+
+    def multicast(self, bar: SharedPointer, cta_mask: Integer, cta_group: int = 1) -> None:
+        """As `tcgen05.commit` with several bits in `cta_mask`: one arrival in each CTA of the mask.
+
+        PTX:
+            {
+                .reg .b16 mask;
+                cvt.u16.u32 mask, cta_mask;
+                tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [bar], mask;
+            }
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        cta_mask:      an integer
+        cta_group:     one of 1, 2
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       tcgen05.commit
+        """
+
+
 class _PtxTcgen05Wait:
     """Tx.ptx.tcgen05.wait: instructions."""
 
@@ -4807,43 +4900,7 @@ class _PtxTcgen05:
         """
 
     mma: _PtxTcgen05Mma
-    @overload
-    def commit(self, bar: SharedPointer, cta_group: int = 1, cta_mask: int | None = None) -> None:
-        """One arrival at `bar` once all MMAs that this thread has issued are complete; implies fence::before_thread_sync.
-
-        With several bits in `cta_mask` (bit r for cluster rank r) it is one at the barrier at the same offset in each CTA
-        of the mask.
-
-        PTX:
-            tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];
-
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
-        cta_group:     one of 1, 2
-        cta_mask:      a whole number, known at compile time
-        issued by:     each active thread
-        architectures: sm_100a to sm_110a
-        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
-        PTX ISA:       tcgen05.commit
-        """
-    @overload
-    def commit(self, bar: SharedPointer, cta_group: int = 1, cta_mask: int | None = None, pred: Any = None) -> None:
-        """One arrival at `bar` once all MMAs that this thread has issued are complete; implies fence::before_thread_sync.
-
-        With several bits in `cta_mask` (bit r for cluster rank r) it is one at the barrier at the same offset in each CTA
-        of the mask.
-
-        PTX:
-            tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];
-
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
-        cta_group:     one of 1, 2
-        cta_mask:      a whole number, known at compile time
-        issued by:     each active thread
-        architectures: sm_100a to sm_110a
-        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
-        PTX ISA:       tcgen05.commit
-        """
-
+    commit: _PtxTcgen05Commit
     @overload
     def ld(self, dst: RegisterPointer, addr: TmemAddress, shape: Literal['32x32b', '16x64b', '16x128b', '16x256b'] | str = '32x32b', num: int = 1) -> None:
         """A warp loads its lanes of tensor memory into registers, which hold the values after tcgen05.wait::ld.

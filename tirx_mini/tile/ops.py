@@ -38,7 +38,7 @@ OPTIONS: Mapping[str, Option] = {
     "mbar": Option("SharedPointer | None", "the mbarrier on which a TMA load completes its bytes; none for a store"),
     "cta_group": Option("int", "the number of CTAs of a cluster that cooperate in the operation"),
     "cta_mask": Option(
-        "int | str | None",
+        "Expr | int | str | None",
         "the CTAs of the cluster that receive the tile, bit r for rank r; several bits are a multicast; "
         "of a tcgen05.cp, as `multicast`, the form of its copies",
     ),

@@ -57,16 +57,17 @@ class TmaLoad(Rule):
             raise NotMeant(f"the copy is from {src.scope} to {dst.scope}, not from global to shared memory")
         bar = _barrier(call)
         _single_thread(ctx)
-        attrs = _load_attributes(call)
-        loads = [
-            issue(
-                "cp.async.bulk.tensor.load",
-                AddressOf(HANDLE, dst.buffer, (box.place,)), box.map.var, bar, *box.coords,
-                dim=box.map.rank, **attrs, span=ctx.span,
-            )
-            for box in _transfers(call, ctx, dst, src)
-        ]  # fmt: skip
+        loads = [_load(call, ctx, dst, box, bar) for box in _transfers(call, ctx, dst, src)]
         return seq(*loads, span=ctx.span)
+
+
+def _load(call: TileCall, ctx: Context, dst: Tile, box: Transfer, bar: Expr) -> Stmt:
+    """The instruction that loads a box."""
+    attrs, mask = {"dim": box.map.rank, **_load_attributes(call)}, _mask(call)
+    operands = AddressOf(HANDLE, dst.buffer, (box.place,)), box.map.var, bar
+    if mask is None:
+        return issue("cp.async.bulk.tensor.load", *operands, *box.coords, **attrs, span=ctx.span)
+    return issue("cp.async.bulk.tensor.load.multicast", *operands, mask, *box.coords, **attrs, span=ctx.span)
 
 
 class TmaStore(Rule):
@@ -132,12 +133,18 @@ def _load_attributes(call: TileCall) -> dict[str, int | str]:
     if group not in (1, 2):
         raise Refusal(f"cta_group must be 1 or 2, not {group!r}")
     attrs: dict[str, int | str] = {"cta_group": group, **_cache_hint(call)}
-    if mask is not None:
+    if mask is not None and _mask(call) is None:
         value = None if isinstance(mask, str) else int_value(mask)
         if value is None or not 0 <= value < 1 << 16:
-            raise Refusal(f"cta_mask must be a 16-bit constant with one bit per CTA of the cluster, not {mask!r}")
+            raise Refusal(f"cta_mask must be a 16-bit number with one bit per CTA of the cluster, not {mask!r}")
         attrs["cta_mask"] = value
     return attrs
+
+
+def _mask(call: TileCall) -> Expr | None:
+    """The CTAs of a multicast, where they are known at run time only."""
+    mask = call.option("cta_mask")
+    return mask if isinstance(mask, Expr) and mask.dtype.is_integer and int_value(mask) is None else None
 
 
 def _single_thread(ctx: Context) -> None:

@@ -32,7 +32,7 @@ def variations(entry: Instruction) -> Iterator[dict[str, Any]]:
 def opcodes(text: str) -> list[str]:
     """The opcodes of a template, without declarations and moves of constants."""
     words = (line.split()[0].rstrip(";") for line in text.splitlines() if line.split())
-    moves = (".reg", "mov.b", "cvt.u8.u32", "cvt.u32.u8")
+    moves = (".reg", "mov.b", "cvt.u8.u32", "cvt.u32.u8", "cvt.u16.u32")
     return [word for word in words if word not in ("{", "}") and not word.startswith(moves)]
 
 

@@ -189,6 +189,8 @@ def mma(w: RunningWarp) -> Any:
     do(w, "tcgen05.mma", 0, word, word, idesc, False)
     do(w, "tcgen05.commit", address(w, "bar"))
     yield from block(w, "mbarrier.try_wait", address(w, "bar"), 0)
+    do(w, "tcgen05.commit.multicast", address(w, "bar"), 1)
+    yield from block(w, "mbarrier.try_wait", address(w, "bar"), 1)
     all_lanes(w)
     do(w, "bar.warp.sync")
     do(w, "tcgen05.fence.after_thread_sync")
@@ -214,6 +216,9 @@ def copies(w: RunningWarp) -> Any:
     do(w, "cp.async.bulk.tensor.load", tile, mapped(w, "A"), bar, 0, 0, dim=2)
     do(w, "mbarrier.arrive.expect_tx", bar, 8192)
     yield from block(w, "mbarrier.try_wait", bar, 0)
+    do(w, "cp.async.bulk.tensor.load.multicast", tile, mapped(w, "A"), bar, 1, 0, 0, dim=2)
+    do(w, "mbarrier.arrive.expect_tx", bar, 8192)
+    yield from block(w, "mbarrier.try_wait", bar, 1)
     for op in ("cp.async.bulk.tensor.store", "cp.reduce.async.bulk.tensor"):
         do(w, op, mapped(w, "D"), tile, 0, 0, dim=2)
         do(w, "cp.async.bulk.commit_group")
@@ -505,7 +510,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("setmaxnreg.dec", "setmaxnreg.inc"): moves_registers,
     ("cp.async.bulk.tensor.load", "cp.async.bulk.tensor.store", "cp.reduce.async.bulk.tensor",
      "cp.async.bulk.commit_group", "cp.async.bulk.wait_group", "mbarrier.try_wait", "prefetch.tensormap",
-     "cp.async.bulk.prefetch.tensor"): copies,
+     "cp.async.bulk.prefetch.tensor", "cp.async.bulk.tensor.load.multicast"): copies,
     ("cp.async.bulk.load", "cp.async.bulk.store", "cp.reduce.async.bulk"): bytes_by_bulk,
     ("cp.async.bulk.copy",): bytes_to_the_cluster,
     ("clusterlaunchcontrol.try_cancel", "clusterlaunchcontrol.query_cancel"): asks_for_a_cluster,
@@ -514,7 +519,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("cp.async.mbarrier.arrive", "mbarrier.try_wait.cluster"): cp_async_and_another,
     ("tcgen05.alloc", "tcgen05.dealloc", "tcgen05.relinquish_alloc_permit", "tcgen05.mma", "tcgen05.commit",
      "tcgen05.ld", "tcgen05.st", "tcgen05.wait.ld", "tcgen05.wait.st", "tcgen05.fence.before_thread_sync",
-     "tcgen05.fence.after_thread_sync", "fence.proxy.async"): mma,
+     "tcgen05.fence.after_thread_sync", "fence.proxy.async", "tcgen05.commit.multicast"): mma,
 }  # fmt: skip
 ELSEWHERE = re.compile(
     r"wgmma\..*|mma\.sync.*|(ld|st)matrix(\.\w+)?|tcgen05\.(mma\.(a_in_tmem|block_scale|ws|.*masked).*|cp)|printf|func_call"

@@ -207,7 +207,7 @@ def test_options_of_tvm_that_a_copy_cannot_honour():
         ({"tma_dtype": "uint8"}, "tma_dtype uint8 is not as wide as float16"),
         ({"tma_dtype": "half"}, "tma_dtype: unknown dtype 'half'"),
         ({"shape": "128x256b"}, "shape is an option of tcgen05.cp"),
-        ({"multicast": "warpx4"}, "cta_mask must be a 16-bit constant"),
+        ({"multicast": "warpx4"}, "cta_mask must be a 16-bit number"),
     ):
         copy = call("copy_async", t, g, **{"dispatch": "tma", "mbar": bar.ptr_to([0]), **options})
         assert reason in page(g, t, declare, elected(copy))
@@ -239,7 +239,7 @@ def test_unsupported_copies_are_reported_with_the_reason():
         g, narrow, declare, elected(call("copy_async", narrow, g[:, :4], **tma)))
     assert "address of an mbarrier" in page(
         g, t, declare, elected(call("copy_async", t, g, dispatch="tma", mbar=bar[0])))
-    assert "16-bit constant" in page(g, t, declare, elected(call("copy_async", t, g, **tma, cta_mask=1 << 16)))
+    assert "16-bit number" in page(g, t, declare, elected(call("copy_async", t, g, **tma, cta_mask=1 << 16)))
     assert 'did you mean dispatch="tma"' in page(g, t, declare, elected(call("copy_async", t, g, dispatch="tmaa")))
 
 

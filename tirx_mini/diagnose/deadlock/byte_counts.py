@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from tirx_mini.ir import PrimFunc, Span, TensorMap, Var, int_value
-from tirx_mini.isa import BarrierEffect
+from tirx_mini.isa import BarrierEffect, masked_at_run_time
 
 from ..kind import Explanation, Kind, Notes
 from .sites import Site, Sites, find_sites
@@ -86,7 +86,7 @@ def _delivered(func: PrimFunc, load: Site, announce: Site) -> int | None:
     found = next((maps[arg] for arg in load.call.args if isinstance(arg, Var) and arg in maps), None)
     times = load.rounds_within(announce.loops)
     own_guards = {id(guard.cond) for guard in load.guards} - {id(guard.cond) for guard in announce.guards}
-    if found is None or times is None or own_guards or load.call.attr("cta_mask", 0):
+    if found is None or times is None or own_guards or load.call.attr("cta_mask", 0) or masked_at_run_time(load.call):
         return None
     return found.box_bytes * times * (func.launch.cluster_size if load.remote else 1)
 

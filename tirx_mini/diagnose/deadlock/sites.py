@@ -31,7 +31,7 @@ from tirx_mini.ir import (
     int_value,
     walk,
 )
-from tirx_mini.isa import BarrierEffect, Instruction, instruction_of, instructions, multicasts
+from tirx_mini.isa import BarrierEffect, Instruction, instruction_of, instructions, masked_at_run_time, multicasts
 from tirx_mini.sim import LANES, place_key, selected, thread_values
 
 WORDS: Mapping[BarrierEffect, str] = {
@@ -154,6 +154,8 @@ class Site:
         mask = self.call.attr("cta_mask", None)
         if self.effect is BarrierEffect.COMMIT and multicasts(mask):
             return bool(mask >> rank & 1)
+        if masked_at_run_time(self.call):
+            return True
         return rank == own if self._target is None else int_value(self._target) in (None, rank)
 
     def arriving(self, stage: int, rank: int, own: int) -> int:
