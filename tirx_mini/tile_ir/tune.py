@@ -44,6 +44,17 @@ class TuningResult(Generic[T]):
     successes: Sequence[Measurement[T]]
     failures: Sequence[tuple[T, type[BaseException], str]]
 
+    def summary(self, *, top_k: int = 10, bottom_k: int = 2) -> str:
+        """The fastest `top_k` configurations and the slowest `bottom_k`, a line each, with their times."""
+        ranked = sorted(self.successes, key=lambda m: m.mean_us)
+        shown = [(i, m) for i, m in enumerate(ranked) if i < top_k or i >= len(ranked) - bottom_k]
+        lines = [f"{len(self.successes)} succeeded, {len(self.failures)} failed"]
+        for place, (i, m) in enumerate(shown):
+            if place and i != shown[place - 1][0] + 1:
+                lines.append("...")
+            lines.append(f"{i + 1}. {m.mean_us:.1f} us: {m.config}")
+        return "\n".join(lines)
+
 
 def exhaustive_search(
     search_space: Sequence[T],
@@ -80,12 +91,13 @@ def exhaustive_search(
         margin = pstdev(times)
         made = Measurement(config=config, mean_us=mean(times), num_samples=len(times), error_margin_us=margin)
         successes.append(made)
-    if not quiet:
-        print(f"{len(successes)} succeeded, {len(failures)} failed")
     if not successes:
         first = f": {failures[0][2]}" if failures else ""
         raise ValueError(f"no configuration of {len(search_space)} runs{first}")
-    return TuningResult(best=min(successes, key=lambda m: m.mean_us), successes=successes, failures=failures)
+    result = TuningResult(best=min(successes, key=lambda m: m.mean_us), successes=successes, failures=failures)
+    if not quiet:
+        print(result.summary())
+    return result
 
 
 def _times(stream: Any, grid: Any, kernel: TileKernel, args: Sequence[Any]) -> list[float]:

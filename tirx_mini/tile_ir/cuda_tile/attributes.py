@@ -31,7 +31,8 @@ class Dense:
             values = np.vectorize(
                 lambda v: (int(v) + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1), otypes=[object]
             )(whole)
-        return Dense(name, np.asarray(values).astype(dtype))
+        with np.errstate(over="ignore"):  # a number that is too large is infinite
+            return Dense(name, np.asarray(values).astype(dtype))
 
     def item(self) -> Any:
         """The number, if there is one for all elements."""

@@ -159,7 +159,22 @@ class TileKernel:
         return replace(self, hints=replace(self.hints, **hints))
 
 
-def kernel(function: Any = None, /, **hints: Any) -> Any:
+class _Marks(type):
+    """`ct.kernel` is the class of what it makes."""
+
+    def __call__(cls, function: Any = None, /, **hints: Any) -> Any:
+        _check_hints(hints)
+        if function is None:
+            return lambda marked: kernel(marked, **hints)
+        if not isinstance(function, FunctionType):
+            raise TileTypeError(f"@ct.kernel marks a function, not {type(function).__name__}")
+        return TileKernel(function, Hints(**hints))
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, TileKernel)
+
+
+class kernel(metaclass=_Marks):
     """Mark a function as a kernel: ``@ct.kernel``, or ``@ct.kernel(num_ctas=2)``.
 
     num_ctas: CTAs of a cluster, a power of two from 1 to 16. With 2, blocks that are neighbours along x are in one
@@ -168,12 +183,8 @@ def kernel(function: Any = None, /, **hints: Any) -> Any:
     opt_level: 0 to 3.
     num_worker_warps: warps that compute, a power of two from 1 to 32.
     """
-    _check_hints(hints)
-    if function is None:
-        return lambda marked: kernel(marked, **hints)
-    if not isinstance(function, FunctionType):
-        raise TileTypeError(f"@ct.kernel marks a function, not {type(function).__name__}")
-    return TileKernel(function, Hints(**hints))
+
+    replace_hints = TileKernel.replace_hints
 
 
 def _check_hints(hints: Mapping[str, Any]) -> None:

@@ -20,17 +20,29 @@ def ensure_constant(tr: Tracer, value: Any, /) -> Any:
     return value
 
 
-def _misplaced(name: str, doc: str, hint: str) -> None:
-    def implementation(tr: Tracer, *args: Any) -> Any:
-        raise TileSyntaxError(f"ct.{name} cannot stand here", hint=hint)
-
-    implementation.__doc__ = doc
-    operation(name)(implementation)
+def _misplaced(name: str, hint: str) -> TileSyntaxError:
+    return TileSyntaxError(f"ct.{name} cannot stand here", hint=hint)
 
 
-_misplaced("static_assert", "Fail unless a condition holds while the kernel is compiled.", "call it by its own name")
-_misplaced(
-    "static_eval", "The value of a Python expression, computed while the kernel is compiled.", "call it by its own name"
-)
-_misplaced("static_iter", "Unroll a `for` loop over a Python iterable.", "write `for x in ct.static_iter(…):`")
-_misplaced("static_exception", "An exception of the compilation.", "write `raise ct.static_exception(…)`")
+@operation("static_assert")
+def static_assert(tr: Tracer, condition: Any, message: Any = None, /) -> Any:
+    """Fail unless a condition holds while the kernel is compiled."""
+    raise _misplaced("static_assert", "call it by its own name")
+
+
+@operation("static_eval")
+def static_eval(tr: Tracer, expr: Any, /) -> Any:
+    """The value of a Python expression, computed while the kernel is compiled."""
+    raise _misplaced("static_eval", "call it by its own name")
+
+
+@operation("static_iter")
+def static_iter(tr: Tracer, iterable: Any) -> Any:
+    """Unroll a `for` loop over a Python iterable."""
+    raise _misplaced("static_iter", "write `for x in ct.static_iter(…):`")
+
+
+@operation("static_exception")
+def static_exception(tr: Tracer, exc: Any, /) -> Any:
+    """An exception of the compilation."""
+    raise _misplaced("static_exception", "write `raise ct.static_exception(…)`")

@@ -11,7 +11,7 @@ from ..arguments import dtype_of, keyword, materialize, tile_of
 from ..dtypes import DType, bool_, float32, int32, uint8, uint16, uint32, uint64
 from ..enums import RoundingMode
 from ..errors import TileTypeError, TileValueError
-from ..surface import METHODS, OPERATIONS, operation
+from ..surface import OPERATIONS, method, operation
 from ..values import Strict, TileValue, describe, is_constant, plain
 from .arithmetic import float_only, float_options, strict
 
@@ -196,7 +196,10 @@ def astype(tr: Tracer, x: Any, dtype: Any, /, *, rounding_mode: Any = None) -> A
     return tr.emit.cast(tile_of(tr, x, "the argument of ct.astype"), target, rounding)
 
 
-METHODS[TileValue, "astype"] = astype
+@method(TileValue, "astype")
+def astype_method(tr: Tracer, x: Any, dtype: Any, *, rounding_mode: Any = None) -> Any:
+    """The values of the tile as another dtype."""
+    return astype.implementation(tr, x, dtype, rounding_mode=rounding_mode)
 
 
 def convert_constant(number: Any, dtype: DType) -> Strict:
@@ -215,6 +218,8 @@ def bitcast(tr: Tracer, x: Any, /, dtype: Any) -> Any:
     """The bits of a tile, read as another dtype of the same width."""
     target = dtype_of(dtype)
     tile = materialize(tr, x) if is_constant(x) else tile_of(tr, x, "the argument of ct.bitcast")
+    if tile.dtype.is_bool or target.is_bool:
+        raise TileTypeError("ct.bitcast does not read or make booleans", hint="use `x.astype(…)`, or compare: `x != 0`")
     if tile.dtype.bitwidth != target.bitwidth:
         raise TileTypeError(
             f"ct.bitcast: {tile.dtype} has {tile.dtype.bitwidth} bits and {target} has {target.bitwidth}",
