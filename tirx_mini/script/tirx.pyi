@@ -4184,6 +4184,116 @@ class _PtxCp_reduce_async:
 
     bulk: _PtxCp_reduce_asyncBulk
 
+class _PtxLdmatrix:
+    """Tx.ptx.ldmatrix: instructions."""
+
+    @overload
+    def __call__(self, dst: RegisterPointer, addr: SharedPointer, num: int = 4, transpose: _bool = False) -> None:
+        """A warp loads `num` blocks of 8 × 8 16-bit elements from shared memory; each lane gives the address of a row.
+
+        PTX:
+            ldmatrix.sync.aligned.m8n8.x4.shared::cta.b16 {dst}, [addr];
+
+        dst:           a pointer to a register buffer
+        addr:          a pointer to shared memory, as in bar.ptr_to([0])
+        num:           one of 1, 2, 4
+        transpose:     known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          matrix, 4 cycles to issue in the simulator's clock
+        PTX ISA:       ldmatrix
+        """
+    @overload
+    def __call__(self, trans: _bool, num: int, dtype: str, smem_ptr: SharedPointer, *dst_handles: RegisterPointer) -> None:
+        """A warp loads `num` blocks of 8 × 8 16-bit elements from shared memory; each lane gives the address of a row.
+
+        PTX:
+            ldmatrix.sync.aligned.m8n8.x4.shared::cta.b16 {dst}, [addr];
+
+        dst_handles:   a pointer to a register buffer
+        smem_ptr:      a pointer to shared memory, as in bar.ptr_to([0])
+        num:           one of 1, 2, 4
+        trans:         known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          matrix, 4 cycles to issue in the simulator's clock
+        PTX ISA:       ldmatrix
+        """
+
+    def m16n16(self, dst: RegisterPointer, addr: SharedPointer, num: int = 1) -> None:
+        """A warp loads `num` blocks of 16 × 16 bytes from shared memory, transposed.
+
+        Lanes 16i … 16i + 15 give the addresses of the rows of block i. Lane 4g + t gets, in the two registers of a block,
+        the bytes of rows 4t … 4t + 3 in column g, and those in column g + 8.
+
+        PTX:
+            ldmatrix.sync.aligned.m16n16.x1.trans.shared::cta.b8 {dst}, [addr];
+
+        dst:           a pointer to a register buffer
+        addr:          a pointer to shared memory, as in bar.ptr_to([0])
+        num:           one of 1, 2
+        issued by:     a warp, all its threads together
+        architectures: sm_100a and later
+        cost:          matrix, 4 cycles to issue in the simulator's clock
+        PTX ISA:       ldmatrix
+        """
+
+
+class _PtxStmatrix:
+    """Tx.ptx.stmatrix: instructions."""
+
+    @overload
+    def __call__(self, addr: SharedPointer, src: RegisterPointer, num: int = 4, transpose: _bool = False) -> None:
+        """A warp stores `num` blocks of 8 × 8 16-bit elements to shared memory; each lane gives the address of a row.
+
+        PTX:
+            stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [addr], {src};
+
+        addr:          a pointer to shared memory, as in bar.ptr_to([0])
+        src:           a pointer to a register buffer
+        num:           one of 1, 2, 4
+        transpose:     known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          matrix, 4 cycles to issue in the simulator's clock
+        PTX ISA:       stmatrix
+        """
+    @overload
+    def __call__(self, trans: _bool, num: int, dtype: str, smem_ptr: SharedPointer, *src_handles: RegisterPointer, shape: Any = ..., space: str = 'shared') -> None:
+        """A warp stores `num` blocks of 8 × 8 16-bit elements to shared memory; each lane gives the address of a row.
+
+        PTX:
+            stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [addr], {src};
+
+        smem_ptr:      a pointer to shared memory, as in bar.ptr_to([0])
+        src_handles:   a pointer to a register buffer
+        num:           one of 1, 2, 4
+        trans:         known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          matrix, 4 cycles to issue in the simulator's clock
+        PTX ISA:       stmatrix
+        """
+
+    def m16n8(self, addr: SharedPointer, src: RegisterPointer, num: int = 1) -> None:
+        """A warp stores `num` blocks of 16 × 8 bytes to shared memory, transposed: each column is 16 bytes there.
+
+        Lanes 8i … 8i + 7 give the addresses of the columns of block i. Lane 4g + t holds, in the register of a block, the
+        bytes of rows g and g + 8, each in columns 2t and 2t + 1: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
+
+        PTX:
+            stmatrix.sync.aligned.m16n8.x1.trans.shared::cta.b8 [addr], {src};
+
+        addr:          a pointer to shared memory, as in bar.ptr_to([0])
+        src:           a pointer to a register buffer
+        num:           one of 1, 2, 4
+        issued by:     a warp, all its threads together
+        architectures: sm_100a and later
+        cost:          matrix, 4 cycles to issue in the simulator's clock
+        PTX ISA:       stmatrix
+        """
+
+
 class _PtxMmaSync:
     """Tx.ptx.mma.sync: instructions."""
 
@@ -6229,72 +6339,8 @@ class _Ptx:
         PTX ISA:       cp.async.bulk
         """
 
-    @overload
-    def ldmatrix(self, dst: RegisterPointer, addr: SharedPointer, num: int = 4, transpose: _bool = False) -> None:
-        """A warp loads `num` blocks of 8 × 8 16-bit elements from shared memory; each lane gives the address of a row.
-
-        PTX:
-            ldmatrix.sync.aligned.m8n8.x4.shared::cta.b16 {dst}, [addr];
-
-        dst:           a pointer to a register buffer
-        addr:          a pointer to shared memory, as in bar.ptr_to([0])
-        num:           one of 1, 2, 4
-        transpose:     known at compile time
-        issued by:     a warp, all its threads together
-        architectures: sm_90a and later
-        cost:          matrix, 4 cycles to issue in the simulator's clock
-        PTX ISA:       ldmatrix
-        """
-    @overload
-    def ldmatrix(self, trans: _bool, num: int, dtype: str, smem_ptr: SharedPointer, *dst_handles: RegisterPointer) -> None:
-        """A warp loads `num` blocks of 8 × 8 16-bit elements from shared memory; each lane gives the address of a row.
-
-        PTX:
-            ldmatrix.sync.aligned.m8n8.x4.shared::cta.b16 {dst}, [addr];
-
-        dst_handles:   a pointer to a register buffer
-        smem_ptr:      a pointer to shared memory, as in bar.ptr_to([0])
-        num:           one of 1, 2, 4
-        trans:         known at compile time
-        issued by:     a warp, all its threads together
-        architectures: sm_90a and later
-        cost:          matrix, 4 cycles to issue in the simulator's clock
-        PTX ISA:       ldmatrix
-        """
-
-    @overload
-    def stmatrix(self, addr: SharedPointer, src: RegisterPointer, num: int = 4, transpose: _bool = False) -> None:
-        """A warp stores `num` blocks of 8 × 8 16-bit elements to shared memory; each lane gives the address of a row.
-
-        PTX:
-            stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [addr], {src};
-
-        addr:          a pointer to shared memory, as in bar.ptr_to([0])
-        src:           a pointer to a register buffer
-        num:           one of 1, 2, 4
-        transpose:     known at compile time
-        issued by:     a warp, all its threads together
-        architectures: sm_90a and later
-        cost:          matrix, 4 cycles to issue in the simulator's clock
-        PTX ISA:       stmatrix
-        """
-    @overload
-    def stmatrix(self, trans: _bool, num: int, dtype: str, smem_ptr: SharedPointer, *src_handles: RegisterPointer, shape: str = 'm8n8', space: str = 'shared') -> None:
-        """A warp stores `num` blocks of 8 × 8 16-bit elements to shared memory; each lane gives the address of a row.
-
-        PTX:
-            stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [addr], {src};
-
-        smem_ptr:      a pointer to shared memory, as in bar.ptr_to([0])
-        src_handles:   a pointer to a register buffer
-        num:           one of 1, 2, 4
-        trans:         known at compile time
-        issued by:     a warp, all its threads together
-        architectures: sm_90a and later
-        cost:          matrix, 4 cycles to issue in the simulator's clock
-        PTX ISA:       stmatrix
-        """
-
+    ldmatrix: _PtxLdmatrix
+    stmatrix: _PtxStmatrix
     mma: _PtxMma
     wgmma: _PtxWgmma
     tcgen05: _PtxTcgen05
