@@ -14,9 +14,10 @@ def product(m: int, n: int, k: int, dtype: str, swizzle: str, accumulate: bool) 
     """D = A Bᵀ over `k`; with `accumulate`, twice that by a second pass."""
     A_layout, B_layout = (tma_shared_layout(dtype, SWIZZLES[swizzle], (rows, k)) for rows in (m, n))
     fragment = wgmma_accumulator_layout(n, m)
+    result = "int32" if dtype in ("int8", "uint8") else "float32"
 
     @T.prim_func
-    def kernel(A: T.Buffer((m, k), dtype), B: T.Buffer((n, k), dtype), D: T.Buffer((m, n), "float32")):
+    def kernel(A: T.Buffer((m, k), dtype), B: T.Buffer((n, k), dtype), D: T.Buffer((m, n), result)):
         T.device_entry()
         cta = T.cta_id([1])
         wg = T.warpgroup_id([1])
@@ -25,7 +26,7 @@ def product(m: int, n: int, k: int, dtype: str, swizzle: str, accumulate: bool) 
         Asmem = pool.alloc((m, k), dtype, layout=A_layout, align=1024)
         Bsmem = pool.alloc((n, k), dtype, layout=B_layout, align=1024)
         pool.commit()
-        registers = T.alloc_local((m * n // 128,), "float32")
+        registers = T.alloc_local((m * n // 128,), result)
         acc = registers.view(m, n, layout=fragment)
         with T.cta():
             T.copy(Asmem[:, :], A[:, :])
@@ -43,7 +44,7 @@ def product(m: int, n: int, k: int, dtype: str, swizzle: str, accumulate: bool) 
                 T.ptx.wgmma.wait_group(0)
             T.copy(D[:, :], acc[:, :])
 
-    return kernel, (small_integers((m, k), dtype, 1), small_integers((n, k), dtype, 2), blank((m, n), "float32"))
+    return kernel, (small_integers((m, k), dtype, 1), small_integers((n, k), dtype, 2), blank((m, n), result))
 
 
 def two_groups() -> Built:
@@ -184,7 +185,9 @@ TENSOR_CORE = (
             (64, 64, 64, "float16", "128-byte", True), (64, 128, 128, "float16", "128-byte", False),
             (128, 128, 64, "bfloat16", "128-byte", True), (64, 256, 64, "float16", "128-byte", False),
             (64, 64, 32, "float16", "64-byte", False), (64, 32, 16, "bfloat16", "32-byte", True),
-            (64, 64, 16, "float16", "no", False),
+            (64, 64, 16, "float16", "no", False), (64, 64, 64, "float32", "128-byte", True),
+            (128, 32, 128, "float8_e4m3fn", "128-byte", True), (64, 128, 64, "float8_e5m2", "64-byte", False),
+            (64, 64, 128, "int8", "128-byte", True), (64, 24, 128, "uint8", "128-byte", False),
         )
     ),
     Case("wgmma", "two groups, wait_group 1", two_groups),

@@ -22,8 +22,15 @@ ROWS = 64
 """M of every wgmma."""
 FRAGMENT_REGISTERS = 4
 """Registers of each thread that hold a matrix A of 64 rows and 32 bytes of K."""
-DTYPES = {"f16": "float16", "bf16": "bfloat16"}
+DTYPES = {
+    "f16": "float16", "bf16": "bfloat16", "tf32": "float32", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2",
+    "s8": "int8", "u8": "uint8",
+}  # fmt: skip
 """Operand types, as PTX and as the IR name them."""
+Dtype = Literal["f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"]
+INTEGERS = ("s8", "u8")
+TURNABLE = ("f16", "bf16")
+"""Types whose operands may be contiguous along M or N; those of others are contiguous along K."""
 
 
 @instruction(
@@ -40,10 +47,22 @@ def wgmma_fence(gpu: Machine, thread: Thread) -> None:
     thread.wgmma.fence()
 
 
+def _shape_and_types(n: int, dtype: str) -> str:
+    """As in "m64n128k16.f32.f16.f16" (PTX ISA: "wgmma.mma_async", syntax)."""
+    return f"m64n{n}k{mma_depth(mma_format(DTYPES[dtype])[0])}.{'s32' if dtype in INTEGERS else 'f32'}.{dtype}.{dtype}"
+
+
+def _modifiers(dtype: str, *transposed: bool) -> str:
+    """The factors of A and B, which integers do not have, and which operands are transposed, where that is possible."""
+    if dtype in INTEGERS:
+        return ""
+    return "".join(f", {n}" for n in (1, 1, *(map(int, transposed) if dtype in TURNABLE else ())))
+
+
 def _mma_async(n: int, dtype: str, transpose_a: bool, transpose_b: bool) -> str:
     return (
-        f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.{dtype}.{dtype} {{{{d}}}}, {{a_desc}}, {{b_desc}}, "
-        f"{{accumulate}}, 1, 1, {int(transpose_a)}, {int(transpose_b)};"
+        f"wgmma.mma_async.sync.aligned.{_shape_and_types(n, dtype)} {{{{d}}}}, {{a_desc}}, {{b_desc}}, "
+        f"{{accumulate}}{_modifiers(dtype, transpose_a, transpose_b)};"
     )
 
 
@@ -62,9 +81,19 @@ _DTYPES_OF_TVM = {"float16": "f16", "bfloat16": "bf16"}
 @instruction(
     _mma_async,
     name="wgmma.mma_async",
-    api=(Alias("ptx.wgmma.mma_async.ss", order={
-        "descA": "a_desc", "descB": "b_desc", "*accums": "d", **_TVM, "transA": "transpose_a", "transB": "transpose_b",
-    }),),
+    api=(
+        Alias(
+            "ptx.wgmma.mma_async.ss",
+            order={
+                "descA": "a_desc",
+                "descB": "b_desc",
+                "*accums": "d",
+                **_TVM,
+                "transA": "transpose_a",
+                "transB": "transpose_b",
+            },
+        ),
+    ),
     values=_DTYPES_OF_TVM,
     issued_by=Scope.WARPGROUP,
     min_sm=90,
@@ -83,14 +112,15 @@ def wgmma_mma_async(
     accumulate: pred,
     *,
     n: int,
-    dtype: Literal["f16", "bf16"] = "f16",
+    dtype: Dtype = "f16",
     transpose_a: bool = False,
     transpose_b: bool = False,
 ) -> None:
-    """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, 16] and B [n, 16] in shared memory, D in registers.
+    """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, K] and B [n, K] in shared memory, D in registers.
 
-    n: a multiple of 8 up to 256; D is n / 2 registers of each thread. transpose_a, transpose_b: the operand is
-    contiguous along M or N. Asynchronous: a wait_group waits for its end.
+    n: a multiple of 8 up to 256; D is n / 2 registers of each thread: float32, or int32 for s8 and u8. dtype: of A and
+    B, of which K has 32 bytes. transpose_a, transpose_b: the operand, of 16 bits, is contiguous along M or N.
+    Asynchronous: a wait_group waits for its end.
     """
     thread.require_converged("wgmma.mma_async")
     a_word, b_word = thread.uniform(a_desc, "operand A"), thread.uniform(b_desc, "operand B")
@@ -111,8 +141,8 @@ def _split_registers(given: dict[str, Any]) -> dict[str, Any]:
 
 def _mma_async_rs(n: int, dtype: str, transpose_b: bool) -> str:
     return (
-        f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.{dtype}.{dtype} {{{{d}}}}, {{{{a}}}}, {{b_desc}}, "
-        f"{{accumulate}}, 1, 1, {int(transpose_b)};"
+        f"wgmma.mma_async.sync.aligned.{_shape_and_types(n, dtype)} {{{{d}}}}, {{{{a}}}}, {{b_desc}}, "
+        f"{{accumulate}}{_modifiers(dtype, transpose_b)};"
     )
 
 
@@ -123,9 +153,19 @@ def _registers_rs(n: int, **_: Any) -> dict[str, int]:
 @instruction(
     _mma_async_rs,
     name="wgmma.mma_async.rs",
-    api=(Alias("ptx.wgmma.mma_async.rs", adapt=_split_registers, order={
-        "descB": "b_desc", "*reg_list": "d", **_TVM, "transA": (False, 0), "transB": "transpose_b",
-    }),),
+    api=(
+        Alias(
+            "ptx.wgmma.mma_async.rs",
+            adapt=_split_registers,
+            order={
+                "descB": "b_desc",
+                "*reg_list": "d",
+                **_TVM,
+                "transA": (False, 0),
+                "transB": "transpose_b",
+            },
+        ),
+    ),
     values=_DTYPES_OF_TVM,
     isa="wgmma.mma_async",
     issued_by=Scope.WARPGROUP,
@@ -145,13 +185,14 @@ def wgmma_mma_async_rs(
     accumulate: pred,
     *,
     n: int,
-    dtype: Literal["f16", "bf16"] = "f16",
+    dtype: Dtype = "f16",
     transpose_b: bool = False,
 ) -> None:
-    """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, 16] in registers, B [n, 16] in shared memory.
+    """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, K] in registers, B [n, K] in shared memory.
 
-    a: the 4 registers of each thread that hold A (PTX ISA: "Register Fragments for wgmma.mma_async.m64nNk16", matrix
-    A). Nothing may write them before a wait_group that covers the MMA. The rest is as for `wgmma.mma_async`.
+    a: the 4 registers of each thread that hold A (PTX ISA: "Register Fragments for wgmma.mma_async.m64nNk16", or of
+    m64nNk8 and m64nNk32, matrix A). Nothing may write them before a wait_group that covers the MMA. The rest is as for
+    `wgmma.mma_async`.
     """
     thread.require_converged("wgmma.mma_async")
     b_word, adds = thread.uniform(b_desc, "operand B"), bool(thread.uniform(accumulate, "scale-d"))
@@ -174,6 +215,12 @@ def _checked(
     """What an instruction computes. Raises `BadOperandError` for a shape or a descriptor that PTX does not allow."""
     if n % 8 or not 8 <= n <= 256:
         raise BadOperandError("shapes", f"N of a wgmma is {n}; it must be a multiple of 8 from 8 to 256")
+    if dtype in INTEGERS and n > 24 and n % 16:
+        raise BadOperandError("shapes", f"N of a wgmma of integers is {n}; beyond 24 it must be a multiple of 16")
+    if (transpose_a or transpose_b) and dtype not in TURNABLE:
+        raise BadOperandError(
+            "shapes", f"operands of {dtype} are contiguous along K; only those of 16 bits have others"
+        )
     return _product(a_word, b_word, accumulate, n, dtype, transpose_a, transpose_b)
 
 
@@ -193,7 +240,8 @@ def _shape(n: int, dtype: str, transpose_a: bool, transpose_b: bool) -> Instruct
     """The computation of one instruction; equal shapes share one object."""
     kind, fmt = mma_format(DTYPES[dtype])
     depth = mma_depth(kind)
-    return InstructionDescriptor(ROWS, n, fmt, fmt, "float32", depth, transpose_a=transpose_a, transpose_b=transpose_b)
+    result = "int32" if dtype in INTEGERS else "float32"
+    return InstructionDescriptor(ROWS, n, fmt, fmt, result, depth, transpose_a=transpose_a, transpose_b=transpose_b)
 
 
 class BadOperandError(ValueError):

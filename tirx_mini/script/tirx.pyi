@@ -4462,11 +4462,12 @@ class _PtxMma:
 class _PtxWgmmaMma_async:
     """Tx.ptx.wgmma.mma_async: instructions."""
 
-    def __call__(self, d: RegisterPointer, a_desc: Integer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'bf16'] | str = 'f16', transpose_a: _bool = False, transpose_b: _bool = False) -> None:
-        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, 16] and B [n, 16] in shared memory, D in registers.
+    def __call__(self, d: RegisterPointer, a_desc: Integer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'bf16', 'tf32', 'e4m3', 'e5m2', 's8', 'u8'] | str = 'f16', transpose_a: _bool = False, transpose_b: _bool = False) -> None:
+        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, K] and B [n, K] in shared memory, D in registers.
 
-        n: a multiple of 8 up to 256; D is n / 2 registers of each thread. transpose_a, transpose_b: the operand is
-        contiguous along M or N. Asynchronous: a wait_group waits for its end.
+        n: a multiple of 8 up to 256; D is n / 2 registers of each thread: float32, or int32 for s8 and u8. dtype: of A and
+        B, of which K has 32 bytes. transpose_a, transpose_b: the operand, of 16 bits, is contiguous along M or N.
+        Asynchronous: a wait_group waits for its end.
 
         PTX:
             wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {d}, a_desc, b_desc, accumulate, 1, 1, 0, 0;
@@ -4476,7 +4477,7 @@ class _PtxWgmmaMma_async:
         b_desc:        a matrix descriptor
         accumulate:    a condition
         n:             a whole number, known at compile time
-        dtype:         one of "f16", "bf16"
+        dtype:         one of "f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"
         transpose_a:   known at compile time
         transpose_b:   known at compile time
         issued by:     a warpgroup, all its threads together
@@ -4486,11 +4487,12 @@ class _PtxWgmmaMma_async:
         PTX ISA:       wgmma.mma_async
         """
 
-    def ss(self, descA: Integer, descB: Integer, *accums: RegisterPointer, M: int, N: int, K: int, in_dtype: Literal['f16', 'bf16'] | str, out_dtype: str, scaleA: int, scaleB: int, scaleD: Condition, transA: _bool = False, transB: _bool = False) -> None:
-        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, 16] and B [n, 16] in shared memory, D in registers.
+    def ss(self, descA: Integer, descB: Integer, *accums: RegisterPointer, M: int, N: int, K: int, in_dtype: Literal['f16', 'bf16', 'tf32', 'e4m3', 'e5m2', 's8', 'u8'] | str, out_dtype: str, scaleA: int, scaleB: int, scaleD: Condition, transA: _bool = False, transB: _bool = False) -> None:
+        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, K] and B [n, K] in shared memory, D in registers.
 
-        n: a multiple of 8 up to 256; D is n / 2 registers of each thread. transpose_a, transpose_b: the operand is
-        contiguous along M or N. Asynchronous: a wait_group waits for its end.
+        n: a multiple of 8 up to 256; D is n / 2 registers of each thread: float32, or int32 for s8 and u8. dtype: of A and
+        B, of which K has 32 bytes. transpose_a, transpose_b: the operand, of 16 bits, is contiguous along M or N.
+        Asynchronous: a wait_group waits for its end.
 
         PTX:
             wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {d}, a_desc, b_desc, accumulate, 1, 1, 0, 0;
@@ -4500,7 +4502,7 @@ class _PtxWgmmaMma_async:
         descB:         a matrix descriptor
         scaleD:        a condition
         N:             a whole number, known at compile time
-        in_dtype:      one of "f16", "bf16"
+        in_dtype:      one of "f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"
         transA:        known at compile time
         transB:        known at compile time
         issued by:     a warpgroup, all its threads together
@@ -4511,11 +4513,12 @@ class _PtxWgmmaMma_async:
         """
 
     @overload
-    def rs(self, d: RegisterPointer, a: RegisterPointer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'bf16'] | str = 'f16', transpose_b: _bool = False) -> None:
-        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, 16] in registers, B [n, 16] in shared memory.
+    def rs(self, d: RegisterPointer, a: RegisterPointer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'bf16', 'tf32', 'e4m3', 'e5m2', 's8', 'u8'] | str = 'f16', transpose_b: _bool = False) -> None:
+        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, K] in registers, B [n, K] in shared memory.
 
-        a: the 4 registers of each thread that hold A (PTX ISA: "Register Fragments for wgmma.mma_async.m64nNk16", matrix
-        A). Nothing may write them before a wait_group that covers the MMA. The rest is as for `wgmma.mma_async`.
+        a: the 4 registers of each thread that hold A (PTX ISA: "Register Fragments for wgmma.mma_async.m64nNk16", or of
+        m64nNk8 and m64nNk32, matrix A). Nothing may write them before a wait_group that covers the MMA. The rest is as for
+        `wgmma.mma_async`.
 
         PTX:
             wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {d}, {a}, b_desc, accumulate, 1, 1, 0;
@@ -4525,7 +4528,7 @@ class _PtxWgmmaMma_async:
         b_desc:        a matrix descriptor
         accumulate:    a condition
         n:             a whole number, known at compile time
-        dtype:         one of "f16", "bf16"
+        dtype:         one of "f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"
         transpose_b:   known at compile time
         issued by:     a warpgroup, all its threads together
         architectures: sm_90a only
@@ -4534,11 +4537,12 @@ class _PtxWgmmaMma_async:
         PTX ISA:       wgmma.mma_async
         """
     @overload
-    def rs(self, descB: Integer, *reg_list: RegisterPointer, M: int, N: int, K: int, in_dtype: Literal['f16', 'bf16'] | str, out_dtype: str, scaleA: int, scaleB: int, scaleD: Condition, transA: _bool = False, transB: _bool = False) -> None:
-        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, 16] in registers, B [n, 16] in shared memory.
+    def rs(self, descB: Integer, *reg_list: RegisterPointer, M: int, N: int, K: int, in_dtype: Literal['f16', 'bf16', 'tf32', 'e4m3', 'e5m2', 's8', 'u8'] | str, out_dtype: str, scaleA: int, scaleB: int, scaleD: Condition, transA: _bool = False, transB: _bool = False) -> None:
+        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, K] in registers, B [n, K] in shared memory.
 
-        a: the 4 registers of each thread that hold A (PTX ISA: "Register Fragments for wgmma.mma_async.m64nNk16", matrix
-        A). Nothing may write them before a wait_group that covers the MMA. The rest is as for `wgmma.mma_async`.
+        a: the 4 registers of each thread that hold A (PTX ISA: "Register Fragments for wgmma.mma_async.m64nNk16", or of
+        m64nNk8 and m64nNk32, matrix A). Nothing may write them before a wait_group that covers the MMA. The rest is as for
+        `wgmma.mma_async`.
 
         PTX:
             wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {d}, {a}, b_desc, accumulate, 1, 1, 0;
@@ -4548,7 +4552,7 @@ class _PtxWgmmaMma_async:
         descB:         a matrix descriptor
         scaleD:        a condition
         N:             a whole number, known at compile time
-        in_dtype:      one of "f16", "bf16"
+        in_dtype:      one of "f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"
         transB:        known at compile time
         issued by:     a warpgroup, all its threads together
         architectures: sm_90a only

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tirx_mini.ir import UNROLLED, Bind, Expr, For, Stmt, TileCall, const, seq
-from tirx_mini.isa import FRAGMENT_REGISTERS, mma_depth
+from tirx_mini.isa import FRAGMENT_REGISTERS, mma_depth, mma_format
 from tirx_mini.layout import LayoutError, wgmma_accumulator_layout
 
 from .context import Context
@@ -20,7 +20,12 @@ ROWS = 64
 """Rows of one instruction."""
 THREADS = 128
 """Of a warpgroup."""
-PTX_DTYPES = {"float16": "f16", "bfloat16": "bf16"}
+PTX_DTYPES = {
+    "float16": "f16", "bfloat16": "bf16", "float32": "tf32", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2",
+    "int8": "s8", "uint8": "u8",
+}  # fmt: skip
+RESULTS = {"int8": "int32", "uint8": "int32"}
+"""The dtype of C for that of A and B, where it is not float32."""
 
 
 class Wgmma(Rule):
@@ -43,7 +48,7 @@ class Wgmma(Rule):
         registers = _accumulators(ctx, c)
         left, right = _left(ctx, a, turned[0]), mma_operand(ctx, b, "wgmma", turned[1])
         transposed = {name: True for name, on in zip(("transpose_a", "transpose_b"), turned, strict=True) if on}
-        depth = mma_depth("f16")
+        depth = depth_of(a)
         var, inside = ctx.loop_var(k // depth, "step")
         step: Expr = var if k > depth else const(0)
         blocks = [
@@ -82,6 +87,10 @@ def _left(ctx: Context, a: Tile, turned: bool) -> Left:
         return Left("wgmma.mma_async", operand.bind, operand.at)
     if turned:
         raise Refusal("A is in registers, where each thread holds parts of rows", "remove transA")
+    if a.dtype.bits != 16:
+        raise Refusal(
+            f"A is in registers, where elements must have 16 bits here, not {a.dtype}", "store it to shared memory"
+        )
     rows, k = a.extents
     fragments = _fragments(ctx, a, rows, k)
     elements = FRAGMENT_REGISTERS * 32 // a.dtype.bits
@@ -111,10 +120,16 @@ def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> tup
         raise Refusal(f"B must be in shared memory, but {b.buffer.name} is in {b.scope} memory")
     if c.scope != "local":
         raise Refusal(f"C must be in registers, but {c.buffer.name} is in {c.scope} memory")
-    if str(a.dtype) not in PTX_DTYPES or b.dtype != a.dtype or c.dtype != "float32":
+    dtype = str(a.dtype)
+    if dtype not in PTX_DTYPES or b.dtype != a.dtype or c.dtype != RESULTS.get(dtype, "float32"):
         raise Refusal(
-            "wgmma multiplies float16 × float16 or bfloat16 × bfloat16 into float32, "
+            f"wgmma multiplies two operands of one of {', '.join(PTX_DTYPES)} into float32, integers into int32, "
             f"not {a.dtype} × {b.dtype} into {c.dtype}"
+        )
+    if a.dtype.bits != 16 and (call.option("transA", False) or call.option("transB", False)):
+        raise Refusal(
+            f"operands of {a.dtype} must be contiguous along K; only those of 16 bits may be contiguous along M or N",
+            "lay the operand out with K contiguous",
         )
     if call.option("cta_group", 1) != 1:
         raise Refusal("wgmma involves a single CTA", "remove cta_group")
@@ -124,9 +139,16 @@ def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> tup
         raise Refusal(f"A has {rows} rows, but the tensor core needs a multiple of {ROWS}")
     if n % 8 or n > 256:
         raise Refusal(f"N is {n}, but must be a multiple of 8 up to 256")
-    if k % mma_depth("f16"):
-        raise Refusal(f"K is {k}, but must be a multiple of {mma_depth('f16')}, the K of one instruction")
+    if dtype in RESULTS and n > 24 and n % 16:
+        raise Refusal(f"N is {n}, but for integers must be a multiple of 16 beyond 24")
+    if k % depth_of(a):
+        raise Refusal(f"K is {k}, but must be a multiple of {depth_of(a)}, the K of one instruction")
     return rows, n, k
+
+
+def depth_of(a: Tile) -> int:
+    """K of one instruction: 32 bytes."""
+    return mma_depth(mma_format(str(a.dtype))[0])
 
 
 def _accumulators(ctx: Context, c: Tile) -> RegisterTile:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import tirx_mini as tvm
 from tirx_mini.codegen import cuda_source
-from tirx_mini.ir import PrimFunc
+from tirx_mini.ir import DataType, PrimFunc
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
 from tirx_mini.passes import lower
 from tirx_mini.script import tirx as Tx
@@ -43,9 +44,7 @@ def product(n: int, mode: SwizzleMode, turned_a: bool, turned_b: bool) -> PrimFu
             with Tx.warpgroup():
                 Tx.ptx.wgmma.fence()
                 if turned_a:
-                    Tx.gemm_async(
-                        tile, As[:, first : first + rows], Bs, transA=True, transB=turned_b, dispatch="wgmma"
-                    )
+                    Tx.gemm_async(tile, As[:, first : first + rows], Bs, transA=True, transB=turned_b, dispatch="wgmma")
                 else:
                     Tx.gemm_async(tile, As[first : first + rows, :], Bs, transB=turned_b, dispatch="wgmma")
                 Tx.ptx.wgmma.commit_group()
@@ -83,7 +82,9 @@ def attention(keys: int, waits: bool = True, fences: bool = True) -> PrimFunc:
 
     @Tx.prim_func(tirx=True)
     def kernel(
-        Q: Tx.Buffer((64, 64), "float16"), K: Tx.Buffer((keys, 64), "float16"), V: Tx.Buffer((keys, 64), "float16"),
+        Q: Tx.Buffer((64, 64), "float16"),
+        K: Tx.Buffer((keys, 64), "float16"),
+        V: Tx.Buffer((keys, 64), "float16"),
         Out: Tx.Buffer((64, 64), "float32"),
     ):
         with Tx.kernel():
@@ -154,3 +155,62 @@ def test_registers_of_a_belong_to_the_mma_until_the_wait() -> None:
 def test_registers_of_a_need_the_fence() -> None:
     report, _, _ = attend(64, fences=False)
     assert "missing-wgmma-fence" in [finding.kind for finding in report.findings]
+
+
+def narrow(dtype: str, result: str, transposed: bool = False) -> PrimFunc:
+    """D = A Bᵀ for 64 × 32 sums over 128 bytes of K; transposed: whether B is given as K × N."""
+    depth = 1024 // DataType(dtype).bits
+    shape_b = (depth, 32) if transposed else (32, depth)
+    layouts = [tma_shared_layout(dtype, SwizzleMode.SWIZZLE_32B_ATOM, shape) for shape in ((64, depth), shape_b)]
+
+    @Tx.prim_func(tirx=True)
+    def kernel(A: Tx.Buffer((64, depth), dtype), B: Tx.Buffer(shape_b, dtype), D: Tx.Buffer((64, 32), result)):
+        Tx.device_entry()
+        cta = Tx.cta_id([1])
+        group = Tx.warpgroup_id([1])
+        thread = Tx.thread_id([128])
+        pool = Tx.PoolAllocator()
+        As = pool.alloc((64, depth), dtype, layout=layouts[0])
+        Bs = pool.alloc(shape_b, dtype, layout=layouts[1])
+        pool.commit()
+        acc = Tx.alloc_local((16,), result)
+        tile = acc.view(64, 32, layout=wgmma_accumulator_layout(32))
+        with Tx.cta():
+            Tx.copy(As, A)
+            Tx.copy(Bs, B)
+        Tx.cuda.cta_sync()
+        with Tx.warpgroup():
+            Tx.ptx.wgmma.fence()
+            Tx.gemm_async(tile, As, Bs, transB=transposed, dispatch="wgmma")
+            Tx.ptx.wgmma.commit_group()
+            Tx.ptx.wgmma.wait_group(0)
+            Tx.copy(D, tile)
+
+    return kernel
+
+
+NARROW = {
+    "float32": ("float32", "k8.f32.tf32.tf32"), "float8_e4m3fn": ("float32", "k32.f32.e4m3.e4m3"),
+    "float8_e5m2": ("float32", "k32.f32.e5m2.e5m2"), "int8": ("int32", "k32.s32.s8.s8"),
+    "uint8": ("int32", "k32.s32.u8.u8"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_operands_of_other_types(dtype: str) -> None:
+    result, instruction = NARROW[dtype]
+    kernel = narrow(dtype, result)
+    numbers, element = np.random.default_rng(0), np.dtype(getattr(ml_dtypes, dtype, dtype))
+    low = 0 if dtype == "uint8" else -4
+    depth = 1024 // DataType(dtype).bits
+    a, b = (numbers.integers(low, 5, (rows, depth)).astype(element) for rows in (64, 32))
+    d = np.zeros((64, 32), result)
+    assert tvm.simulate(kernel, a, b, d, gpu="h100").ok
+    assert np.array_equal(d, (a.astype(np.int32) @ b.astype(np.int32).T).astype(result))
+    assert f"wgmma.mma_async.sync.aligned.m64n32{instruction} " in cuda_source(lower(kernel)).text
+
+
+def test_operands_of_other_types_lie_along_k() -> None:
+    report = tvm.simulate(narrow("int8", "int32", transposed=True), gpu="h100", data=False)
+    assert "operands of int8 must be contiguous along K" in str(report)
+    assert "integers into int32" in str(tvm.simulate(narrow("int8", "float32"), gpu="h100", data=False))

@@ -22,6 +22,16 @@ def product(A, B, D, TM: ct.Constant[int], TK: ct.Constant[int]):
 
 
 @ct.kernel
+def by_rows(A, B, D, TM: ct.Constant[int], TN: ct.Constant[int], TK: ct.Constant[int]):
+    """D = A @ B.T: both operands lie along K."""
+    acc = ct.zeros((TM, TN), dtype=D.dtype)
+    for k in range(ct.num_tiles(A, 1, (TM, TK))):
+        a, b = ct.load(A, (0, k), shape=(TM, TK)), ct.load(B, (0, k), shape=(TN, TK))
+        acc = ct.mma(a, b.transpose(), acc)
+    ct.store(D, (0, 0), acc)
+
+
+@ct.kernel
 def scaled(A, SA, B, SB, D, M: ct.Constant[int], K: ct.Constant[int], BLOCK: ct.Constant[int]):
     a, b = ct.load(A, (0, 0), shape=(M, K)), ct.load(B, (0, 0), shape=(K, M))
     sa, sb = ct.load(SA, (0, 0), shape=(M, K // BLOCK)), ct.load(SB, (0, 0), shape=(K // BLOCK, M))
@@ -57,6 +67,20 @@ def test_scaled_products(dtype: Any, gpu: str) -> None:
     left = a.astype(np.float32) * np.repeat(sa.astype(np.float32), 32, axis=1)
     right = b.astype(np.float32) * np.repeat(sb.astype(np.float32), 32, axis=0)
     assert np.allclose(d, left @ right, rtol=1e-4, atol=1e-2)
+
+
+@pytest.mark.parametrize("rows", [128, 16])
+@pytest.mark.parametrize("gpu", GPUS)
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, np.int8])
+def test_the_tensor_core_multiplies_what_lies_along_k(dtype: Any, gpu: str, rows: int) -> None:
+    numbers = np.random.default_rng(0)
+    a, b = (numbers.integers(-8, 9, shape).astype(dtype) for shape in ((rows, 192), (128, 192)))
+    d = np.zeros((rows, 128), np.int32 if dtype is np.int8 else np.float32)
+    with simulated(gpu, schedules=2):
+        ct.launch(None, (1,), by_rows, (a, b, d, rows, 128, 64))
+    assert np.array_equal(d, a.astype(np.int32) @ b.astype(np.int32).T)
+    text = compile(by_rows, (a, b, d, rows, 128, 64), gpu).text("nv_tileas")
+    assert ("mma = mma_sync" in text) == (gpu == "b200" and dtype is np.int8)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])

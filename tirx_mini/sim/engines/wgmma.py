@@ -219,7 +219,7 @@ class Warpgroup:
         else:
             left = self._operands.read(self.cta.smem, mmas, "a", shape.m, actor)
         right = self._operands.read(self.cta.smem, mmas, "b", shape.n, actor)
-        product = fragments(multiply(left, right))
+        product = fragments(_exact(left, right) if shape.d == "int32" else multiply(left, right))
         for warp, part in group.parts.items():
             part[batch[0]].registers.accumulate(product[warp], mma.accumulate)
 
@@ -401,11 +401,16 @@ class WgmmaEngines:
 
 
 def fragments(product: np.ndarray) -> np.ndarray:
-    """A 64 × n product as the registers of four warps: float32[4, n / 2, 32] (PTX ISA: "wgmma", matrix D)."""
+    """A 64 × n product as the registers of four warps, [4, n / 2, 32] (PTX ISA: "wgmma", matrix D)."""
     n = product.shape[1]
     # (warp, upper or lower 8 rows, row) × (8 columns, quad, pair)
     parts = product.reshape(WARPS, 2, 8, n // 8, 4, 2)
     return np.ascontiguousarray(parts.transpose(0, 3, 1, 5, 2, 4)).reshape(WARPS, n // 2, 32)
+
+
+def _exact(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """left @ right.T of integers, which float64 holds; int32 wraps around."""
+    return (left.astype(np.float64) @ right.T.astype(np.float64)).astype(np.int64).astype(np.int32)
 
 
 def _from_registers(group: Group, batch: Sequence[int]) -> np.ndarray:

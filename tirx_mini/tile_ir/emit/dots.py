@@ -193,7 +193,8 @@ def _is_zero(tile: Tile) -> bool:
 def _fresh(emitter: Emitter, op: Op) -> Tile:
     """Registers for sums that a product overwrites."""
     layout = op.acc.type.linear
-    return in_buffer(emitter.local(op.result.hint or "sums", layout.registers, "float32"), layout)
+    dtype = str(dtype_of(op.acc.type.element))
+    return in_buffer(emitter.local(op.result.hint or "sums", layout.registers, dtype), layout)
 
 
 def dot(emitter: Emitter, op: Op) -> None:

@@ -20,6 +20,7 @@ from ..ssa import Module, Op, Rewriter, Scalar, Value
 from . import ops, tensor_cores
 from .ops import FMA, MIRRORS, MMA_SYNC, NONE
 from .relayout import Chosen, flow, relayout
+from .tensor_cores import element_bits
 from .transposed import with_transposed
 
 VECTOR_BYTES = 16
@@ -156,11 +157,6 @@ def memory_order(blocks: BlockTile) -> tuple[int, ...]:
         return stride is None, stride or 0, -axis
 
     return tuple(sorted(range(len(blocks.tile)), key=key))
-
-
-def element_bits(tensor: Tensor) -> int:
-    """The bits of an element; of a pointer, 64."""
-    return tensor.element.bits if isinstance(tensor.element, Scalar) else 64
 
 
 # -- tileas-assign-dot-layouts -------------------------------------------------------------------------------------

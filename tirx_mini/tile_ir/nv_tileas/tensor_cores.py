@@ -9,7 +9,7 @@ from ..context import UNSPECIALIZED, Context
 from ..layouts import LinearLayout, SharedLayout, tmem_rows, wgmma_accumulator, wgmma_operand
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import standard as std
-from ..ssa import Op, Value, uses
+from ..ssa import Op, Scalar, Value, uses
 from . import ops
 from .gathers import is_gather
 from .operands import definitions, load_of, reasons, shared_layout
@@ -25,27 +25,34 @@ ROWS: Mapping[str, int] = {ops.WGMMA: 64, ops.TCGEN05: 128}
 MOST_COLUMNS = 256
 LEAST_COLUMNS: Mapping[str, int] = {ops.WGMMA: 8, ops.TCGEN05: 16}
 """Columns of one instruction: those of wgmma are a multiple of 8, of tcgen05 with 128 rows a multiple of 16."""
-DEPTH = 16
-"""K of one instruction for elements of 16 bits."""
+DEPTH_BITS = 256
+"""Of K, in one instruction."""
+TURNABLE = 16
+"""Bits of elements that the tensor core reads along either dimension; others lie along K."""
+SUMS: Mapping[str, Mapping[str, str]] = {
+    ops.WGMMA: {"f16": "f32", "bf16": "f32", "f32": "f32", "tf32": "f32", "f8E4M3FN": "f32", "f8E5M2": "f32",
+                "i8": "i32"},
+    ops.TCGEN05: {"f16": "f32", "bf16": "f32", "f32": "f32", "tf32": "f32", "f8E4M3FN": "f32", "f8E5M2": "f32"},
+}  # fmt: skip
+"""The types of A and B that an instruction multiplies here, and that of their sums; f32 as tf32."""
 
 
 def instructions(func: Op, context: Context, warps: int) -> Mapping[Op, str]:
     """The dots of a function that wgmma or tcgen05 computes, and which of the two.
 
-    Operands of 16 bits, accumulated in float32: those can be read along either dimension. tcgen05 is for loops that
+    Operands of 16 bits can be read along either dimension, others must lie along K. tcgen05 is for loops that
     only add up products of tiles that TMA loads, or one of which is gathered, and for products between which threads
     compute, if their right operands are loaded by TMA and there is tensor memory for all.
     """
     defs, used = definitions(func.body), uses(func.body)
     kind = kind_for(context)
     if kind == ops.WGMMA:
-        return {op: kind for op in func.body.walk() if op.kind is ops.dot and _fits(op, kind, warps)}
+        return {op: kind for op in func.body.walk() if op.kind is ops.dot and _fits(op, kind, warps, defs)}
     if context.options.agents == UNSPECIALIZED:
         return {}
     dots = (simple_sum(op, used) for op in func.body.walk() if op.kind is std.for_)
-    sums = {
-        op: kind for op in dots if op is not None and _fits(op, kind, warps) and copied((op.lhs, op.rhs), func, defs)
-    }
+    fitting = (op for op in dots if op is not None and _fits(op, kind, warps, defs))
+    sums = {op: kind for op in fitting if copied((op.lhs, op.rhs), func, defs)}
     return {**sums, **dict.fromkeys(_between_threads(func, context, warps, list(sums)), kind)}
 
 
@@ -54,7 +61,7 @@ def _between_threads(func: Op, context: Context, warps: int, sums: Sequence[Op])
     defs = definitions(func.body)
 
     def is_wanted(op: Op) -> bool:
-        if not _fits(op, ops.TCGEN05, warps) or load_of(op.rhs, defs) is None:
+        if not _fits(op, ops.TCGEN05, warps, defs) or load_of(op.rhs, defs) is None:
             return False
         given = load_of(op.lhs, defs) is not None
         return copied((op.lhs, op.rhs) if given else (op.rhs,), func, defs)
@@ -97,17 +104,31 @@ def copied(operands: Sequence[Value], func: Op, defs: Mapping[Value, Op]) -> boo
     return not others or (len(others) == 1 and is_gather(others[0], func, defs))
 
 
-def _fits(op: Op, kind: str, warps: int) -> bool:
-    """Whether an instruction computes a dot of these types and shapes."""
-    return computes(kind, op.lhs.type, op.acc.type, warps)
+def _fits(op: Op, kind: str, warps: int, defs: Mapping[Value, Op]) -> bool:
+    """Whether an instruction computes a dot of these types, shapes and places."""
+    return computes(kind, op.lhs.type, op.acc.type, warps) and readable(op, defs)
+
+
+def readable(op: Op, defs: Mapping[Value, Op]) -> bool:
+    """Whether the tensor core can read the operands of a dot, or of the transposed dot, as they lie in memory."""
+    if element_bits(op.lhs.type) == TURNABLE:
+        return True
+    sides = ((op.lhs, 1), (op.rhs, 0))
+    loaded = all(load_of(value, defs) is not None or _is_gathered(value, defs) for value, _ in sides)
+    return loaded and op.signed_lhs and op.signed_rhs and all(shared_layout(v, defs).dims(2)[-1] == k for v, k in sides)
+
+
+def element_bits(tensor: Tensor) -> int:
+    """The bits of an element; of a pointer, 64."""
+    return tensor.element.bits if isinstance(tensor.element, Scalar) else 64
 
 
 def computes(kind: str, lhs: Tensor, acc: Tensor, warps: int) -> bool:
     """Whether an instruction computes a product of `lhs` that is added to `acc`."""
-    if str(lhs.element) not in ("f16", "bf16") or str(acc.element) != "f32" or lhs.rank != 2:
+    if SUMS[kind].get(str(lhs.element)) != str(acc.element) or lhs.rank != 2:
         return False
     (rows, inner), cols, least = lhs.shape, acc.shape[1], LEAST_COLUMNS[kind]
-    if warps % WARPGROUP or rows % ROWS[kind] or inner < DEPTH or cols < least:
+    if warps % WARPGROUP or rows % ROWS[kind] or inner * element_bits(lhs) < DEPTH_BITS or cols < least:
         return False
     along_m, along_n = groups_along(acc, warps, kind)
     return rows // along_m >= ROWS[kind] and cols // along_n >= least and cols <= MOST_COLUMNS

@@ -18,7 +18,7 @@ from ..ssa import KEEP, Op, Region, Rewriter, Value, uses
 from . import ops
 from .operands import definitions, is_zero
 from .sums import simple_sum
-from .tensor_cores import computes, copied, kind_for
+from .tensor_cores import computes, copied, kind_for, readable
 
 TURNED = (1, 0)
 
@@ -41,7 +41,7 @@ def _helps(dot: Op, func: Op, context: Context, warps: int, defs: Mapping[Value,
     if dot.mma != ops.NONE or lhs.rank != 2 or computes(kind, lhs, acc, warps):
         return False
     turned = computes(kind, turned_type(rhs), turned_type(acc), warps)
-    return turned and copied((dot.lhs, dot.rhs), func, defs)
+    return turned and readable(dot, defs) and copied((dot.lhs, dot.rhs), func, defs)
 
 
 def turned_type(tensor: Tensor) -> Tensor:
