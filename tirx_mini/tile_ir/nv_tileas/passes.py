@@ -179,8 +179,6 @@ def assign_dot_layouts(module: Module, context: Context) -> Module:
 
 
 def _with_instructions(func: Op, context: Context) -> Op:
-    func = with_transposed(func, context, warps_of(func))
-    on_core = tensor_cores.instructions(func, context, warps_of(func))
     for op in func.body.walk():
         rows, cols = op.acc.type.shape[-2:] if op.kind is ops.dot else (0, 0)
         if 0 < rows * cols < FEW_SUMS:
@@ -189,7 +187,11 @@ def _with_instructions(func: Op, context: Context) -> Op:
                 op.span,
                 "make the tile larger: one of 128 × 128 uses each element that it loads 128 times",
             )
-        elif op not in on_core and _is_low(op, context):
+    func = with_transposed(func, context, warps_of(func))
+    on_core = tensor_cores.instructions(func, context, warps_of(func))
+    for op in func.body.walk():
+        if op not in on_core and _is_low(op, context):
+            rows, cols = op.acc.type.shape
             context.note(
                 f"wgmma multiplies {tensor_cores.ROWS[ops.WGMMA]} rows at a time: {rows} × {cols} sums are added up by "
                 "mma.sync, which is less than half as fast",
@@ -212,7 +214,7 @@ def _is_low(op: Op, context: Context) -> bool:
     rows, cols = op.acc.type.shape
     types = str(op.lhs.type.element), str(op.acc.type.element)
     least = tensor_cores.ROWS[ops.WGMMA]
-    return types in (("f16", "f32"), ("bf16", "f32")) and rows < least <= cols
+    return types in (("f16", "f32"), ("bf16", "f32")) and rows < least <= cols and rows * cols >= FEW_SUMS
 
 
 def _fits(op: Op) -> bool:
