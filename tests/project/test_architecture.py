@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "tirx_mini"
 ROOMS = (
     "hardware", "ir", "layout", "arguments", "isa", "tile", "script", "lang", "passes", "codegen", "runtime", "sim",
-    "diagnose", "report", "tile_ir", "course", "grading", "commands",
+    "diagnose", "report", "tile_ir", "tilelang", "course", "grading", "commands",
 )  # fmt: skip
 FRONT = ("compat",)  # stands before the front door, as the user does
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tirx_mini import tilelang
+from tirx_mini.hardware import GpuSpec, gpu_spec, nearest_gpu
 from tirx_mini.ir import Buffer, DataType, TirxError
 from tirx_mini.layout import Layout, TileLayout
 from tirx_mini.tilelang import (
@@ -153,6 +154,28 @@ def par_compile(funcs: Any, out_idx: Any = None, **options: Any) -> list[JITKern
     return [compile(func, out_idx, target=options.get("target")) for func in funcs]
 
 
+def num_sms(device_id: int = 0) -> int:
+    """The number of SMs of the GPU on which kernels run."""
+    return _gpu().sms
+
+
+def device_name(device_id: int = 0) -> str:
+    """The name of the GPU on which kernels run."""
+    return _gpu().name
+
+
+def shared_memory(device_id: int = 0, format: str = "bytes") -> int:
+    """The shared memory that a CTA can have: in "bytes", "kb" or "mb"."""
+    return _gpu().architecture.smem_per_cta // {"bytes": 1, "kb": 1024, "mb": 1024**2}[format]
+
+
+def _gpu() -> GpuSpec:
+    from tirx_mini.runtime import device_arch
+
+    here = device_arch()
+    return gpu_spec(tilelang.current_gpu()) if here is None else nearest_gpu(here)
+
+
 _LAYOUT: Mapping[str, Any] = {
     "Layout": Layout, "Fragment": Fragment, "TileLayout": TileLayout, "make_swizzled_layout": make_swizzled_layout,
     "make_full_bank_swizzled_layout": make_swizzled_layout, "make_half_bank_swizzled_layout": make_swizzled_layout,
@@ -196,6 +219,12 @@ MODULES: Mapping[str, Mapping[str, Any]] = {
     "tilelang.engine": {"lower": lower},
     "tilelang.math": {"cdiv": cdiv, "next_power_of_2": next_power_of_2},
     "tilelang.env": {"env": None},
+    "tilelang.carver": {},
+    "tilelang.carver.arch": {},
+    "tilelang.carver.arch.driver": {
+        "get_num_sms": num_sms, "get_device_name": device_name, "get_shared_memory_per_block": shared_memory,
+        "get_max_dynamic_shared_size_bytes": shared_memory,
+    },
 }  # fmt: skip
 """For each module, its names."""
 

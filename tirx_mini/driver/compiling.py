@@ -35,10 +35,11 @@ class SimulatedExecutable:
     gpu: GpuSpec
     _reports: list[Report] = field(default_factory=list, init=False, repr=False)
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: Any, schedules: int = 1) -> None:
+        """Run the kernel, in so many orders of events."""
         from tirx_mini.diagnose import SimulationError, simulate
 
-        report = simulate(self.func, args, self.gpu)
+        report = simulate(self.func, args, self.gpu, schedules=schedules)
         self._reports[:] = [report]
         if not report.ok:
             raise SimulationError(report)

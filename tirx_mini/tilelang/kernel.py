@@ -29,9 +29,10 @@ SHOWN_EXTENT = 1024
 
 @dataclass(frozen=True)
 class Launches:
-    """How launches are simulated, and the reports of them."""
+    """How launches are simulated, and the reports of them. schedules: how many orders of events are tried."""
 
     gpu: str
+    schedules: int = 1
     reports: list[Any] = field(default_factory=list)
 
 
@@ -39,9 +40,17 @@ _SIMULATED: ContextVar[Launches | None] = ContextVar("tilelang_simulated", defau
 
 
 @contextmanager
-def simulated(gpu: str = DEFAULT_GPU, *, reports: list[Any] | None = None) -> Iterator[list[Any]]:
-    """Within the block, kernels whose target names no GPU run on this simulated one. The value is their reports."""
-    launches = Launches(gpu, [] if reports is None else reports)
+def simulated(
+    gpu: str | None = None, *, reports: list[Any] | None = None, schedules: int | None = None
+) -> Iterator[list[Any]]:
+    """Within the block, kernels whose target names no GPU run on this simulated one. The value is their reports.
+
+    schedules: how many orders of events the simulator tries for each launch. By default, `gpu` and `schedules` are
+        those of the block around this one.
+    """
+    around = _SIMULATED.get() or Launches(DEFAULT_GPU)
+    orders = around.schedules if schedules is None else schedules
+    launches = Launches(gpu or around.gpu, orders, [] if reports is None else reports)
     token = _SIMULATED.set(launches)
     try:
         yield launches.reports
@@ -138,10 +147,13 @@ class JITKernel:
         like = next((value for value in given if is_tensor(value) or isinstance(value, np.ndarray)), None)
         for number in self.out_idx:
             values[number] = self._output(self.params[number], sizes, like)
+        simulation = _SIMULATED.get()
         for executable in self._executable(sizes):
-            executable(*values)
+            if simulation is not None and simulation.schedules > 1 and self.is_simulated:
+                executable(*values, schedules=simulation.schedules)
+            else:
+                executable(*values)
             self._last = executable
-            simulation = _SIMULATED.get()
             if simulation is not None and self.report is not None:
                 simulation.reports.append(self.report)
         made = [values[number] for number in self.out_idx]
@@ -270,7 +282,7 @@ class JITKernel:
 
     def timed_ms(self, args: Sequence[Any]) -> float:
         """The time of a call on the simulated GPU, in milliseconds."""
-        with simulated(current_gpu()) as reports:
+        with simulated() as reports:
             self(*args)
         return sum(report.time_us or 0.0 for report in reports) / 1e3
 

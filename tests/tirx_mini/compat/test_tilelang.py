@@ -15,6 +15,8 @@ PROGRAM = """
 import tilelang
 import tilelang.language as T
 import torch
+from tilelang.autotuner import *
+from tilelang.carver.arch import driver
 from tilelang.profiler import do_bench
 
 
@@ -36,7 +38,7 @@ def relu(M, N, dtype=T.float16):
 kernel = relu(64, 128)
 a = torch.randn(64, 128, device="cuda", dtype=torch.float16)
 torch.testing.assert_close(kernel(a), a.relu())
-print(do_bench(lambda: kernel(a)) > 0)
+print(do_bench(lambda: kernel(a)) > 0, driver.get_num_sms(), callable(autotune))
 """
 
 
@@ -45,7 +47,7 @@ def test_a_program_runs_by_its_own_imports(tmp_path: Path) -> None:
     script.write_text(PROGRAM)
     command = [sys.executable, "-m", "tirx_mini.compat.tilelang", str(script)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (run.returncode, run.stdout) == (0, "True\n"), run.stderr
+    assert (run.returncode, run.stdout) == (0, "True 148 True\n"), run.stderr
 
 
 def test_only_within_the_block() -> None:
@@ -61,8 +63,8 @@ def test_only_within_the_block() -> None:
 
 def test_what_is_not_provided_says_so() -> None:
     with tilelang.imports():
-        with pytest.raises(ImportError, match=r"does not provide `tilelang\.carver`"):
-            importlib.import_module("tilelang.carver")
+        with pytest.raises(ImportError, match=r"does not provide `tilelang\.carver\.template`"):
+            importlib.import_module("tilelang.carver.template")
         import tilelang as package  # type: ignore[import-not-found]
 
         with pytest.raises(AttributeError, match="does not provide `nothing` of `tilelang`"):
