@@ -1,19 +1,19 @@
-"""`tvm.tirx.bench`: times of launches, and a profiler that kernels may leave switched off."""
+"""`tvm.tirx.bench`: times of launches, and the profiler of kernels."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from enum import Enum
 from typing import Any
 
-from tirx_mini.ir import TirxError
 from tirx_mini.runtime import device_arch
-from tirx_mini.script import refusal
 
 from .host import CLOCK
+from .profiler import CudaProfiler, EventType, decode_tag, export_to_perfetto_trace
 
-__all__ = ["CudaProfiler", "EventType", "bench", "is_running_under_pytest", "setup"]
+__all__ = [
+    "CudaProfiler", "EventType", "bench", "decode_tag", "export_to_perfetto_trace", "is_running_under_pytest", "setup",
+]  # fmt: skip
 
 
 def is_running_under_pytest() -> bool:
@@ -74,40 +74,3 @@ def _microseconds(function: Callable[[], Any], repeat: int) -> float:
         torch.cuda.synchronize()
         times.append(start.elapsed_time(end) * 1e3)
     return sorted(times)[len(times) // 2]
-
-
-class EventType(Enum):
-    """Kinds of events of a profile."""
-
-    kBegin = 0
-    kEnd = 1
-    kInstant = 2
-    kFinalize = 3
-
-
-class CudaProfiler:
-    """The profiler of a kernel. Switched off, its calls do nothing.
-
-    Raises `TirxError` where it is switched on: the simulator records a timeline by itself.
-    """
-
-    def __init__(
-        self,
-        profiler_buffer: Any,
-        write_stride: int,
-        num_groups: int,
-        default_leader: Any = None,
-        profiler_enabled: Any = True,
-    ) -> None:
-        if not isinstance(profiler_enabled, (bool, int)) or profiler_enabled:
-            row = refusal("cuda.timer_init")
-            why = "" if row is None else row.why
-            raise TirxError(f"`CudaProfiler` is not supported: {why}", hint=None if row is None else row.instead)
-
-    def init(self, *_: Any, **__: Any) -> None: ...
-
-    def start(self, *_: Any, **__: Any) -> None: ...
-
-    def end(self, *_: Any, **__: Any) -> None: ...
-
-    def finalize(self, *_: Any, **__: Any) -> None: ...
