@@ -22,9 +22,9 @@ def test_it_prints_the_three_times(capsys):
     te_matmul.main(64)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split("  ")[0].strip() for line in lines] == ["NumPy", "scheduled", "plain loops"]
-    assert all("GFLOPS" in line for line in lines)
+    assert all("GFLOPS" in line for line in lines) and lines[0].endswith("1.00 times NumPy's time")
 
 
 def test_a_size_that_the_tiles_do_not_divide_is_refused():
-    with pytest.raises(SystemExit, match="a positive multiple of 32"):
+    with pytest.raises(SystemExit, match=r"a positive multiple of \d+"):
         te_matmul.main(100)

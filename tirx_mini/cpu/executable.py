@@ -137,6 +137,12 @@ class _Sharing:
             each.result()
 
 
+def vector_bits() -> int:
+    """The width of the widest vectors of this CPU, in bits: 512, 256 or 128."""
+    features = _llvm().get_host_cpu_features()
+    return 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
+
+
 def build(func: PrimFunc, threads: int | None = None) -> CpuExecutable:
     """`func`, whose loops a schedule arranged, for this CPU. It is compiled at its first call.
 

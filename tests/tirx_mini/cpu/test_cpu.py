@@ -134,6 +134,13 @@ def test_an_index_that_starts_again(columns, kind):
     np.testing.assert_array_equal(c, a @ b)
 
 
+def test_the_widest_vectors_of_this_cpu_are_used():
+    from tirx_mini.cpu import vector_bits
+
+    assert vector_bits() in (128, 256, 512)
+    assert ("zmm" in scheduled("vectorize").source("asm")) == (vector_bits() == 512)
+
+
 def test_parallel_iterations_are_shared_among_the_threads():
     A = te.placeholder((1000,), name="A")
     B = te.compute((1000,), lambda i: A[i] + 1, name="B")
