@@ -11,6 +11,7 @@ from tirx_mini.ir import (
     TIR,
     AllocBuffer,
     Analyzer,
+    Bind,
     Buffer,
     BufferLoad,
     BufferStore,
@@ -35,7 +36,7 @@ from tirx_mini.script import caller_span
 from .axis import REDUCTION
 from .double_buffer import Ahead, ahead, reading
 from .nest import Loop, Nest, nest_of, outside
-from .reduction import Reduce
+from .reduction import Group, Reduce
 from .schedule import Schedule
 from .stage import At, Inline, Stage
 from .storage import Storage, storage_of
@@ -91,9 +92,9 @@ class _Lowering:
         for stage in reversed(self.computed):  # readers first: what they read decides what is computed
             self._infer(stage)
         allocs = [
-            AllocBuffer(self.storages[stage.tensor].buffer, span=stage.op.span)
-            for stage in self.computed
-            if not isinstance(stage.place, At) and self.storages[stage.tensor].buffer not in set(params)
+            AllocBuffer(self.storages[tensor].buffer, span=stage.op.span)
+            for stage in self.computed for tensor in stage.tensors
+            if not isinstance(stage.place, At) and self.storages[tensor].buffer not in set(params)
         ]
         nests = [self._emit(stage) for stage in self.computed if not isinstance(stage.place, At)]
         span = self.schedule.outputs[0].op.span
@@ -138,10 +139,11 @@ class _Lowering:
             first, sizes = tuple(part.first for part in region), tuple(part.size for part in region)
         nest, self.ranges = nest_of(stage, first, sizes, self.ranges)
         self.nests[stage] = nest
-        if stage.tensor not in self.storages:
-            whole = any(stage.tensor in tensors_in(self.bodies[other]) and other.tensorized for other in self.computed)
-            self.storages[stage.tensor] = storage_of(stage, nest, scope, whole or stage.tensorized is not None)
-        elif stage.align:
+        known = [tensor for tensor in stage.tensors if tensor in self.storages]
+        for tensor in (tensor for tensor in stage.tensors if tensor not in self.storages):
+            whole = any(tensor in tensors_in(self.bodies[other]) and other.tensorized for other in self.computed)
+            self.storages[tensor] = storage_of(stage, tensor, nest, scope, whole or stage.tensorized is not None)
+        if known and stage.align:
             raise TirxError(
                 f"storage_align: {stage.op.name} is an argument, whose memory the caller lays out",
                 stage.op.span,
@@ -182,7 +184,7 @@ class _Lowering:
         still = {loop.var for loop in fixed if not (scope == "shared" and loop.thread.startswith("threadIdx"))}
         accesses: list[tuple[tuple[Expr, ...], Analyzer]] = []
         for reader in self.computed:
-            if stage.tensor not in tensors_in(self.bodies[reader]):
+            if not set(stage.tensors) & set(tensors_in(self.bodies[reader])):
                 continue
             if not self._within(reader, at):
                 raise TirxError(
@@ -192,7 +194,7 @@ class _Lowering:
                     f"compute it at a loop around all of its readers, or move {reader.op.name} into that loop",
                 )
             nest = self.nests[reader]
-            loads = _loads(self.bodies[reader], stage.tensor)
+            loads = _loads(self.bodies[reader], stage.tensors)
             accesses += [(tuple(substitute(load.indices, nest.values)), self.ranges) for load in loads]
         return box(accesses, stage.tensor.shape, lambda var: var not in still)
 
@@ -237,10 +239,11 @@ class _Lowering:
             if not isinstance(inner.place, At) or inner.place.stage is not stage or inner.place.axis is not loop.axis:
                 continue
             buffer, fill = self.storages[inner.tensor].buffer, self._emit(inner)
+            others = [AllocBuffer(self.storages[each].buffer, span=inner.op.span) for each in inner.tensors[1:]]
             if inner.doubled and loop.written and loop.kind == SERIAL:
                 copies.append(ahead(fill, buffer, loop.var, loop.extent))
             else:
-                attached += [AllocBuffer(buffer, span=inner.op.span), fill]
+                attached += [AllocBuffer(buffer, span=inner.op.span), *others, fill]
         rest = reading(seq(*attached, body), copies, loop.var)
         whole = _loop(loop, seq(*(copy.next for copy in copies), rest), stage)
         return seq(*(copy.before for copy in copies), whole)
@@ -258,19 +261,36 @@ class _Lowering:
         indices = [nest.values[axis.var] for axis in op.axis]
         value = self.bodies[stage]
         if isinstance(value, Reduce):
-            value = value.combined(stage.tensor[tuple(axis.var for axis in op.axis)])
-        return self._guarded(nest, self._store(stage, indices, self._expr(value, nest.values)), True)
+            place = tuple(axis.var for axis in op.axis)
+            values = value.all_combined([tensor[place] for tensor in stage.tensors])
+        else:
+            values = value.values if isinstance(value, Group) else (value,)
+        made = [self._expr(each, nest.values) for each in values]
+        return self._guarded(nest, self._stores(stage, indices, made), True)
 
     def _init(self, stage: Stage) -> Stmt | None:
         nest, body = self.nests[stage], self.bodies[stage]
         if not isinstance(body, Reduce):
             return None
         indices = [nest.values[axis.var] for axis in stage.compute.axis]
-        return self._guarded(nest, self._store(stage, indices, self._expr(body.identity, nest.values)), False)
+        values = [self._expr(each, nest.values) for each in body.identities]
+        return self._guarded(nest, self._stores(stage, indices, values), False)
 
-    def _store(self, stage: Stage, indices: Sequence[Expr], value: Expr) -> Stmt:
-        storage = self.storages[stage.tensor]
-        return BufferStore(storage.buffer, storage.place(indices, self.ranges), value, span=stage.op.span)
+    def _stores(self, stage: Stage, indices: Sequence[Expr], values: Sequence[Expr]) -> Stmt:
+        """The stores of the values of an element. Those that another store would change come first."""
+        storages = [self.storages[tensor] for tensor in stage.tensors]
+        first: list[Stmt] = []
+        own = {storage.buffer for storage in storages}
+        for number, value in enumerate(values):
+            if len(values) > 1 and any(isinstance(node, BufferLoad) and node.buffer in own for node in walk(value)):
+                var = Var(value.dtype, f"v{number}")
+                first.append(Bind(var, value, span=stage.op.span))
+                values = [*values[:number], var, *values[number + 1 :]]
+        pairs = zip(storages, values, strict=True)
+        return seq(*first, *(
+            BufferStore(storage.buffer, storage.place(indices, self.ranges), value, span=stage.op.span)
+            for storage, value in pairs
+        ))  # fmt: skip
 
     def _guarded(self, nest: Nest, body: Stmt, reduces: bool) -> Stmt:
         """`body` for the iterations that are to execute it."""
@@ -319,14 +339,15 @@ def _inlined(schedule: Schedule) -> dict[Stage, Expr]:
             continue
         body = Inliner().expr(stage.compute.body)
         if isinstance(stage.place, Inline):
-            inline[stage.tensor] = (stage, body)
+            values = body.values if isinstance(body, Group) else (body,)
+            inline |= {tensor: (stage, value) for tensor, value in zip(stage.tensors, values, strict=True)}
         else:
             bodies[stage] = body
     return bodies
 
 
-def _loads(body: Expr, tensor: Tensor) -> list[BufferLoad]:
-    return [node for node in walk(body) if isinstance(node, BufferLoad) and node.buffer is tensor]
+def _loads(body: Expr, tensors: Sequence[Tensor]) -> list[BufferLoad]:
+    return [node for node in walk(body) if isinstance(node, BufferLoad) and node.buffer in tensors]
 
 
 def _first_reduction(nest: Nest) -> int:

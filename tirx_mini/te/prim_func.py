@@ -43,6 +43,7 @@ def create_prim_func(ops: Sequence[Tensor]) -> PrimFunc:
     buffers: dict[Buffer, Buffer] = {}
     parts: list[Stmt] = []
     for stage in create_schedule([tensor.op for tensor in outputs]).stages:
+        stage.single("create_prim_func")
         tensor = stage.tensor
         buffers[tensor] = Buffer(tensor.name, tensor.shape, tensor.dtype, span=tensor.span)
         if tensor not in ops:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +24,8 @@ class Reducer:
     """
 
     name: str
-    combine: Callable[[Expr, Expr], Any]
-    identity: Callable[[DataType], Any]
+    combine: Callable[[Any, Any], Any]
+    identity: Callable[..., Any]
 
     def __call__(self, expr: Any, axis: Any, where: Any = None, init: Any = None) -> Expr:
         """The reduction of `expr` over `axis`, or over several; of the values for which `where` holds."""
@@ -33,9 +33,23 @@ class Reducer:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Group(Expr):
+    """The values of an element of several tensors, which one `compute` defines together."""
+
+    values: tuple[Expr, ...]
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(repr, self.values))})"
+
+    def __iter__(self) -> Iterator[Expr]:
+        return iter(self.values)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Reduce(Expr):
     """The combination of the values of `source` over `axes`. Only the body of a `compute` may be one.
 
+    source: the value; a `Group` where several are reduced together.
     where: the values that take part; None for all.
     start: what the combination begins with, in place of the neutral element.
     """
@@ -54,14 +68,37 @@ class Reduce(Expr):
     @property
     def identity(self) -> Expr:
         """The value before the first one is combined."""
+        return self.identities[0]
+
+    @property
+    def identities(self) -> tuple[Expr, ...]:
+        """The values before the first ones are combined: one for each value that is reduced."""
         if self.start is not None:
-            return cast(self.dtype, self.start)
-        return cast(self.dtype, as_expr(self.reducer.identity(self.dtype)))
+            found = self.start if isinstance(self.start, Group) else (self.start,)
+        else:
+            made = self.reducer.identity(*(value.dtype for value in self.sources))
+            found = made if isinstance(made, (tuple, list)) else (made,)
+        return tuple(cast(own.dtype, as_expr(value)) for own, value in zip(self.sources, found, strict=True))
+
+    @property
+    def sources(self) -> tuple[Expr, ...]:
+        """The values that are reduced."""
+        return self.source.values if isinstance(self.source, Group) else (self.source,)
 
     def combined(self, before: Expr) -> Expr:
         """The value after one more, given that `before` it."""
-        value = cast(self.dtype, as_expr(self.reducer.combine(before, self.source)))
-        return value if self.where is None else select(self.where, value, before)
+        return self.all_combined((before,))[0]
+
+    def all_combined(self, before: Sequence[Expr]) -> tuple[Expr, ...]:
+        """The values after one more of each, given those `before` them."""
+        if isinstance(self.source, Group):
+            made = tuple(self.reducer.combine(tuple(before), self.source.values))
+        else:
+            made = (self.reducer.combine(before[0], self.source),)
+        values = [cast(own.dtype, as_expr(value)) for own, value in zip(self.sources, made, strict=True)]
+        if self.where is None:
+            return tuple(values)
+        return tuple(select(self.where, value, old) for value, old in zip(values, before, strict=True))
 
 
 def reduce(reducer: Reducer, expr: Any, axis: Any, where: Any = None, init: Any = None) -> Reduce:
@@ -72,9 +109,33 @@ def reduce(reducer: Reducer, expr: Any, axis: Any, where: Any = None, init: Any 
             raise TirxError(
                 f"te.{reducer.name} reduces over {each!r}", caller_span(), "reduce over axes of te.reduce_axis"
             )
-    source = as_expr(expr)
+    source = _grouped(expr)
     condition = None if where is None else as_bool(where)
-    return Reduce(source.dtype, reducer, source, axes, condition, None if init is None else as_expr(init))
+    made = Reduce(source.dtype, reducer, source, axes, condition, None if init is None else _grouped(init))
+    _check(made)
+    return made
+
+
+def _grouped(value: Any) -> Expr:
+    """A value, or several as one."""
+    if not isinstance(value, (tuple, list)):
+        return as_expr(value)
+    values = tuple(map(as_expr, value))
+    return Group(values[0].dtype, values)
+
+
+def _check(made: Reduce) -> None:
+    """Raise `TirxError` unless the reducer combines as many values as are reduced."""
+    count = len(made.sources)
+    try:
+        given = len(made.identities), len(made.all_combined(made.sources))
+    except (TypeError, ValueError):
+        raise TirxError(
+            f"te.{made.reducer.name} does not reduce {count} value{'s' * (count > 1)}",
+            caller_span(),
+            "its functions take and return as many values: combine((a0, a1), (b0, b1)), identity(dtype0, dtype1)",
+        ) from None
+    assert given == (count, count)
 
 
 def least(dtype: DataType) -> Expr:
@@ -118,7 +179,11 @@ min = Reducer("min", lambda a, b: binary("min", a, b), greatest)
 def comm_reducer(
     fcombine: Callable[[Any, Any], Any], fidentity: Callable[[str], Any], name: str = "reduce"
 ) -> Callable[..., Expr]:
-    """A reduction by `fcombine`, commutative and associative, whose neutral element is ``fidentity(dtype)``."""
+    """A reduction by `fcombine`, commutative and associative, whose neutral element is ``fidentity(dtype)``.
+
+    Several values are reduced together where they are given as a tuple: ``fcombine((a0, a1), (b0, b1))`` and
+    ``fidentity(dtype0, dtype1)`` return tuples, too. Raises `TirxError` where they do not.
+    """
     reducer = Reducer(name, fcombine, fidentity)
 
     def reduced(expr: Any, axis: Any | Sequence[Any], where: Any = None, init: Any = None) -> Expr:

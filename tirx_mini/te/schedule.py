@@ -30,7 +30,7 @@ class Schedule:
     def __getitem__(self, key: Tensor | Operation) -> Stage:
         tensor = key.tensor if isinstance(key, Operation) else key
         for stage in self.stages:
-            if stage.tensor is tensor:
+            if any(own is tensor for own in stage.tensors):
                 return stage
         name = getattr(key, "name", repr(key))
         known = ", ".join(stage.op.name for stage in self.stages)
@@ -65,6 +65,7 @@ class Schedule:
         """A stage that computes `tensor` in the memory `scope`; the stage of `tensor` then copies it from there."""
         stage, checked = self[tensor], checked_scope(scope)
         op = stage.compute
+        stage.single("cache_write")
         if stage.scheduled:
             raise TirxError(
                 f"cache_write: {op.name} already has transformations, which would be lost",
@@ -88,6 +89,7 @@ class Schedule:
         order then, and with it the rounding of its last bits. ``s[tensor].op.reduce_axis[0]`` is the loop that is left.
         """
         stage = self[tensor]
+        stage.single("rfactor")
         partial, over, body = partial_results(stage, axis, factor_axis)
         self.stages.insert(self.stages.index(stage), Stage(partial.op))
         _replace_body(stage, body)
@@ -123,7 +125,7 @@ def _replace_body(stage: Stage, body: Any) -> None:
     """Give a stage another body for the same tensor; its axes and loops stay."""
     old = stage.compute
     new = ComputeOp(old.name, old.axis, body, span=old.span)
-    new.tensor = old.tensor
+    new.tensors = old.tensors
     stage.op = new
 
 

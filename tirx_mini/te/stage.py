@@ -95,6 +95,18 @@ class Stage:
         return self.op.tensor
 
     @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All tensors that the stage computes."""
+        return self.op.tensors
+
+    def single(self, what: str) -> None:
+        """Raise `TirxError` for a stage that computes several tensors."""
+        if len(self.tensors) > 1:
+            hint = "compute the tensors apart, each with te.compute"
+            name, count = self.op.name, len(self.tensors)
+            raise TirxError(f"{what}: {name} computes {count} tensors together", caller_span(), hint)
+
+    @property
     def compute(self) -> ComputeOp:
         """The operation. Raises `TirxError` for a placeholder, which no loop computes."""
         if not isinstance(self.op, ComputeOp):
@@ -251,6 +263,7 @@ class Stage:
     def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
         """Let an instruction compute what the loop `var` and those inside it compute."""
         self._leaf(var, "tensorize")
+        self.single("tensorize")
         if not isinstance(tensor_intrin, TensorIntrin):
             raise TirxError(f"{tensor_intrin!r} is not an instruction", caller_span(), "use te.decl_tensor_intrin")
         self.tensorized = (var, tensor_intrin)
@@ -277,6 +290,7 @@ class Stage:
         It is for a stage computed at a serial loop (`compute_at`); at another one it changes nothing.
         """
         self._movable("double_buffer")
+        self.single("double_buffer")
         self.doubled = True
 
     # -- checks -------------------------------------------------------------------------------------------------

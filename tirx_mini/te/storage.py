@@ -74,8 +74,8 @@ def _sum(parts: Sequence[Expr]) -> Expr:
     return total
 
 
-def storage_of(stage: Stage, nest: Nest, scope: str, whole: bool) -> Storage:
-    """A buffer for the region that a stage computes.
+def storage_of(stage: Stage, tensor: Buffer, nest: Nest, scope: str, whole: bool) -> Storage:
+    """A buffer for the region of `tensor` that a stage computes.
 
     whole: whether dimensions of one element are kept.
     """
@@ -91,7 +91,7 @@ def storage_of(stage: Stage, nest: Nest, scope: str, whole: bool) -> Storage:
             stage.compute.axis.index(axis): padding for axis, padding in stage.align.items()
         }
         layout = padded(shape, [Padding(kept.index(dim), *padding) for dim, padding in named.items()])
-    buffer = Buffer(stage.op.name, shape, stage.tensor.dtype, scope, layout, span=stage.op.span)
+    buffer = Buffer(tensor.name, shape, tensor.dtype, scope, layout, span=stage.op.span)
     return Storage(buffer, nest.first, tuple(kept))
 
 

@@ -24,7 +24,7 @@ from tirx_mini.ir import (
 from tirx_mini.script import caller_span
 
 from .axis import DATA_PARALLEL, IterVar
-from .reduction import Reduce
+from .reduction import Group, Reduce
 
 
 @dataclass(eq=False)
@@ -33,7 +33,16 @@ class Operation:
 
     name: str
     span: Span | None = field(default=None, kw_only=True)
-    tensor: Tensor = field(init=False, repr=False)
+    tensors: tuple[Tensor, ...] = field(default=(), init=False, repr=False)
+
+    @property
+    def tensor(self) -> Tensor:
+        """The tensor, or the first of several."""
+        return self.tensors[0]
+
+    @property
+    def num_outputs(self) -> int:
+        return len(self.tensors)
 
     @property
     def input_tensors(self) -> list[Tensor]:
@@ -41,10 +50,10 @@ class Operation:
         return []
 
     def output(self, index: int = 0) -> Tensor:
-        """The tensor that the operation defines."""
-        if index:
-            raise TirxError(f"{self.name} has one output, not {index + 1}", caller_span())
-        return self.tensor
+        """The tensor that the operation defines, or that of several."""
+        if not 0 <= index < len(self.tensors):
+            raise TirxError(f"{self.name} has {len(self.tensors)} output(s), and none of index {index}", caller_span())
+        return self.tensors[index]
 
 
 @dataclass(eq=False)
@@ -57,7 +66,8 @@ class ComputeOp(Operation):
     """A tensor, element by element.
 
     axis: one axis for each dimension of the tensor.
-    body: the value of an element, in the variables of `axis`; a `Reduce` for a reduction.
+    body: the value of an element, in the variables of `axis`: a `Reduce` for a reduction, and a `Group` for values of
+        several tensors.
     """
 
     axis: tuple[IterVar, ...]
@@ -91,7 +101,7 @@ class Tensor(Buffer):
     @property
     def value_index(self) -> int:
         """Which output of its operation the tensor is."""
-        return 0
+        return next(n for n, tensor in enumerate(self.op.tensors) if tensor is self)
 
 
 def tensors_in(expr: Expr) -> list[Tensor]:
@@ -102,7 +112,7 @@ def tensors_in(expr: Expr) -> list[Tensor]:
 
 def defined(op: Operation, shape: tuple[int, ...], dtype: DataType) -> Tensor:
     """The tensor that `op` defines."""
-    op.tensor = Tensor(op.name, shape, dtype, op=op, span=op.span)
+    op.tensors = (Tensor(op.name, shape, dtype, op=op, span=op.span),)
     return op.tensor
 
 
@@ -117,8 +127,8 @@ def compute(
     name: str = "compute",
     tag: str = "",
     attrs: Any = None,
-) -> Tensor:
-    """The tensor of `shape` whose element at (i, j, …) is ``fcompute(i, j, …)``.
+) -> Any:
+    """The tensor of `shape` whose element at (i, j, …) is ``fcompute(i, j, …)``; several where it returns a tuple.
 
     tag, attrs: accepted as TVM has them, and not used.
 
@@ -131,12 +141,8 @@ def compute(
         IterVar(Var(INT32, text), DATA_PARALLEL, 0, extent) for text, extent in zip(names, extents, strict=True)
     )
     body = fcompute(*(axis.var for axis in axes))
-    if isinstance(body, (tuple, list)):
-        raise TirxError(
-            f"{name} computes {len(body)} values an element, but one is supported", span, "write a compute for each"
-        )
     try:
-        value = as_expr(body)
+        value = _grouped(body)
     except TirxError as error:
         raise error.at(span) from None
     if any(isinstance(node, Reduce) and node is not value for node in walk(value)):
@@ -145,7 +151,25 @@ def compute(
             span,
             "make the reduction a tensor of its own, and use its elements in the next compute",
         )
-    return defined(ComputeOp(name, axes, value, span=span), extents, value.dtype)
+    op = ComputeOp(name, axes, value, span=span)
+    if not isinstance(value, Group) and not (isinstance(value, Reduce) and isinstance(value.source, Group)):
+        return defined(op, extents, value.dtype)
+    values = value.sources if isinstance(value, Reduce) else value.values
+    op.tensors = tuple(
+        Tensor(f"{name}.v{number}", extents, each.dtype, op=op, span=span) for number, each in enumerate(values)
+    )
+    return op.tensors
+
+
+def _grouped(body: Any) -> Expr:
+    """The body of a compute: a value, or several that are not reductions."""
+    if not isinstance(body, (tuple, list)):
+        return as_expr(body)
+    values = tuple(map(as_expr, body))
+    if any(isinstance(value, Reduce) for value in values):
+        hint = "reduce the values together: te.comm_reducer(…)((a, b), axis=k)"
+        raise TirxError("one compute has several reductions", None, hint)
+    return values[0] if len(values) == 1 else Group(values[0].dtype, values)
 
 
 def extents_of(shape: Any, name: str) -> tuple[int, ...]:
