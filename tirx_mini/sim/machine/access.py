@@ -69,7 +69,7 @@ class _Span:
         if self.segment is None:
             self.granules = self.lanes = None
             return
-        self.granules = _granules(self.segment, index, size, offset, width)
+        self.granules = granules_of(self.segment, index, size, offset, width)
         if isinstance(index, np.ndarray) and index.ndim:
             w.agent.scattered = True
             self.lanes = w.mask.owners if self.granules.ndim == index.ndim else w.mask.owners[:, None]
@@ -77,7 +77,8 @@ class _Span:
             self.lanes = w.mask.owner
 
 
-def _granules(segment: Segment, index: Any, size: int, offset: int, width: int) -> Any:
+def granules_of(segment: Segment, index: Any, size: int, offset: int, width: int) -> Any:
+    """The granules of a segment that accesses of `width` bytes touch, to elements of `size` bytes from `offset` on."""
     granule, start = segment.granule, offset - segment.start
     if not isinstance(index, np.ndarray):
         first = index * size + start

@@ -22,6 +22,8 @@ class Footprint:
 
     pattern: element offsets. count: of them. low, high: the least and the greatest. aligned: to `lanes` elements.
     places: by the start's byte in its line, the bytes that come through the L2, the lines, and the accesses to each.
+    items: the pattern in units of `lanes` elements. apart: whether no two are the same.
+    repeats: by the start's byte in a line, the passes that bank conflicts add.
     """
 
     pattern: np.ndarray
@@ -29,7 +31,19 @@ class Footprint:
     low: int
     high: int
     aligned: bool
+    items: np.ndarray
+    apart: bool
     places: dict[int, tuple[int, np.ndarray, np.ndarray]] = field(default_factory=dict)
+    repeats: dict[int, int] = field(default_factory=dict)
+
+    def fits(self, buffer: Buffer, start: int, lanes: int) -> bool:
+        """Whether the lanes' elements are in the buffer, and aligned to `lanes` of them."""
+        if start + self.low < 0 or start + self.high > buffer.size - lanes:
+            return False
+        if lanes == 1:
+            return True
+        aligned = not isinstance(buffer, SharedBuffer) or not buffer.byte_offset % (buffer.dtype.itemsize * lanes)
+        return aligned and self.aligned and not start % lanes
 
     def at(self, byte: int, itemsize: int, lanes: int) -> tuple[int, np.ndarray, np.ndarray]:
         """(bytes through the L2, lines, accesses to each) for a start at `byte` of its line."""
@@ -47,16 +61,19 @@ _ONE = np.zeros((), np.int64)
 
 def passes(w: Warp, buffer: Buffer, start: int, pattern: Any, lanes: int, write: bool) -> None:
     """See `RunningWarp.passes`."""
-    footprint = _footprint(w, pattern, lanes)
+    footprint = footprint_of(w, pattern, lanes)
+    if footprint.fits(buffer, start, lanes):
+        spend(w, buffer, footprint, start, lanes, write)
+    else:
+        at = start + footprint.pattern if footprint.count > 1 else start
+        passes_at(w, buffer, at, lanes, write, selected=True)
+
+
+def spend(w: Warp, buffer: Buffer, footprint: Footprint, start: int, lanes: int, write: bool) -> None:
+    """The time of an access whose places fit."""
     size = buffer.dtype.itemsize
     width, count = size * lanes, footprint.count
-    inside = start + footprint.low >= 0 and start + footprint.high <= buffer.size - lanes
-    if not inside or (lanes > 1 and (not footprint.aligned or start % lanes)):
-        passes_at(w, buffer, start + footprint.pattern if count > 1 else start, lanes, write, selected=True)
-        return
     if isinstance(buffer, SharedBuffer):
-        if buffer.byte_offset % width:
-            check_alignment(w, buffer, start, lanes)
         spend_shared(w, count, width, write)
         return
     first = start * size
@@ -81,14 +98,17 @@ def passes_at(w: Warp, buffer: Buffer, index: Any, lanes: int, write: bool, sele
     spend_global(w, count, width, moved, missed, write)
 
 
-def _footprint(w: Warp, pattern: Any, lanes: int) -> Footprint:
+def footprint_of(w: Warp, pattern: Any, lanes: int) -> Footprint:
     mask = w.mask
+    """Where the active lanes go that access `lanes` elements each by a pattern."""
     key = (id(pattern), mask.word, lanes)
     known: dict[Any, Footprint] = w.gpu.footprints
     found = known.get(key)
     if found is None:
         offsets = _ONE if pattern is None else np.asarray(active(w, pattern))
         low, high = (int(offsets.min()), int(offsets.max())) if offsets.size else (0, 0)
-        found = known[key] = Footprint(offsets, offsets.size, low, high, not (offsets % lanes).any())
+        items = offsets // lanes
+        apart = len(np.unique(items)) == items.size
+        found = known[key] = Footprint(offsets, offsets.size, low, high, not (offsets % lanes).any(), items, apart)
     return found
 

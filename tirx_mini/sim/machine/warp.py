@@ -10,7 +10,7 @@ What generated code uses (everything else is the simulator's own business):
     w.span            the place being executed; set before anything that can fault, race or block
     w.time            cycles; generated code adds the issue cost of the instructions it executes
     w.window          cluster_ctarank << 24: the shared::cluster address of the CTA's byte 0
-    w.load, w.store, w.copy                                          plain accesses to shared and global memory
+    w.load, w.store, w.copy, w.put, w.move                           plain accesses to shared and global memory
     w.passes, w.passes_at                                            the same in a run without data
     w.shared_address, w.global_address, w.tensor_map                 values of AddressOf and tensor maps
     w.fault                                                          an instruction with operands that it does not take
@@ -33,7 +33,7 @@ from tirx_mini.isa import QuadProduct, WarpProduct, WgmmaVerbs
 
 from ..facts import Fact, Fault, NotModelled, OperandRule, Origin
 from ..ordering import PROXIES, PROXY, PROXY_GLOBAL, Actor, Agent, GridDependence, Lanes, Operation, Proxy, SyncClock
-from . import access, matrix, passing, warp_mma
+from . import access, matrix, moving, passing, warp_mma
 from .addresses import window
 from .counting import ClusterBarrier, NamedBarriers
 from .dtypes import numpy_dtype
@@ -347,6 +347,19 @@ class RunningWarp:
     def copy(self, dst: Buffer, dst_index: Any, src: Buffer, src_index: Any, lanes: int = 1) -> None:
         """``dst[dst_index] = src[src_index]`` without looking at the values: both have element types of one width."""
         access.copy(self, dst, dst_index, src, src_index, lanes)
+
+    def move(
+        self, dst: Buffer, first: int, pattern: Any, src: Buffer, src_first: int, src_pattern: Any, lanes: int = 1
+    ) -> None:
+        """`copy` between places first + pattern. A first place is that of all lanes, a pattern as for `passes`."""
+        places = first, pattern, src, src_first, src_pattern
+        if self.cta.cluster.checked or not moving.move(self, dst, *places, lanes):
+            self.copy(dst, first + pattern, src, src_first + src_pattern, lanes)
+
+    def put(self, buffer: Buffer, first: int, pattern: Any, value: Any, lanes: int = 1) -> None:
+        """`store` to first + pattern, likewise."""
+        if self.cta.cluster.checked or not moving.put(self, buffer, first, pattern, value, lanes):
+            self.store(buffer, first + pattern, value, lanes)
 
     def passes(self, buffer: Buffer, start: int, pattern: Any, lanes: int, write: bool) -> None:
         """The time of a load or store whose values do not matter: of `lanes` elements a thread at start + pattern.

@@ -59,6 +59,14 @@ class RecordedWarp(RunningWarp):
         written = self._written(dst, dst_index, lanes)
         self.note((use, begin, self.time, self.span, (written, src.name), NOTHING, None))
 
+    def move(
+        self, dst: Buffer, first: int, pattern: Any, src: Buffer, src_first: int, src_pattern: Any, lanes: int = 1
+    ) -> None:
+        self.copy(dst, first + pattern, src, src_first + src_pattern, lanes)
+
+    def put(self, buffer: Buffer, first: int, pattern: Any, value: Any, lanes: int = 1) -> None:
+        self.store(buffer, first + pattern, value, lanes)
+
     def passes(self, buffer: Buffer, start: int, pattern: Any, lanes: int, write: bool) -> None:
         begin = self.time
         super().passes(buffer, start, pattern, lanes, write)

@@ -167,7 +167,10 @@ class Expressions:
 
     def index(self, expr: Expr) -> Value:
         """A flat index as ``uniform + pattern``: one addition in the loop, whatever the layout."""
-        uniform, pattern, rest = self.split(expr)
+        return self.joined(expr, *self.split(expr))
+
+    def joined(self, expr: Expr, uniform: Value | None, pattern: Value | None, rest: Value | None) -> Value:
+        """The index `expr`, of which these are the parts."""
         terms = [v for v in (uniform, rest) if v is not None]
         if pattern is not None:
             terms.append(self.ready(pattern))

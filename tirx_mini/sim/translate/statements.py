@@ -17,7 +17,6 @@ from tirx_mini.ir import (
     Bind,
     Break,
     Buffer,
-    BufferLoad,
     BufferStore,
     Call,
     Continue,
@@ -42,9 +41,10 @@ from .course import Course
 from .expressions import Expressions
 from .iterations import Iterations
 from .leaving import leaves, spins
+from .moves import copied, stored
 from .parallel import together
 from .progress import loop_state
-from .sameness import Sameness, Samenesses
+from .sameness import Samenesses
 from .storage import Place, Storage
 from .uniformity import Uniformity
 from .values import Value, integer_range
@@ -187,20 +187,19 @@ class Statements:
             self.out.at(stmt.span)
             self.out.line(f"{place.name}.store(w, {at.code}, {value.code})")
             return
-        if place.kind == "memory" and self._copy(stmt, place, base, lanes):
+        if place.kind == "memory":
+            if not copied(self, stmt, base, lanes):
+                stored(self, stmt, base, lanes)
             return
         value = self.expressions.raw(stmt.value)
-        width = f", {lanes}" if lanes > 1 else ""
-        rows = self.storage.rows(base, lanes) if place.kind == "array" else None
+        rows = self.storage.rows(base, lanes)
         self.out.at(stmt.span)
         if rows is not None:
             self.out.line(f"{place.name}.store_block(w, {rows.start}, {rows.steps}, {lanes}, {value.code})")
             return
         at = self.expressions.index(base)
-        if place.kind == "memory" and not value.lanes and (same := self.same.of(stmt.value)) is not Sameness.NONE:
-            width = f", {lanes}, {same is Sameness.CTA}"
-        target = f"{place.name}.store(w, " if place.kind == "array" else f"w.store({place.name}, "
-        self.out.line(f"{target}{at.code}, {value.code}{width})")
+        width = f", {lanes}" if lanes > 1 else ""
+        self.out.line(f"{place.name}.store(w, {at.code}, {value.code}{width})")
 
     def _assign(self, stmt: BufferStore, place: Place) -> None:
         """A mutable scalar."""
@@ -215,24 +214,6 @@ class Statements:
             self.out.line(f"{place.name} = {value.code}{'.copy()' if value.view else ''}")
         else:
             self.out.line(f"{place.name} = spread({value.code}, {self._wide(stmt.buffer)})")
-
-    def _copy(self, stmt: BufferStore, place: Place, base: Expr, lanes: int) -> bool:
-        """Memory to memory without looking at the values."""
-        load = stmt.value
-        if not isinstance(load, BufferLoad) or load.buffer.dtype != stmt.buffer.dtype:
-            return False
-        source = self.storage.place(load.buffer)
-        if source.kind != "memory":
-            return False
-        index = load.indices[0]
-        dst = self.expressions.index(base)
-        src = self.expressions.index(index.base if isinstance(index, Ramp) else index)
-        if not (dst.lanes and src.lanes):
-            return False
-        self.out.at(stmt.span)
-        width = f", {lanes}" if lanes > 1 else ""
-        self.out.line(f"w.copy({place.name}, {dst.code}, {source.name}, {src.code}{width})")
-        return True
 
     def _Evaluate(self, stmt: Evaluate) -> None:
         self.out.at(stmt.call.span or stmt.span)
