@@ -24,22 +24,23 @@ from tilelang.backend.target import determine_target
 from tilelang.jit.adapter.libgen import LibraryGenerator
 from tilelang.jit.adapter.wrapper import TLWrapper
 from tilelang_cases import cases
-from tvm import IRModule
+from tvm import IRModule, transform
 
 ARCH = "sm_90a"
 
 
-def library(func: Any, path: Path) -> None:
+def library(func: Any, path: Path, fast: bool) -> None:
     """The kernel and its launch, as TileLang's adapter for Python builds them."""
     target = determine_target({"kind": "cuda", "arch": ARCH}, return_object=True)
-    with target:
+    options = {tilelang.PassConfigKey.TL_ENABLE_FAST_MATH: True} if fast else {}
+    with target, transform.PassContext(opt_level=3, config=options):
         made = tilelang.lower(func, target=target, enable_host_codegen=False, enable_device_compile=False)
         wrapper, builder = TLWrapper(target), LibraryGenerator(target)
         wrapper.assign_optimized_module(IRModule({func.attrs["global_symbol"]: func}))
-        wrapper.assign_pass_configs({})
+        wrapper.assign_pass_configs(options)
         wrapper.assign_host_module(made.host_mod)
         wrapper.assign_device_module(made.device_mod)
-        builder.assign_pass_configs({})
+        builder.assign_pass_configs(options)
         builder.assign_compile_flags([])
         builder.update_lib_code(wrapper.wrap(made.kernel_source))
         builder.compile_lib(timeout=600)
@@ -66,7 +67,7 @@ def main() -> int:
             if path.exists():
                 continue
             try:
-                library(getattr(tilelang_programs, case.program)(**case.args), path)
+                library(getattr(tilelang_programs, case.program)(**case.args), path, case.fast)
             except Exception as error:  # a plan that the peer cannot compile is left out, whatever the reason
                 print(f"{case.file}: {type(error).__name__}: {str(error)[:500]}", flush=True)
                 continue

@@ -15,7 +15,7 @@ class Case:
     """A program of tilelang_programs.py with its arguments.
 
     problem: what it computes; cases of one problem are compared. arrays: the shapes of its arrays; the last is written.
-    flops: of one launch.
+    flops: of one launch. fast: whether the compilers may approximate (TL_ENABLE_FAST_MATH).
     """
 
     problem: str
@@ -24,6 +24,7 @@ class Case:
     arrays: tuple[tuple[int, ...], ...]
     flops: float
     plan: str = field(default="")
+    fast: bool = False
 
     @property
     def file(self) -> str:
@@ -39,7 +40,7 @@ def cases() -> list[Case]:
             plan = "x".join(map(str, tiles))
             found.append(Case(f"gemm{size}", "matmul", args, ((size, size),) * 3, 2.0 * size**3, plan))
     shape = (BATCH, LENGTH, HEADS, DIM)
-    for causal in (False, True):
+    for causal, fast in ((False, False), (True, False), (False, True), (True, True)):
         for block_n, stages in ((128, 2), (64, 2)):
             args = {
                 "batch": BATCH, "heads": HEADS, "length": LENGTH, "dim": DIM, "causal": causal, "block_m": 128,
@@ -47,5 +48,6 @@ def cases() -> list[Case]:
             }  # fmt: skip
             flops = 4.0 * BATCH * HEADS * LENGTH * LENGTH * DIM / (2 if causal else 1)
             name = "attention-causal" if causal else "attention"
-            found.append(Case(name, "attention", args, (shape,) * 4, flops, f"128x{block_n}"))
+            name += "-fast" if fast else ""
+            found.append(Case(name, "attention", args, (shape,) * 4, flops, f"128x{block_n}", fast))
     return found

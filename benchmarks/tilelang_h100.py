@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import tirx_mini as tvm
 from tirx_mini.runtime import LaunchGraph
 from tirx_mini.tilelang import language
-from tirx_mini.tilelang.pipeline import lower
+from tirx_mini.tilelang.pipeline import FAST_MATH, lower
 
 BATCH_MS = 6.0
 OURS, PEER = "ours", "TileLang"
@@ -49,6 +49,7 @@ def executable(case: Case) -> Any:
     import tilelang_programs
 
     func = getattr(tilelang_programs, case.program)(**case.args)
+    func = func.with_attrs({FAST_MATH: True} if case.fast else {})
     return tvm.compile(tvm.IRModule({"main": lower(func, ARCH)}), target=f"cuda:{ARCH}")
 
 

@@ -18,11 +18,12 @@ from tirx_mini.ir import Buffer, Expr, PrimFunc, TirxError, Var, const, int_valu
 from tirx_mini.ir import symbols as symbols_of
 from tirx_mini.target import Target
 
-from .pipeline import is_tilelang, launches, lower
+from .pipeline import FAST_MATH, is_tilelang, launches, lower
 from .profiler import Profiler
 
-SWITCHES = ("tl.disable_warp_specialized", "tl.disable_tma_lower")
-"""The options of passes that have an effect: without them, copies of pipelined loops are made by warps of their own."""
+SWITCHES = ("tl.disable_warp_specialized", "tl.disable_tma_lower", FAST_MATH)
+"""The options of passes that have an effect. Without the first two, copies of pipelined loops are made by warps of
+their own."""
 SHOWN_EXTENT = 1024
 """What symbolic extents are in texts of a kernel that has not been called."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from tirx_mini.ir import PrimFunc, Scope, Seq, TirxError, seq, symbols
+from tirx_mini.ir import Call, Expr, PrimFunc, Scope, Seq, TirxError, rewrite, seq, symbols
 
 from . import async_copy, gemm, tensor_memory, tma
 from .barriers import insert_barriers
@@ -35,6 +35,23 @@ class Pass:
     run: Callable[[PrimFunc, str], PrimFunc]
 
 
+FAST_MATH = "tl.enable_fast_math"
+"""TileLang's option for approximate functions: subnormal numbers count as zero."""
+
+
+def fast_math(func: PrimFunc) -> PrimFunc:
+    """`func` with approximations that flush subnormal numbers to zero, where its options ask for them."""
+    if not dict(func.attrs).get(FAST_MATH):
+        return func
+
+    def flushed(node: Expr) -> Expr:
+        if not isinstance(node, Call) or ("ftz", False) not in node.attrs:
+            return node
+        return replace(node, attrs=tuple((name, True if name == "ftz" else value) for name, value in node.attrs))
+
+    return func.with_body(rewrite(func.body, flushed))
+
+
 def rules() -> Mapping[str, Rule]:
     """The rules of all tile operations."""
     return {**RULES, **gemm.RULES, **tma.RULES, **async_copy.RULES, **tensor_memory.RULES}
@@ -51,6 +68,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("ExpandTiles", "copies, fills and atomics of tiles become parallel loops", expand_tiles),
     Pass("InferLayouts", "each fragment has a layout", lambda func, arch: infer_layouts(func, arch, rules())),
     Pass("LowerTiles", "the code of one thread", lambda func, arch: lower_tiles(func, arch, rules())),
+    Pass("FastMath", "approximations flush subnormal numbers, where asked for", lambda func, arch: fast_math(func)),
     Pass("InsertBarriers", "barriers around shared memory", lambda func, arch: insert_barriers(func)),
 )
 

@@ -276,3 +276,17 @@ def test_a_program_of_two_launches() -> None:
         assert kernel.get_profiler().do_bench() > 0
     assert [report.ok for report in reports] == [True, True]
     torch.testing.assert_close(found, a.sum(1).flip(0), atol=1e-4, rtol=1e-4)
+
+
+def test_fast_math_flushes_subnormal_numbers() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((32,), "float32"), B: T.Tensor((32,), "float32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(32):
+                B[i] = T.exp2(A[i])
+
+    a = torch.full((32,), -127.0)
+    with tilelang.simulated("h100"):
+        exact = tilelang.compile(main, out_idx=-1)(a)
+        fast = tilelang.compile(main, out_idx=-1, pass_configs={"tl.enable_fast_math": True})(a)
+    assert (exact > 0).all() and (fast == 0).all()
