@@ -91,6 +91,20 @@ def test_scales_are_powers_of_two(dtype: Any) -> None:
     assert np.array_equal(y.astype(np.float32), x.astype(np.float32).astype(dtype).astype(np.float32), equal_nan=True)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
+def test_numbers_become_the_nearest_scales(dtype: Any) -> None:
+    edges = [0, 1, 0x400000, 0x400001, 0x600000, 0x7FFFFF, 0x800000, 0x3FBFFFFF, 0x3FC00000, 0x7F3FFFFF, 0x7F400000,
+             0x7F800000, 0x7FC00000, 0x80000000, 0xBF800000]  # fmt: skip
+    bits = np.random.default_rng(0).integers(0, 1 << 31, 256 - len(edges))
+    with np.errstate(invalid="ignore"):
+        x = np.concatenate([bits, edges]).astype(np.uint32).view(np.float32).astype(dtype)
+    y = np.zeros(256, ml_dtypes.float8_e8m0fnu)
+    with simulated("b200"):
+        ct.launch(None, (1,), converted, (x, y))
+    with np.errstate(invalid="ignore"):
+        assert np.array_equal(y.view(np.uint8), x.astype(ml_dtypes.float8_e8m0fnu).view(np.uint8))
+
+
 def test_tiles_that_are_too_small_get_a_note() -> None:
     a, d = np.zeros((64, 64), np.float16), np.zeros((64, 64), np.float32)
     program = compile(product, (a, a, d, 16, 16), "h100")

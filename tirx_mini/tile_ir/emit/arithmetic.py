@@ -236,7 +236,7 @@ def converted(value: Expr, target: DataType, *, signed: bool = True) -> Expr:
     if value.dtype == SCALE and target != SCALE:
         return converted(_power_of_two(value), target)
     if target == SCALE and value.dtype != SCALE:
-        raise TirxError(f"the compiler has no code that makes {SCALE} of {value.dtype}: only the interpreter does that")
+        return reinterpret(target, cast(DataType("uint8"), _scale_of(converted(value, FLOAT32, signed=signed))))
     source = value.dtype
     if source == target:
         return value
@@ -257,3 +257,14 @@ def _power_of_two(scale: Expr) -> Expr:
     smallest, nan = const(0x00400000, UINT32), const(0x7FC00000, UINT32)
     bits = select(binary("==", exponent, 0), smallest, select(binary("==", exponent, 255), nan, exponent << 23))
     return reinterpret(FLOAT32, bits)
+
+
+def _scale_of(value: Expr) -> Expr:
+    """The nearest power of two of a float32 as a scale, the greater of two; NaN for what is not positive, or too large.
+
+    It is the exponent, one more from a significand of 1.5 on. Below 2^-126, a subnormal above 2^-127 is 2^-126.
+    """
+    bits = reinterpret(UINT32, value)
+    half = select(binary("<", bits, const(0x00800000, UINT32)), const(0x003FFFFF, UINT32), const(0x00400000, UINT32))
+    positive = binary("<", bits - const(1, UINT32), const(0x7F3FFFFF, UINT32))
+    return select(positive, (bits + half) >> 23, const(255, UINT32))
