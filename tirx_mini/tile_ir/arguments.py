@@ -17,6 +17,8 @@ from .language import (
     ArraySpec,
     ConstantSpec,
     DType,
+    ListAnnotation,
+    ListSpec,
     RecordSpec,
     ScalarSpec,
     Spec,
@@ -30,6 +32,7 @@ from .language import (
     int64,
     is_constant_parameter,
     metadata,
+    metadata_of,
     numpy_dtype,
     parameters,
     scalar_annotation,
@@ -85,7 +88,7 @@ def _spec(named: str, meta: tuple[Any, ...], arg: Any, values: list[Any], given:
     if isinstance(arg, tuple):
         return tuple(_spec(f"item {i} of {named}", meta, item, values, given) for i, item in enumerate(arg))
     if isinstance(arg, list):
-        raise ArgumentError(f"{named} is a list, which kernels do not take: pass a tuple of arrays")
+        return _list_spec(named, meta, arg, values, given)
     if isinstance(arg, np.ndarray) or is_tensor(arg) or hasattr(arg, "__dlpack__"):
         array = arg if _on_gpu(arg) else as_numpy(named, arg)
         values.append(array)
@@ -98,6 +101,17 @@ def _spec(named: str, meta: tuple[Any, ...], arg: Any, values: list[Any], given:
         given.append(number)
         return spec
     return ConstantSpec(_constant(named, arg))
+
+
+def _list_spec(named: str, meta: tuple[Any, ...], arg: list[Any], values: list[Any], given: list[Any]) -> ListSpec:
+    element = next((metadata_of(m.element) for m in meta if isinstance(m, ListAnnotation)), ())
+    items = [_spec(f"item {i} of {named}", element, item, values, given) for i, item in enumerate(arg)]
+    arrays = tuple(item for item in items if isinstance(item, ArraySpec))
+    if not arrays or len(arrays) < len(items):
+        raise ArgumentError(f"{named} is a list, which must consist of arrays: pass numbers as a tuple")
+    if len({(array.dtype, len(array.shape)) for array in arrays}) > 1:
+        raise ArgumentError(f"{named} is a list, whose arrays must have one dtype and one number of dimensions")
+    return ListSpec(arrays)
 
 
 def is_record_argument(value: Any) -> bool:

@@ -17,7 +17,7 @@ from tirx_mini.target import Target
 from .context import Context, Options, context_for
 from .cuda_tile import AssertionFailed, OutOfBounds, interpret
 from .emit import emit_kernel
-from .language import ArraySpec, DType, RecordSpec, ScalarSpec, Spec, TileError, TileKernel, trace
+from .language import ArraySpec, DType, ListSpec, RecordSpec, ScalarSpec, Spec, TileError, TileKernel, trace
 from .nv_tileaa import convert_cudatile_to_tileaa
 from .nv_tileas import IN_ORDER
 from .ssa import Module, Pass, Watch, print_module, run_passes
@@ -136,8 +136,8 @@ def flat_specs(specs: Sequence[Any]) -> list[ArraySpec | ScalarSpec]:
     """The parameters of the entry function: without constants, and with tuples taken apart."""
     flat: list[ArraySpec | ScalarSpec] = []
     for spec in specs:
-        if isinstance(spec, (tuple, RecordSpec)):
-            flat += flat_specs(spec.items if isinstance(spec, RecordSpec) else spec)
+        if isinstance(spec, (tuple, RecordSpec, ListSpec)):
+            flat += flat_specs(spec if isinstance(spec, tuple) else spec.items)
         elif isinstance(spec, (ArraySpec, ScalarSpec)):
             flat.append(spec)
     return flat

@@ -3,6 +3,7 @@
 from .compile import (
     ArraySpec,
     ConstantSpec,
+    ListSpec,
     RecordSpec,
     ScalarSpec,
     Spec,
@@ -10,6 +11,7 @@ from .compile import (
     array_annotation,
     is_constant_parameter,
     metadata,
+    metadata_of,
     parameters,
     scalar_annotation,
     trace,
@@ -58,11 +60,12 @@ from .values import field_names
 __all__ = [
     "DTYPES", "METHODS", "OPERATIONS",
     "Array", "ArrayAnnotation", "ArraySpec", "ByTarget", "Constant", "ConstantAnnotation", "ConstantSpec", "DType",
-    "Hints", "IndexedWithInt64", "ListAnnotation", "MemoryOrder", "MemoryScope", "Operation", "PaddingMode",
+    "Hints", "IndexedWithInt64", "ListAnnotation", "ListSpec", "MemoryOrder", "MemoryScope", "Operation", "PaddingMode",
     "RawArrayMemory", "RecordSpec", "RoundingMode", "Scalar", "ScalarInt64", "ScalarSpec", "Slice", "Spec",
     "StaticException", "Tile", "TileCompilerExecutionError", "TileCompilerTimeoutError", "TileError", "TileFunction",
     "TileInternalError", "TileKernel", "TileRecursionError", "TileStaticAssertionError", "TileStaticEvalError",
     "TileSyntaxError", "TileTypeError", "TileUnsupportedFeatureError", "TileValueError", "TiledView", "Traced",
     "array_annotation", "bool_", "check_range", "field_names", "float32", "from_numpy", "function", "int32", "int64",
-    "is_constant_parameter", "kernel", "metadata", "numpy_dtype", "parameters", "promote", "scalar_annotation", "trace",
+    "is_constant_parameter", "kernel", "metadata", "metadata_of", "numpy_dtype", "parameters", "promote",
+    "scalar_annotation", "trace",
 ]  # fmt: skip

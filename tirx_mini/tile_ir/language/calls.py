@@ -30,6 +30,7 @@ from .tracer import How, Tracer
 from .values import (
     BoundFunction,
     BoundMethod,
+    ChoiceValue,
     Closure,
     Formatted,
     RangeValue,
@@ -93,6 +94,9 @@ class Calls(Tracer):
         return self._python(function, args, kwargs)
 
     def _operation(self, function: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        choice = next((a for a in (*args, *kwargs.values()) if isinstance(a, ChoiceValue)), None)
+        if choice is not None:
+            return self.chosen(choice, function, args, kwargs)  # type: ignore[attr-defined]
         bound = function.bind(args, kwargs)
         return function.implementation(self, *bound.args, **bound.kwargs)
 

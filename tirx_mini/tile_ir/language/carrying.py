@@ -8,11 +8,22 @@ from typing import Any
 from tirx_mini.tile_ir.ssa import Value
 
 from .arguments import materialize, own_dtype
-from .dtypes import DType, default_dtype, float32
+from .dtypes import DType, default_dtype, float32, int32
 from .errors import TileTypeError
 from .loop_forms import RETURNED
 from .tracer import Tracer
-from .values import TileValue, Undefined, describe, is_constant, is_record, leaves, map_leaves, plain, record_fields
+from .values import (
+    ChoiceValue,
+    TileValue,
+    Undefined,
+    describe,
+    is_constant,
+    is_record,
+    leaves,
+    map_leaves,
+    plain,
+    record_fields,
+)
 
 
 @dataclass(eq=False)
@@ -55,6 +66,11 @@ class Carrying(Tracer):
         if is_record(template) and type(template) is type(value):
             fields = zip(record_fields(template), record_fields(value), strict=True)
             return [t for a, b in fields for t in self._conform(a, b, name, before, after)]
+        if isinstance(template, ChoiceValue):
+            if isinstance(value, ChoiceValue) and value.items == template.items:
+                return [value.index]
+            if value in template.items:
+                return [materialize(self, template.items.index(value), int32)]
         if isinstance(template, TileValue):
             if is_constant(value) and template.shape == () and _fits(value, template.dtype):
                 return [materialize(self, plain(value), template.dtype)]

@@ -13,8 +13,8 @@ from tirx_mini.tile_ir.cuda_tile import CUDA_TILE, DivBy
 from tirx_mini.tile_ir.ssa import Module, Region, Value, make, verify
 
 from . import ops  # noqa: F401 - defines the functions of tile code
-from .branches import Branches
 from .calls import Calls
+from .choices import Choices
 from .dtypes import DType, int32
 from .emitter import pointer_type, tile_type
 from .errors import TileTypeError
@@ -24,10 +24,10 @@ from .ordering import Accesses
 from .statements import Statements
 from .statics import Statics
 from .surface import ArrayAnnotation, ConstantAnnotation, ScalarAnnotation, TileKernel
-from .values import ArrayValue, Strict, TileValue, describe, field_names, new_record
+from .values import ArrayList, ArrayValue, Strict, TileValue, describe, field_names, new_record
 
 
-class _Tracer(Expressions, Calls, Statements, Branches, Loops, Statics):
+class _Tracer(Expressions, Calls, Statements, Choices, Loops, Statics):
     """All of the tracer."""
 
 
@@ -67,7 +67,14 @@ class RecordSpec:
     items: tuple[Any, ...]
 
 
-Spec = ArraySpec | ScalarSpec | ConstantSpec | RecordSpec | tuple[Any, ...]
+@dataclass(frozen=True)
+class ListSpec:
+    """A list of arrays of one dtype and rank."""
+
+    items: tuple[ArraySpec, ...]
+
+
+Spec = ArraySpec | ScalarSpec | ConstantSpec | RecordSpec | ListSpec | tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +139,8 @@ def _bind(tracer: _Tracer, kernel: TileKernel, specs: tuple[Spec, ...]) -> tuple
 def _value(tracer: _Tracer, name: str, spec: Spec, params: list[Value]) -> Any:
     if isinstance(spec, tuple):
         return tuple(_value(tracer, f"{name}_{i}", item, params) for i, item in enumerate(spec))
+    if isinstance(spec, ListSpec):
+        return ArrayList(_value(tracer, f"{name}_{i}", item, params) for i, item in enumerate(spec.items))
     if isinstance(spec, RecordSpec):
         fields = field_names(spec.kind)
         items = [_value(tracer, f"{name}_{f}", item, params) for f, item in zip(fields, spec.items, strict=True)]
@@ -172,7 +181,14 @@ def metadata(annotated: TileKernel | type) -> dict[str, tuple[Any, ...]]:
         hints = typing.get_type_hints(owner, include_extras=True)
     except (NameError, TypeError, AttributeError) as error:
         raise TileTypeError(f"an annotation of `{annotated.__name__}` cannot be evaluated: {error}") from None
-    return {name: tuple(getattr(hint, "__metadata__", ())) for name, hint in hints.items()}
+    return {name: metadata_of(hint) for name, hint in hints.items()}
+
+
+def metadata_of(annotation: Any) -> tuple[Any, ...]:
+    """What an annotation says: the metadata of ``Annotated[…]``, or an annotation of an array by itself."""
+    if isinstance(annotation, ArrayAnnotation):
+        return (annotation,)
+    return tuple(getattr(annotation, "__metadata__", ()))
 
 
 def is_constant_parameter(metadata: tuple[Any, ...]) -> bool:

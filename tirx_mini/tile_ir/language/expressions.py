@@ -18,9 +18,11 @@ from .ops.unary import bitwise_not, negative, positive
 from .surface import METHODS, Operation
 from .tracer import Tracer
 from .values import (
+    ArrayList,
     ArrayValue,
     BoundFunction,
     BoundMethod,
+    ChoiceValue,
     Closure,
     Formatted,
     PointerValue,
@@ -275,6 +277,8 @@ class Expressions(Tracer):
             raise TileTypeError(f"{describe(value)} cannot be indexed so: {error}") from None
 
     def _item(self, value: tuple[Any, ...], key: Any) -> Any:
+        if isinstance(value, ArrayList) and not isinstance(key, slice):
+            return self.element(value, key)  # type: ignore[attr-defined]
         if isinstance(key, slice):
             return value[slice(plain(key.start), plain(key.stop), plain(key.step))]
         index = plain(key)
@@ -292,6 +296,9 @@ class Expressions(Tracer):
 
     def attribute(self, owner: Any, name: str) -> Any:
         """``owner.name``."""
+        if isinstance(owner, ChoiceValue):
+            method = METHODS.get((type(owner.items[0]), name))
+            return self.choice_attribute(owner, name) if method is None else BoundMethod(method, owner)  # type: ignore[attr-defined]
         number = is_constant(owner)
         found = METHODS.get((TileValue if number else type(owner), name))
         static = METHODS.get((owner, name)) if isinstance(owner, type) else None

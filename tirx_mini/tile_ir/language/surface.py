@@ -284,7 +284,7 @@ class ArrayAnnotation:
 
 @dataclass(frozen=True)
 class ListAnnotation:
-    """In ``Annotated[…]``: the parameter is a list of arrays. Such parameters are not supported."""
+    """In ``Annotated[…]``: the parameter is a list of arrays, which `element` annotates."""
 
     element: Any
 

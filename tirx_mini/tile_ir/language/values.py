@@ -113,6 +113,21 @@ class PointerValue:
     array: ArrayValue
 
 
+class ArrayList(tuple[ArrayValue, ...]):
+    """A list of arrays, from which a number chooses at run time."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChoiceValue:
+    """One of several arrays, or views of arrays, of one dtype and rank.
+
+    index: which one, a scalar that is known at run time.
+    """
+
+    index: TileValue
+    items: tuple[Any, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class RangeValue:
     """``range(start, stop, step)``; each is a constant or a scalar."""
@@ -178,7 +193,7 @@ class Undefined:
 
 _OWN = (
     DType, TileValue, Strict, ArrayValue, TiledViewValue, RawMemoryValue, PointerValue, RangeValue, SliceValue, Closure,
-    BoundMethod, BoundFunction, Formatted, Undefined,
+    BoundMethod, BoundFunction, Formatted, Undefined, ChoiceValue,
 )  # fmt: skip
 """Data classes that are not of the program."""
 
@@ -227,7 +242,9 @@ def with_fields(value: Any, items: tuple[Any, ...]) -> Any:
 
 def leaves(value: Any) -> Iterator[Any]:
     """What a value consists of: the items of tuples and the fields of data classes, nested ones too; else itself."""
-    if isinstance(value, tuple) or is_record(value):
+    if isinstance(value, ChoiceValue):
+        yield value.index
+    elif isinstance(value, tuple) or is_record(value):
         for item in value if isinstance(value, tuple) else record_fields(value):
             yield from leaves(item)
     else:
@@ -236,6 +253,10 @@ def leaves(value: Any) -> Iterator[Any]:
 
 def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
     """A value of the same structure with `function` applied to its leaves, in order."""
+    if isinstance(value, ChoiceValue):
+        return ChoiceValue(function(value.index), value.items)
+    if isinstance(value, ArrayList):
+        return value
     if isinstance(value, tuple):
         items = tuple(map_leaves(function, item) for item in value)
         return type(value)(*items) if hasattr(value, "_fields") else items
@@ -250,6 +271,10 @@ def describe(value: Any) -> str:
         return f"a scalar of {value.dtype}" if value.shape == () else f"a tile of {value.dtype} {value.shape}"
     if isinstance(value, ArrayValue):
         return f"an array of {value.dtype} with {value.ndim} dimension{'s' if value.ndim != 1 else ''}"
+    if isinstance(value, ChoiceValue):
+        return f"{describe(value.items[0])}, which one is known at run time"
+    if isinstance(value, ArrayList):
+        return f"a list of {len(value)} arrays"
     if isinstance(value, TiledViewValue):
         return f"a tiled view of {value.dtype} {value.tile_shape}"
     if isinstance(value, Strict):

@@ -151,7 +151,7 @@ def test_options_of_a_kernel_are_checked(hint: dict[str, int], words: str) -> No
 def test_arguments_of_a_launch_are_checked(programs: Programs) -> None:
     kernel = programs.kernel("ct.store(x, 0, n)", "x, n")
     for args, words in (
-        ((X,), r"takes 2 arguments \(x, n\), but 1"), (([X], 1), "is a list"), ((X, 2**40), "ct.ScalarInt64"),
+        ((X,), r"takes 2 arguments \(x, n\), but 1"), (([1], 1), "is a list"), ((X, 2**40), "ct.ScalarInt64"),
         ((X.astype("complex64"), 1), "complex64"), ((X[::-1], 1), "strides"),
     ):  # fmt: skip
         with pytest.raises(ArgumentError, match=words):

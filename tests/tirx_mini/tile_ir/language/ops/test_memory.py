@@ -6,6 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tirx_mini.arguments import ArgumentError
+
 from ..programs import Programs
 
 A = np.arange(60, dtype=np.int32).reshape(6, 10)
@@ -153,3 +155,46 @@ def test_fields_of_arguments(programs: Programs) -> None:
         programs.launch(module.kernel, module.Outer(module.Inner(a, 4), scale))
     assert a.tolist() == [0, 12, 24, 36]
     assert len(module.kernel.programs) == 1
+
+
+def test_lists_of_arrays(programs: Programs) -> None:
+    """A number that is known at run time chooses an array, with its extents; each operation is one of several."""
+    a, b, c = np.arange(6, dtype=np.int32), np.arange(8, 12, dtype=np.int32), np.zeros((2, 3), np.int32)
+    body = """
+    for i in range(len(x)):
+        rows = x[i].slice(0, 1, 3)
+        ct.store(c, (i, 0), x[i].shape[0] * 10 + ct.num_tiles(x[i], 0, 4))
+        ct.store(c, (i, 1), ct.sum(rows.tiled_view(2).load(0)))
+        ct.store(c, (i, 2), ct.gather(x[0], i) + x[1].shape[0])
+        ct.store(x[i], 0, ct.full((2,), i - 5, x[i].dtype))
+        ct.atomic_add(x[i], 3, 100)
+    """
+    kernel = programs.kernel(body, "x, c")
+    programs.launch(kernel, [a, b], c)
+    assert c.tolist() == [[62, 3, 4], [41, 19, -1]]
+    assert (a.tolist(), b.tolist()) == ([-5, -5, 2, 103, 4, 5], [-4, -4, 10, 111])
+
+
+@pytest.mark.parametrize(("given", "words"), [
+    ([], "which must consist of arrays"), ([1, 2], "which must consist of arrays"),
+    ([A, A.ravel()], "one number of dimensions"), ([A, A.astype(np.int8)], "one dtype"),
+])  # fmt: skip
+def test_a_list_of_something_else(programs: Programs, given: list[object], words: str) -> None:
+    kernel = programs.kernel("pass", "x")
+    with pytest.raises(ArgumentError, match=words):
+        programs.launch(kernel, given)
+
+
+def test_an_array_that_two_paths_assign(programs: Programs) -> None:
+    a, b = np.arange(4, dtype=np.int32), np.arange(4, 8, dtype=np.int32)
+    body = """
+    if n > 2:
+        x, y = a, b
+    else:
+        x, y = b, a
+    ct.store(x, 0, ct.load(y, 0, 4) * n)
+    """
+    programs.run(body, a=a, b=b, n=2)
+    assert b.tolist() == [0, 2, 4, 6]
+    programs.run(body, a=a, b=b, n=3)
+    assert a.tolist() == [0, 6, 12, 18]
