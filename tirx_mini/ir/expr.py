@@ -130,6 +130,7 @@ class Expr:
     def __eq__(self, other: ExprLike) -> Expr:  # pyright: ignore[reportIncompatibleMethodOverride]
         return binary("==", self, other)
 
+    equal = __eq__  # TVM's name
     def __ne__(self, other: ExprLike) -> Expr:  # pyright: ignore[reportIncompatibleMethodOverride]
         return binary("!=", self, other)
 

@@ -33,6 +33,7 @@ from tirx_mini.ir import (
 from tirx_mini.passes import box, vectorize
 from tirx_mini.script import caller_span
 
+from .across import across_threads
 from .axis import REDUCTION
 from .double_buffer import Ahead, ahead, reading
 from .nest import Loop, Nest, nest_of, outside
@@ -70,7 +71,7 @@ def lower(
     if symbols:
         shown = specialised(schedule, args, dict.fromkeys(symbols, SHOWN_EXTENT))
         return SymbolicModule(schedule, args, lower(*shown, name).functions)
-    return IRModule({name: vectorize(_Lowering(schedule, args).function(name))})
+    return IRModule({name: vectorize(_Lowering(*across_threads(schedule, args)).function(name))})
 
 
 @dataclass(eq=False)

@@ -68,6 +68,7 @@ class Stage:
     align: for a dimension, the factor and offset of `storage_align`.
     tensorized: the loop from which on an instruction computes the stage, and the instruction.
     doubled: whether it is in two buffers, one of them for the next iteration of the loop that it is computed at.
+    across: the loop that threads reduce together, and their index.
     scope: the memory of the tensor; "" to follow from the place.
     """
 
@@ -82,6 +83,7 @@ class Stage:
     align: dict[IterVar, tuple[int, int]] = field(default_factory=dict)
     tensorized: tuple[IterVar, TensorIntrin] | None = None
     doubled: bool = False
+    across: tuple[IterVar, IterVar] | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.op, ComputeOp):
@@ -201,11 +203,15 @@ class Stage:
     def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
         """Make the iterations of a loop the CTAs, or the threads of a CTA, that an index counts.
 
-        Those of a virtual thread, `thread_axis("vthread")`, each thread executes one after the other, unrolled.
+        Those of a virtual thread, `thread_axis("vthread")`, each thread executes one after the other, unrolled. The
+        threads of a loop that reduces combine their results through shared memory.
         """
         if thread_ivar.kind != THREAD_INDEX:
             hint = 'bind to te.thread_axis("threadIdx.x")'
             raise TirxError(f"{thread_ivar} is not an index of a grid", caller_span(), hint)
+        if ivar.kind == REDUCTION and thread_ivar.thread.startswith("threadIdx"):
+            self._across(ivar, thread_ivar)
+            return
         self._independent(ivar, "bind", f"bound to {thread_ivar.thread}")
         if thread_ivar.thread == VIRTUAL:
             self.kinds[ivar] = UNROLLED
@@ -220,6 +226,25 @@ class Stage:
             )
         self.kinds[ivar] = THREAD
         self.threads[ivar] = thread_ivar
+
+    def _across(self, ivar: IterVar, thread_ivar: IterVar) -> None:
+        """Reduce across threads."""
+        self._leaf(ivar, "bind")
+        self.single("bind")
+        known = [thread.thread for thread in self.threads.values()]
+        if self.across is not None or thread_ivar.thread in known:
+            hint = "fuse the loops that reduce, and bind the fused one to an index of its own"
+            raise TirxError(f"{ivar}: {self.op.name} has another loop of threads for that", caller_span(), hint)
+        self.across = (ivar, thread_ivar)
+
+    def set_store_predicate(self, predicate: Any) -> None:
+        """Which threads store the result of a reduction across threads, as TVM has it. It is one thread always.
+
+        Raises `TirxError` for a stage that is not reduced across threads.
+        """
+        if self.across is None:
+            hint = "bind the loop that reduces to a thread index first"
+            raise TirxError(f"{self.op.name} is not reduced across threads", caller_span(), hint)
 
     # -- place and storage --------------------------------------------------------------------------------------
 

@@ -31,8 +31,8 @@ def test_a_reduction_is_not_independent(s, mm, what):
 
 
 def test_a_reduction_is_not_bound(s, mm):
-    with refused(r"k is a reduction: .* bound to threadIdx\.x") as caught:
-        s[mm.C].bind(mm.k, *threads("threadIdx.x"))
+    with refused(r"k is a reduction: .* bound to blockIdx\.x") as caught:
+        s[mm.C].bind(mm.k, *threads("blockIdx.x"))
     assert "choose a data parallel loop of C: i, j" in str(caught.value)
 
 
