@@ -20,6 +20,8 @@ from typing import Any
 from unittest.mock import patch
 
 from tirx_mini.hardware import GpuSpec, compute_capability
+from tirx_mini.ir import TirxError
+from tirx_mini.script import caller_span
 
 from .host import CLOCK
 
@@ -33,10 +35,14 @@ def torch_on_host(gpu: GpuSpec) -> Iterator[None]:
     import torch
     from torch.overrides import TorchFunctionMode
 
+    is_cuda = torch.Tensor.is_cuda.__get__
+
     class HostMemory(TorchFunctionMode):
         """Calls that name a CUDA device get host memory; a copy to or from the GPU is a copy."""
 
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func == is_cuda:
+                return True
             options = {name: _host(value) for name, value in (kwargs or {}).items()}
             if func in (torch.Tensor.cuda, torch.Tensor.cpu):
                 return args[0].clone()
@@ -79,6 +85,15 @@ class Event:
 
     def query(self) -> bool:
         return True
+
+
+class CUDAGraph:
+    """``torch.cuda.CUDAGraph()``, which is refused: nothing records what a graph would launch again."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise TirxError(
+            "CUDA graphs are not simulated", caller_span(), "make the launches of the graph where it would be replayed"
+        )
 
 
 @dataclass
@@ -143,6 +158,7 @@ def _cuda_functions(gpu: GpuSpec) -> Mapping[str, Any]:
         "manual_seed_all": torch.default_generator.manual_seed,
         "Event": Event,
         "Stream": Stream,
+        "CUDAGraph": CUDAGraph,
         "current_stream": returns(Stream()),
         "default_stream": returns(Stream()),
         "stream": returns(nullcontext()),

@@ -37,7 +37,8 @@ assert start.elapsed_time(end) > 0
 found = ct.tune.exhaustive_search(
     [64, 128], torch.cuda.current_stream(), lambda n: (3, 1), scaled, lambda n: (x, y.clone(), 2.0, n), quiet=True
 )
-assert [m.config for m in found.successes] == [64, 128]
+assert [m.config for m in found.successes] == [64, 128] and "64" in found.summary()
+assert x.is_cuda and isinstance(scaled, ct.kernel)
 print("all", "done")
 """
 WITH_CUPY = """
@@ -73,6 +74,13 @@ def test_a_mistake_is_a_page(tmp_path: Path) -> None:
     assert result.returncode == 1
     assert result.stderr.startswith("error[TX411]: a tile cannot have the shape (12,)")
     assert "Traceback" not in result.stderr
+
+
+def test_a_graph_is_refused(tmp_path: Path) -> None:
+    result = run(tmp_path, "import torch\n\ngraph = torch.cuda.CUDAGraph()\n")
+    assert result.returncode == 1
+    assert result.stderr.startswith("error[TX401]: CUDA graphs are not simulated")
+    assert "program.py:3" in result.stderr and "Traceback" not in result.stderr
 
 
 def test_nothing_stays_behind() -> None:
