@@ -124,7 +124,55 @@ def cast_tile(target: str) -> Built:
     return kernel, (np.array(floats(), np.float32).reshape(32, 8), blank((32, 8), target))
 
 
+def bits() -> Built:
+    """Words of any bits, also as places and lengths beyond the word."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Buffer((3, SIZE), "uint32"), out: T.Buffer((24, SIZE), "uint32"), wide: T.Buffer((3, SIZE), "uint64")
+    ):  # fmt: skip
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([SIZE])
+        a: T.let = A[0, tx]
+        b: T.let = A[1, tx]
+        c: T.let = A[2, tx]
+        left: T.let = T.Cast("int32", a)
+        right: T.let = T.Cast("int32", b)
+        out[0, tx] = T.ptx.prmt.b32(a, b, c)
+        out[1, tx] = T.ptx.lop3.b32(a, b, c, lut=0xE8)
+        out[2, tx] = T.ptx.brev.b32(a)
+        out[3, tx] = T.ptx.bfind.u32(a >> (b & 31))
+        out[4, tx] = T.ptx.bfind.s32(T.Cast("int32", a) >> T.Cast("int32", b & 31))
+        for i, (direction, mode) in enumerate((d, m) for d in "lr" for m in ("wrap", "clamp")):
+            out[5 + i, tx] = T.ptx.shf(a, b, c & 63, direction=direction, mode=mode)
+        out[9, tx] = T.ptx.bfe.u32(a, b & 63, c & 63)
+        out[10, tx] = T.Cast("uint32", T.ptx.bfe.s32(left, b & 63, c & 63))
+        out[11, tx] = T.ptx.bfi.b32(a, b, c & 63, (c >> 6) & 63)
+        out[12, tx] = T.ptx.mul.hi.u32(a, b)
+        out[13, tx] = T.Cast("uint32", T.ptx.mul.hi.s32(left, right))
+        out[14, tx] = T.ptx.mad.lo.u32(a, b, c)
+        out[15, tx] = T.Cast("uint32", T.ptx.mad.lo.s32(left, right, T.Cast("int32", c)))
+        out[16, tx] = T.ptx.mad.hi.u32(a, b, c)
+        out[17, tx] = T.call("activemask.b32")
+        out[18, tx] = T.call("match.any.sync.b32", a & 3, 0xFFFFFFFF)
+        out[19, tx] = T.call("match.all.sync.b32", a & 1, 0xFFFFFFFF)
+        out[20, tx] = T.call("movmatrix", a)
+        out[21, tx] = T.ptx.bfind.u32(0)
+        out[22, tx] = T.ptx.bfe.u32(a, 0, 32)
+        out[23, tx] = T.Cast("uint32", T.ptx.bfe.s32(left, 31, 1))
+        wide[0, tx] = T.ptx.mul.wide.u32(a, b)
+        wide[1, tx] = T.ptx.mad.wide.u32(a, b, T.Cast("uint64", c) << 31)
+        wide[2, tx] = T.ptx.brev.b64((T.Cast("uint64", a) << 32) | T.Cast("uint64", b))
+        T.ptx.prefetch(A.ptr_to([0, tx]), level="L1")
+        T.ptx.applypriority(A.ptr_to([0, 0]))
+        T.ptx.cp_async.bulk.prefetch(A.ptr_to([0, 0]), 128)
+
+    return kernel, (random_bytes((3, SIZE), "uint32"), blank((24, SIZE), "uint32"), blank((3, SIZE), "uint64"))
+
+
 SCALARS = (
+    Case("bits", "permutations, fields, shifts, wide products", bits),
     *(
         Case("arithmetic", f"of {dtype}", lambda dtype=dtype: integers(dtype))
         for dtype in ("int32", "uint32", "int64", "uint64", "int16", "uint8")

@@ -70,10 +70,10 @@ def fused(rounding: str) -> Built:
 
 def functions() -> Built:
     """Special functions at powers of 4, a fused product and a root. A chip's approximations are a unit of float32 off
-    there, which float16 does not show."""
+    there, which float16 does not show. Of tanh, sine and cosine, only where they are 0 or 1, or far below."""
 
     @T.prim_func
-    def kernel(A: T.Buffer((64,), "float32"), P: T.Buffer((64,), "float32"), out: T.Buffer((6, 64), "float16")):
+    def kernel(A: T.Buffer((64,), "float32"), P: T.Buffer((64,), "float32"), out: T.Buffer((10, 64), "float16")):
         T.device_entry()
         cta = T.cta_id([1])
         tx = T.thread_id([64])
@@ -83,9 +83,13 @@ def functions() -> Built:
         out[3, tx] = T.Cast("float16", T.ptx.rsqrt.approx(P[tx]))
         out[4, tx] = T.Cast("float16", T.ptx.sqrt.rn(P[tx]))
         out[5, tx] = T.Cast("float16", T.ptx.fma.rn(A[tx], P[tx], A[63 - tx]))
+        out[6, tx] = T.Cast("float16", T.ptx.sqrt.approx(P[tx]))
+        out[7, tx] = T.Cast("float16", T.ptx.tanh.approx(A[tx] * 16.0))
+        out[8, tx] = T.Cast("float16", T.ptx.sin.approx(A[tx] * 0.0))
+        out[9, tx] = T.Cast("float16", T.ptx.cos.approx(A[tx] * 0.0))
 
     numbers = small_integers((64,), "float32")
-    return kernel, (numbers, (4.0**numbers).astype("float32"), blank((6, 64), "float16"))
+    return kernel, (numbers, (4.0**numbers).astype("float32"), blank((10, 64), "float16"))
 
 
 def library() -> Built:

@@ -60,6 +60,44 @@ def lg2(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
 
 
 @instruction(
+    _approximate("sin"), name="sin.approx",
+    issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: sin", cost="special", pure=True, lanewise=True,
+)
+def sin(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = False) -> f32:
+    """The sine of `x`, within 2^-20.5 where its size is at most π (`__sinf`)."""
+    return _rounded(np.sin, x, ftz=ftz)
+
+
+@instruction(
+    _approximate("cos"), name="cos.approx",
+    issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: cos", cost="special", pure=True, lanewise=True,
+)
+def cos(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = False) -> f32:
+    """The cosine of `x`, within 2^-20.5 where its size is at most π (`__cosf`)."""
+    return _rounded(np.cos, x, ftz=ftz)
+
+
+@instruction(
+    "tanh.approx.f32 {result}, {x};", name="tanh.approx",
+    issued_by=Scope.THREAD, min_sm=80, isa="Floating Point Instructions: tanh", cost="special", pure=True,
+    lanewise=True,
+)  # fmt: skip
+def tanh(gpu: Machine, thread: Thread, x: f32) -> f32:
+    """The hyperbolic tangent of `x`, with a relative error of at most 2^-11."""
+    return _rounded(np.tanh, x)
+
+
+@instruction(
+    _approximate("sqrt"), name="sqrt.approx",
+    issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: sqrt", cost="special", pure=True,
+    lanewise=True,
+)  # fmt: skip
+def sqrt_approx(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = False) -> f32:
+    """The square root of `x`, with a relative error of at most 2^-23; with `ftz`, subnormal numbers are zero."""
+    return _rounded(np.sqrt, x, ftz=ftz)
+
+
+@instruction(
     _approximate("rcp"), name="rcp.approx", api=("ptx.rcp",),
     issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: rcp", cost="special", pure=True, lanewise=True,
     computes="rcp",

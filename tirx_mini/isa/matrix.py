@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+import numpy as np
+
 from .core import instruction
-from .facts import Alias, Memory, Scope
+from .facts import Alias, LaneResult, Memory, Scope
 from .machine import Machine, Thread
-from .operands import Registers, SharedAddress, SourceRegisters
+from .operands import Registers, SharedAddress, SourceRegisters, u32
 
 
 def _template(direction: str) -> Callable[..., str]:
@@ -140,3 +142,19 @@ def stmatrix_m16n8(
     """
     thread.require_converged("stmatrix")
     thread.store_byte_matrices(addr, src, num)
+
+
+@instruction(
+    "movmatrix.sync.aligned.m8n8.trans.b16 {result}, {value};",
+    name="movmatrix",
+    issued_by=Scope.WARP,
+    min_sm=80,
+    cost="matrix",
+    lanes=LaneResult.PER_LANE,
+)
+def movmatrix(gpu: Machine, thread: Thread, value: u32) -> u32:
+    """Transpose a block of 8 × 8 elements of 16 bits that a warp holds in one register."""
+    thread.require_converged("movmatrix")
+    words = np.broadcast_to(np.asarray(value), 32).astype(np.uint32)
+    moved: Any = np.ascontiguousarray(words.view(np.uint16).reshape(8, 8).T).view(np.uint32)
+    return moved.reshape(32).astype(np.int64)

@@ -11,11 +11,9 @@ from .operands import any_value
 
 NOT_IN_TABLE = frozenset(
     """
-    activemask applypriority barrier.cta bfind bmsk brev brkpt copysign
-    cp.async.bulk.prefetch createpolicy discard dp2a getctarank isspacep istypep ldu lop3 mad match
-    membar mma.sp movmatrix multimem pmevent prefetch prefetchu prmt setp shf sin stackrestore
-    stacksave suld sured sust szext tanh tcgen05.mma.sp tcgen05.shift tensormap testp tex tld4
-    trap txq wmma
+    barrier.cta bmsk brkpt copysign createpolicy discard dp2a getctarank isspacep istypep ldu membar
+    mma.sp multimem pmevent prefetchu setp stackrestore stacksave suld sured sust szext
+    tcgen05.mma.sp tcgen05.shift tensormap testp tex tld4 trap txq wmma
     """.split()
 )
 """Instructions of the PTX ISA that the table lacks (or a part of whose names it lacks), by their names in a kernel."""

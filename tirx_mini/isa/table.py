@@ -9,12 +9,14 @@ from typing import Any
 from tirx_mini.ir import HANDLE, Call, Expr, Span, Stmt, TirxError, Written, walk
 
 from . import (
+    bits,
     cp_async,
     cvt,
     debug,
     doubles,
     fence,
     grid,
+    hints,
     launch_control,
     library,
     math,
@@ -41,9 +43,9 @@ from .facts import Alias
 from .operands import BadCombination, OtherSignature
 
 FAMILIES = (
-    memory, memory_special, mbarrier, fence, sync, grid, warp, vote, math, library, packed, doubles, cvt, tma,
-    cp_async, matrix, mma, wgmma, tcgen05, tcgen05_forms, tcgen05_scaled, multicast, launch_control, timer, debug,
-    opaque,
+    memory, memory_special, hints, mbarrier, fence, sync, grid, warp, vote, math, bits, library, packed, doubles,
+    cvt, tma, cp_async, matrix, mma, wgmma, tcgen05, tcgen05_forms, tcgen05_scaled, multicast, launch_control, timer,
+    debug, opaque,
 )  # fmt: skip
 """The files of instructions, in the order of the table."""
 

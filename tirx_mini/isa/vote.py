@@ -56,6 +56,43 @@ def vote_ballot(gpu: Machine, thread: Thread, mask: u32, condition: pred) -> u32
     return _same(sum(1 << lane for lane in thread.mask.lanes[holds].tolist()), mask, condition)
 
 
+@instruction(
+    "activemask.b32 {result};", name="activemask.b32", issued_by=Scope.WARP, min_sm=70, isa="activemask", cost="alu"
+)
+def activemask(gpu: Machine, thread: Thread) -> u32:
+    """The lanes that execute it together, lane 0 in bit 0. A chip may have parted lanes that the simulator has not."""
+    return sum(1 << lane for lane in thread.mask.lanes.tolist())
+
+
+@instruction(
+    "match.any.sync.b32 {result}, {value}, {mask};", name="match.any.sync.b32", min_sm=70, isa="match.sync", **_FACTS
+)
+def match_any(gpu: Machine, thread: Thread, value: u32, mask: u32) -> u32:
+    """The lanes of `mask` that give the same value as this one (`__match_any_sync`). They execute it together."""
+    thread.named_lanes(mask, "match.sync")
+    lanes = thread.mask.lanes.tolist()
+    values = np.broadcast_to(np.asarray(value), 32)
+    same = [sum(1 << lane for lane in lanes if values[lane] == mine) for mine in values.tolist()]
+    return _per_lane(same, value, mask)
+
+
+@instruction(
+    "match.all.sync.b32 {result}, {value}, {mask};", name="match.all.sync.b32", min_sm=70, isa="match.sync", **_FACTS
+)
+def match_all(gpu: Machine, thread: Thread, value: u32, mask: u32) -> u32:
+    """`mask` where all of its lanes give the same value, else 0 (`__match_all_sync`). They execute it together."""
+    thread.named_lanes(mask, "match.sync")
+    given = _lanes(thread, value)
+    lanes = sum(1 << lane for lane in thread.mask.lanes.tolist())
+    return _same(lanes if (given == given[0]).all() else 0, value, mask)
+
+
+def _per_lane(result: list[int], *operands: Any) -> Any:
+    """Results of 32 lanes; one of them where all operands are the same in all lanes."""
+    several = any(isinstance(operand, np.ndarray) for operand in operands)
+    return np.array(result, np.int64) if several else result[0]
+
+
 _REDUCTIONS: dict[str, Callable[..., Any]] = {"add": np.sum, "min": np.min, "max": np.max}
 
 

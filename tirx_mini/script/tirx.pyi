@@ -1364,6 +1364,425 @@ class _PtxAtom:
         """
 
 
+class _PtxPrefetch:
+    """Tx.ptx.prefetch: instructions."""
+
+    def __call__(self, address: GlobalPointer, level: Literal['L1', 'L2', 'L2::evict_last', 'L2::evict_normal'] | str = 'L2') -> None:
+        """Bring the line at `address` into a cache. In the simulator's clock it has no effect.
+
+        PTX:
+            prefetch.global.L2 [address];
+
+        address:       a pointer to global memory, as in A.ptr_to([0, 0])
+        level:         one of "L1", "L2", "L2::evict_last", "L2::evict_normal"
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       prefetch, prefetchu
+        """
+
+    def tensormap(self, tensor_map: MapPointer) -> None:
+        """Bring a tensor map close to the TMA unit, so that the next copy by it starts sooner; no access is ordered.
+
+        The compiler puts one at the start of a kernel for each of its tensor maps. The address is generic, that of a
+        kernel's parameter. No earlier kernel writes it, so there is nothing to wait for.
+
+        PTX:
+            prefetch.tensormap [tensor_map];
+
+        tensor_map:    a tensor map
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       prefetch, prefetchu
+        """
+
+
+class _PtxCp_asyncBulkPrefetch:
+    """Tx.ptx.cp_async.bulk.prefetch: instructions."""
+
+    def __call__(self, src: GlobalPointer, bytes: Integer) -> None:
+        """Bring `bytes` bytes, a multiple of 16 as `src` is, into the L2 cache. The simulator's clock does not see it.
+
+        PTX:
+            cp.async.bulk.prefetch.L2.global [src], bytes;
+
+        src:           a pointer to global memory, as in A.ptr_to([0, 0])
+        bytes:         an integer
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        PTX ISA:       cp.async.bulk.prefetch
+        """
+
+    def tensor(self, tensor_map: MapPointer, *coords: Integer, dim: int, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0) -> None:
+        """Bring the box at `coords` into the L2 cache. No access is ordered; in the simulator's clock it has no effect.
+
+        load_mode: as of a load.
+
+        PTX:
+            cp.async.bulk.prefetch.tensor.2d.L2.global.tile [tensor_map, {coords}];
+
+        tensor_map:                a tensor map
+        coords:                    an integer
+        dim:                       a whole number, known at compile time
+        cache_hint:                one of "", "evict_first", "evict_normal", "evict_last"
+        load_mode:                 one of "tile", "tile::gather4"
+        cache_policy:              a whole number, known at compile time
+        issued by:                 each active thread
+        architectures:             sm_90a and later
+        cost:                      tma, 30 cycles to issue in the simulator's clock
+        load_mode="tile::gather4": only on sm_100a and sm_103a and sm_110a
+        PTX ISA:                   cp.async.bulk.prefetch.tensor
+        """
+
+
+class _PtxCp_asyncBulkTensorLoad:
+    """Tx.ptx.cp_async.bulk.tensor.load: instructions."""
+
+    def __call__(self, dst: SharedPointer, tensor_map: MapPointer, bar: SharedPointer, *coords: Integer, dim: int, cta_group: int = 1, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0) -> None:
+        """Copy the box at `coords` to shared memory, and complete its bytes on `bar`.
+
+        Elements outside the tensor are zero (NaN, where the map says so), and their bytes count. With tile::gather4 the
+        coordinates are a column and four rows of a matrix, whose map has boxes of one row; the rows land one after the
+        other, as a box of four rows does. A `cache_policy` other than zero replaces the one of `cache_hint`. With several
+        bits in `cta_mask` (bit r for cluster rank r) the box lands at the same offset, and completes on the barrier at the
+        same offset, in each CTA of the mask. With cta_group = 2 the barrier may be the one of the pair's other CTA.
+
+        PTX:
+            cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [dst], [tensor_map, {coords}], [bar];
+
+        dst:                       a pointer to shared memory, as in bar.ptr_to([0])
+        tensor_map:                a tensor map
+        bar:                       a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        coords:                    an integer
+        dim:                       a whole number, known at compile time
+        cta_group:                 one of 1, 2
+        cta_mask:                  a whole number, known at compile time
+        cache_hint:                one of "", "evict_first", "evict_normal", "evict_last"
+        load_mode:                 one of "tile", "tile::gather4"
+        cache_policy:              a whole number, known at compile time
+        issued by:                 each active thread
+        architectures:             sm_90a and later
+        cost:                      tma, 30 cycles to issue in the simulator's clock
+        load_mode="tile::gather4": only on sm_100a and sm_103a and sm_110a
+        completion:                asynchronous, observed through mbarrier
+        PTX ISA:                   cp.async.bulk.tensor
+        """
+
+    def multicast(self, dst: SharedPointer, tensor_map: MapPointer, bar: SharedPointer, cta_mask: Integer, *coords: Integer, dim: int, cta_group: int = 1, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0) -> None:
+        """As `cp.async.bulk.tensor.load` with several bits in `cta_mask`: the box lands in each CTA of the mask.
+
+        PTX:
+            {
+                .reg .b16 mask;
+                cvt.u16.u32 mask, cta_mask;
+                cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [dst], [tensor_map, {coords}], [bar], mask;
+            }
+
+        dst:                       a pointer to shared memory, as in bar.ptr_to([0])
+        tensor_map:                a tensor map
+        bar:                       a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        cta_mask:                  an integer
+        coords:                    an integer
+        dim:                       a whole number, known at compile time
+        cta_group:                 one of 1, 2
+        cache_hint:                one of "", "evict_first", "evict_normal", "evict_last"
+        load_mode:                 one of "tile", "tile::gather4"
+        cache_policy:              a whole number, known at compile time
+        issued by:                 each active thread
+        architectures:             sm_90a and later
+        cost:                      tma, 30 cycles to issue in the simulator's clock
+        load_mode="tile::gather4": only on sm_100a and sm_103a and sm_110a
+        completion:                asynchronous, observed through mbarrier
+        PTX ISA:                   cp.async.bulk.tensor
+        """
+
+
+class _PtxCp_asyncBulkTensor:
+    """Tx.ptx.cp_async.bulk.tensor: instructions."""
+
+    load: _PtxCp_asyncBulkTensorLoad
+    def store(self, tensor_map: MapPointer, src: SharedPointer, *coords: Integer, dim: int, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', store_mode: Literal['tile', 'tile::scatter4'] | str = 'tile', cache_policy: int = 0) -> None:
+        """Copy shared memory to the box at `coords`, as part of the thread's open bulk group.
+
+        The source may be written again after wait_group.read; the box holds the data after wait_group. With tile::scatter4
+        the coordinates are a column and four rows of a matrix, whose map has boxes of one row.
+
+        PTX:
+            cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [tensor_map, {coords}], [src];
+
+        tensor_map:                  a tensor map
+        src:                         a pointer to shared memory, as in bar.ptr_to([0])
+        coords:                      an integer
+        dim:                         a whole number, known at compile time
+        cache_hint:                  one of "", "evict_first", "evict_normal", "evict_last"
+        store_mode:                  one of "tile", "tile::scatter4"
+        cache_policy:                a whole number, known at compile time
+        issued by:                   each active thread
+        architectures:               sm_90a and later
+        cost:                        tma, 30 cycles to issue in the simulator's clock
+        store_mode="tile::scatter4": only on sm_100a and sm_103a and sm_110a
+        completion:                  asynchronous, observed through bulk group
+        PTX ISA:                     cp.async.bulk.tensor
+        """
+
+
+class _PtxCp_asyncBulk:
+    """Tx.ptx.cp_async.bulk: instructions."""
+
+    prefetch: _PtxCp_asyncBulkPrefetch
+    tensor: _PtxCp_asyncBulkTensor
+    def commit_group(self, ) -> None:
+        """Close the bulk group of the stores that this thread issued since the last one.
+
+        PTX:
+            cp.async.bulk.commit_group;
+
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       cp.async.bulk.commit_group
+        """
+
+    def wait_group(self, n: int = 0, read: _bool = False) -> None:
+        """Wait until at most `n` of this thread's bulk groups are unfinished; with `read`, until the others have read.
+
+        PTX:
+            cp.async.bulk.wait_group 0;
+
+        n:             a whole number, known at compile time
+        read:          known at compile time
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       cp.async.bulk.wait_group
+        """
+
+    def load(self, dst: SharedPointer, src: GlobalPointer, bytes: Integer, bar: SharedPointer, dst_space: Literal['shared::cluster', 'shared::cta'] | str = 'shared::cluster', cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+        """Copy `bytes` bytes of global memory, a multiple of 16, to shared memory, and complete them on `bar`.
+
+        Both addresses are multiples of 16. With several bits in `cta_mask` they land in each CTA of the mask.
+
+        PTX:
+            cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
+
+        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        src:           a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
+        bytes:         an integer (also num_bytes)
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar, mbarrier_ptr)
+        dst_space:     one of "shared::cluster", "shared::cta"
+        cta_mask:      a whole number, known at compile time
+        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through mbarrier
+        PTX ISA:       cp.async.bulk
+        """
+
+    def copy(self, dst: SharedPointer, src: SharedPointer, bytes: Integer, bar: SharedPointer) -> None:
+        """Copy `bytes` bytes of the CTA's shared memory, a multiple of 16, to another CTA's, and complete them on `bar`.
+
+        `dst` and `bar` are addresses in the same CTA of the cluster, as `map_shared_rank` gives them. All are multiples of
+        16. The source CTA must not end before the copy has read it.
+
+        PTX:
+            cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
+
+        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
+        bytes:         an integer (also num_bytes, size)
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar, mbarrier)
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through mbarrier
+        PTX ISA:       cp.async.bulk
+        """
+
+    def s2c(self, dst: SharedPointer, src: SharedPointer, bytes: Integer, bar: SharedPointer) -> None:
+        """Copy `bytes` bytes of the CTA's shared memory, a multiple of 16, to another CTA's, and complete them on `bar`.
+
+        `dst` and `bar` are addresses in the same CTA of the cluster, as `map_shared_rank` gives them. All are multiples of
+        16. The source CTA must not end before the copy has read it.
+
+        PTX:
+            cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
+
+        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
+        bytes:         an integer (also num_bytes, size)
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar, mbarrier)
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through mbarrier
+        PTX ISA:       cp.async.bulk
+        """
+
+    def store(self, dst: GlobalPointer, src: SharedPointer, bytes: Integer, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+        """Copy `bytes` bytes of shared memory, a multiple of 16, to global memory, in the thread's open bulk group.
+
+        PTX:
+            cp.async.bulk.global.shared::cta.bulk_group [dst], [src], bytes;
+
+        dst:           a pointer to global memory, as in A.ptr_to([0, 0]) (also dst_ptr)
+        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
+        bytes:         an integer (also num_bytes)
+        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          tma, 30 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through bulk group
+        PTX ISA:       cp.async.bulk
+        """
+
+
+class _PtxCp_asyncMbarrierArrive:
+    """Tx.ptx.cp_async.mbarrier.arrive: instructions."""
+
+    @overload
+    def __call__(self, bar: SharedPointer) -> None:
+        """Each thread arrives at `bar` once all its earlier cp.async are done; this arrival is pending besides the others.
+
+        It is not one of those that `bar` expects: the phase needs these, too, and waits for the copies besides.
+
+        PTX:
+            cp.async.mbarrier.arrive.shared::cta.b64 [bar];
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       cp.async.mbarrier.arrive
+        """
+    @overload
+    def __call__(self, bar: SharedPointer, noinc: Any = ..., space: str = 'shared') -> None:
+        """Each thread arrives at `bar` once all its earlier cp.async are done; this arrival is pending besides the others.
+
+        It is not one of those that `bar` expects: the phase needs these, too, and waits for the copies besides.
+
+        PTX:
+            cp.async.mbarrier.arrive.shared::cta.b64 [bar];
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       cp.async.mbarrier.arrive
+        """
+
+    def noinc(self, bar: SharedPointer) -> None:
+        """Each thread arrives at `bar` once all its earlier cp.async are done; the count of `bar` includes this arrival.
+
+        PTX:
+            cp.async.mbarrier.arrive.noinc.shared::cta.b64 [bar];
+
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       cp.async.mbarrier.arrive
+        """
+
+
+class _PtxCp_asyncMbarrier:
+    """Tx.ptx.cp_async.mbarrier: instructions."""
+
+    arrive: _PtxCp_asyncMbarrierArrive
+
+class _PtxCp_async:
+    """Tx.ptx.cp_async: instructions."""
+
+    @overload
+    def __call__(self, dst: SharedPointer, src: GlobalPointer, bytes: int = 16, prefetch: int = -1, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+        """Each thread copies `bytes` bytes, which it sees after wait_group; for proxies the copy is an ordinary write.
+
+        prefetch: how many bytes the L2 should load ahead.
+
+        PTX:
+            cp.async.cg.shared::cta.global [dst], [src], 16;
+
+        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        src:           a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
+        bytes:         one of 4, 8, 16
+        prefetch:      one of -1, 64, 128, 256
+        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
+        issued by:     a warp, all its threads together
+        architectures: sm_80 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through cp.async group
+        PTX ISA:       cp.async
+        """
+    @overload
+    def __call__(self, dst_ptr: SharedPointer, src_ptr: GlobalPointer, cp_size: int = 16, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', cache_policy: Any = None, prefetch_size: int = -1, predicate: Any = ..., fill_mode: Any = ...) -> None:
+        """Each thread copies `bytes` bytes, which it sees after wait_group; for proxies the copy is an ordinary write.
+
+        prefetch: how many bytes the L2 should load ahead.
+
+        PTX:
+            cp.async.cg.shared::cta.global [dst], [src], 16;
+
+        dst_ptr:       a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        src_ptr:       a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
+        cp_size:       one of 4, 8, 16
+        prefetch_size: one of -1, 64, 128, 256
+        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
+        issued by:     a warp, all its threads together
+        architectures: sm_80 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through cp.async group
+        PTX ISA:       cp.async
+        """
+
+    bulk: _PtxCp_asyncBulk
+    def zfill(self, dst: SharedPointer, src: GlobalPointer, size: Integer, bytes: int = 16, prefetch: int = -1, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+        """Each thread copies `size` bytes, at most `bytes`, and writes zeros for the rest. With 0 it reads nothing.
+
+        PTX:
+            cp.async.cg.shared::cta.global [dst], [src], 16, size;
+
+        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        src:           a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
+        size:          an integer
+        bytes:         one of 4, 8, 16
+        prefetch:      one of -1, 64, 128, 256
+        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
+        issued by:     a warp, all its threads together
+        architectures: sm_80 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through cp.async group
+        PTX ISA:       cp.async
+        """
+
+    def commit_group(self, ) -> None:
+        """Close the group of the cp.async that each thread issued since the last one.
+
+        PTX:
+            cp.async.commit_group;
+
+        issued by:     a warp, all its threads together
+        architectures: sm_80 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       cp.async.commit_group
+        """
+
+    def wait_group(self, n: int = 0) -> None:
+        """Wait until at most `n` groups of each thread are unfinished.
+
+        PTX:
+            cp.async.wait_group 0;
+
+        n:             a whole number, known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_80 and later
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       cp.async.wait_group
+        """
+
+    mbarrier: _PtxCp_asyncMbarrier
+
 class _PtxMbarrierArriveExpect_tx:
     """Tx.ptx.mbarrier.arrive.expect_tx: instructions."""
 
@@ -2494,6 +2913,77 @@ class _PtxVote:
         """
 
 
+class _PtxActivemask:
+    """Tx.ptx.activemask: instructions."""
+
+    def b32(self, ) -> Expr:
+        """The lanes that execute it together, lane 0 in bit 0. A chip may have parted lanes that the simulator has not.
+
+        PTX:
+            activemask.b32 result;
+
+        returns:       an integer
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       activemask
+        """
+
+
+class _PtxMatchAnySync:
+    """Tx.ptx.match.any.sync: instructions."""
+
+    def b32(self, value: Integer, mask: Integer) -> Expr:
+        """The lanes of `mask` that give the same value as this one (`__match_any_sync`). They execute it together.
+
+        PTX:
+            match.any.sync.b32 result, value, mask;
+
+        value:         an integer
+        mask:          an integer
+        returns:       an integer
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       match.sync
+        """
+
+
+class _PtxMatchAny:
+    """Tx.ptx.match.any: instructions."""
+
+    sync: _PtxMatchAnySync
+
+class _PtxMatchAllSync:
+    """Tx.ptx.match.all.sync: instructions."""
+
+    def b32(self, value: Integer, mask: Integer) -> Expr:
+        """`mask` where all of its lanes give the same value, else 0 (`__match_all_sync`). They execute it together.
+
+        PTX:
+            match.all.sync.b32 result, value, mask;
+
+        value:         an integer
+        mask:          an integer
+        returns:       an integer
+        issued by:     a warp, all its threads together
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       match.sync
+        """
+
+
+class _PtxMatchAll:
+    """Tx.ptx.match.all: instructions."""
+
+    sync: _PtxMatchAllSync
+
+class _PtxMatch:
+    """Tx.ptx.match: instructions."""
+
+    any: _PtxMatchAny
+    all: _PtxMatchAll
+
 class _PtxRedux:
     """Tx.ptx.redux: instructions."""
 
@@ -2597,6 +3087,135 @@ class _PtxLg2:
         """
 
 
+class _PtxSin:
+    """Tx.ptx.sin: instructions."""
+
+    def approx(self, x: Number, ftz: _bool = False) -> Expr:
+        """The sine of `x`, within 2^-20.5 where its size is at most π (`__sinf`).
+
+        PTX:
+            sin.approx.f32 result, x;
+
+        x:             a number
+        ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        PTX ISA:       Floating Point Instructions: sin
+        """
+
+    def f64(self, x: Number) -> Expr:
+        """The sine of `x`, in radians, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxCos:
+    """Tx.ptx.cos: instructions."""
+
+    def approx(self, x: Number, ftz: _bool = False) -> Expr:
+        """The cosine of `x`, within 2^-20.5 where its size is at most π (`__cosf`).
+
+        PTX:
+            cos.approx.f32 result, x;
+
+        x:             a number
+        ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        PTX ISA:       Floating Point Instructions: cos
+        """
+
+    def f64(self, x: Number) -> Expr:
+        """The cosine of `x`, in radians, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxTanh:
+    """Tx.ptx.tanh: instructions."""
+
+    def approx(self, x: Number) -> Expr:
+        """The hyperbolic tangent of `x`, with a relative error of at most 2^-11.
+
+        PTX:
+            tanh.approx.f32 result, x;
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        PTX ISA:       Floating Point Instructions: tanh
+        """
+
+    def f64(self, x: Number) -> Expr:
+        """The hyperbolic tangent of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
+class _PtxSqrt:
+    """Tx.ptx.sqrt: instructions."""
+
+    def approx(self, x: Number, ftz: _bool = False) -> Expr:
+        """The square root of `x`, with a relative error of at most 2^-23; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            sqrt.approx.f32 result, x;
+
+        x:             a number
+        ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        PTX ISA:       Floating Point Instructions: sqrt
+        """
+
+    def rn(self, x: Number) -> Expr:
+        """The square root of `x`, rounded to the nearest float32.
+
+        PTX:
+            sqrt.rn.f32 result, x;
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        PTX ISA:       Floating Point Instructions: sqrt
+        """
+
+    def f64(self, x: Number) -> Expr:
+        """The square root of `x`, in float64.
+
+        x:             a number
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          special, 8 cycles to issue in the simulator's clock
+        """
+
+
 class _PtxRcp:
     """Tx.ptx.rcp: instructions."""
 
@@ -2651,34 +3270,6 @@ class _PtxRsqrt:
 
     def f64(self, x: Number) -> Expr:
         """1 / the square root of `x`, in float64.
-
-        x:             a number
-        returns:       a number
-        issued by:     each active thread
-        architectures: sm_70 and later
-        cost:          special, 8 cycles to issue in the simulator's clock
-        """
-
-
-class _PtxSqrt:
-    """Tx.ptx.sqrt: instructions."""
-
-    def rn(self, x: Number) -> Expr:
-        """The square root of `x`, rounded to the nearest float32.
-
-        PTX:
-            sqrt.rn.f32 result, x;
-
-        x:             a number
-        returns:       a number
-        issued by:     each active thread
-        architectures: sm_70 and later
-        cost:          special, 8 cycles to issue in the simulator's clock
-        PTX ISA:       Floating Point Instructions: sqrt
-        """
-
-    def f64(self, x: Number) -> Expr:
-        """The square root of `x`, in float64.
 
         x:             a number
         returns:       a number
@@ -2870,33 +3461,363 @@ class _PtxClz:
         """
 
 
-class _PtxSin:
-    """Tx.ptx.sin: instructions."""
+class _PtxPrmt:
+    """Tx.ptx.prmt: instructions."""
 
-    def f64(self, x: Number) -> Expr:
-        """The sine of `x`, in radians, in float64.
+    def b32(self, a: Integer, b: Integer, selector: Integer) -> Expr:
+        """Four of the eight bytes of `a` (0 to 3) and `b` (4 to 7): for each byte of the result, a number of four bits.
 
-        x:             a number
-        returns:       a number
+        With the highest of these bits, all bits of the byte are the sign of the one that the others select.
+
+        PTX:
+            prmt.b32 result, a, b, selector;
+
+        a:             an integer
+        b:             an integer
+        selector:      an integer
+        returns:       an integer
         issued by:     each active thread
         architectures: sm_70 and later
-        cost:          special, 8 cycles to issue in the simulator's clock
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       prmt
         """
 
 
-class _PtxCos:
-    """Tx.ptx.cos: instructions."""
+class _PtxLop3:
+    """Tx.ptx.lop3: instructions."""
 
-    def f64(self, x: Number) -> Expr:
-        """The cosine of `x`, in radians, in float64.
+    def b32(self, a: Integer, b: Integer, c: Integer, lut: int) -> Expr:
+        """A function of each three bits of `a`, `b` and `c`: bit 4a + 2b + c of the table `lut`.
 
-        x:             a number
+        The table of an expression is its value for a = 0xF0, b = 0xCC and c = 0xAA.
+
+        PTX:
+            lop3.b32 result, a, b, c, lut;
+
+        a:             an integer
+        b:             an integer
+        c:             an integer
+        lut:           a whole number, known at compile time
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       lop3
+        """
+
+
+class _PtxBrev:
+    """Tx.ptx.brev: instructions."""
+
+    def b32(self, value: Integer) -> Expr:
+        """The bits of `value` in the reverse order.
+
+        PTX:
+            brev.b32 result, value;
+
+        value:         an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       brev
+        """
+
+    def b64(self, value: Integer) -> Expr:
+        """The 64 bits of `value` in the reverse order.
+
+        PTX:
+            brev.b64 result, value;
+
+        value:         a 64-bit integer
+        returns:       a 64-bit integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       brev
+        """
+
+
+class _PtxBfind:
+    """Tx.ptx.bfind: instructions."""
+
+    def u32(self, value: Integer) -> Expr:
+        """The place of the highest bit of `value` that is set; 2³² - 1 where none is.
+
+        PTX:
+            bfind.u32 result, value;
+
+        value:         an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       bfind
+        """
+
+    def s32(self, value: Integer) -> Expr:
+        """The place of the highest bit of `value` that differs from its sign; 2³² - 1 where none does.
+
+        PTX:
+            bfind.s32 result, value;
+
+        value:         an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       bfind
+        """
+
+
+class _PtxBfe:
+    """Tx.ptx.bfe: instructions."""
+
+    def u32(self, value: Integer, start: Integer, length: Integer) -> Expr:
+        """The `length` bits of `value` from bit `start` on. Only the lowest eight bits of these numbers count.
+
+        PTX:
+            bfe.u32 result, value, start, length;
+
+        value:         an integer
+        start:         an integer
+        length:        an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       bfe
+        """
+
+    def s32(self, value: Integer, start: Integer, length: Integer) -> Expr:
+        """The same as a signed number, whose sign is the highest bit of the field.
+
+        PTX:
+            bfe.s32 result, value, start, length;
+
+        value:         an integer
+        start:         an integer
+        length:        an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       bfe
+        """
+
+
+class _PtxBfi:
+    """Tx.ptx.bfi: instructions."""
+
+    def b32(self, field: Integer, into: Integer, start: Integer, length: Integer) -> Expr:
+        """`into` with the lowest `length` bits of `field` in the place of its own from bit `start` on.
+
+        PTX:
+            bfi.b32 result, field, into, start, length;
+
+        field:         an integer
+        into:          an integer
+        start:         an integer
+        length:        an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       bfi
+        """
+
+
+class _PtxMulHi:
+    """Tx.ptx.mul.hi: instructions."""
+
+    def u32(self, a: Integer, b: Integer) -> Expr:
+        """The upper 32 bits of the product (`__umulhi`).
+
+        PTX:
+            mul.hi.u32 result, a, b;
+
+        a:             an integer
+        b:             an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       mul
+        """
+
+    def s32(self, a: Integer, b: Integer) -> Expr:
+        """The upper 32 bits of the signed product (`__mulhi`).
+
+        PTX:
+            mul.hi.s32 result, a, b;
+
+        a:             an integer
+        b:             an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       mul
+        """
+
+
+class _PtxMulWide:
+    """Tx.ptx.mul.wide: instructions."""
+
+    def u32(self, a: Integer, b: Integer) -> Expr:
+        """The product, with 64 bits.
+
+        PTX:
+            mul.wide.u32 result, a, b;
+
+        a:             an integer
+        b:             an integer
+        returns:       a 64-bit integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       mul
+        """
+
+
+class _PtxMul:
+    """Tx.ptx.mul: instructions."""
+
+    hi: _PtxMulHi
+    wide: _PtxMulWide
+    def f32x2(self, a: Integer, b: Integer, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
+        """The products of two pairs; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            mul.rn.f32x2 result, a, b;
+
+        a:             a 64-bit integer
+        b:             a 64-bit integer
+        rounding:      one of "rn", "rz", "rm", "rp"
+        ftz:           known at compile time
+        returns:       a 64-bit integer
+        issued by:     each active thread
+        architectures: sm_100a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       mul
+        """
+
+    def f32(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
+        """The product of two numbers; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            mul.rn.f32 result, a, b;
+
+        a:             a number
+        b:             a number
+        rounding:      one of "rn", "rz", "rm", "rp"
+        ftz:           known at compile time
         returns:       a number
         issued by:     each active thread
         architectures: sm_70 and later
-        cost:          special, 8 cycles to issue in the simulator's clock
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       mul
         """
 
+    def f64(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn') -> Expr:
+        """The product of two numbers.
+
+        PTX:
+            mul.rn.f64 result, a, b;
+
+        a:             a number
+        b:             a number
+        rounding:      one of "rn", "rz", "rm", "rp"
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       mul
+        """
+
+
+class _PtxMadLo:
+    """Tx.ptx.mad.lo: instructions."""
+
+    def u32(self, a: Integer, b: Integer, c: Integer) -> Expr:
+        """The lower 32 bits of a · b + c.
+
+        PTX:
+            mad.lo.u32 result, a, b, c;
+
+        a:             an integer
+        b:             an integer
+        c:             an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       mad
+        """
+
+    def s32(self, a: Integer, b: Integer, c: Integer) -> Expr:
+        """The lower 32 bits of a · b + c, as a signed number.
+
+        PTX:
+            mad.lo.s32 result, a, b, c;
+
+        a:             an integer
+        b:             an integer
+        c:             an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       mad
+        """
+
+
+class _PtxMadHi:
+    """Tx.ptx.mad.hi: instructions."""
+
+    def u32(self, a: Integer, b: Integer, c: Integer) -> Expr:
+        """The upper 32 bits of a · b, plus c.
+
+        PTX:
+            mad.hi.u32 result, a, b, c;
+
+        a:             an integer
+        b:             an integer
+        c:             an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       mad
+        """
+
+
+class _PtxMadWide:
+    """Tx.ptx.mad.wide: instructions."""
+
+    def u32(self, a: Integer, b: Integer, c: Integer) -> Expr:
+        """a · b + c, with 64 bits.
+
+        PTX:
+            mad.wide.u32 result, a, b, c;
+
+        a:             an integer
+        b:             an integer
+        c:             a 64-bit integer
+        returns:       a 64-bit integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       mad
+        """
+
+
+class _PtxMad:
+    """Tx.ptx.mad: instructions."""
+
+    lo: _PtxMadLo
+    hi: _PtxMadHi
+    wide: _PtxMadWide
 
 class _PtxTan:
     """Tx.ptx.tan: instructions."""
@@ -2973,20 +3894,6 @@ class _PtxCosh:
 
     def f64(self, x: Number) -> Expr:
         """The hyperbolic cosine of `x`, in float64.
-
-        x:             a number
-        returns:       a number
-        issued by:     each active thread
-        architectures: sm_70 and later
-        cost:          special, 8 cycles to issue in the simulator's clock
-        """
-
-
-class _PtxTanh:
-    """Tx.ptx.tanh: instructions."""
-
-    def f64(self, x: Number) -> Expr:
-        """The hyperbolic tangent of `x`, in float64.
 
         x:             a number
         returns:       a number
@@ -3405,60 +4312,6 @@ class _PtxSub:
         """
 
 
-class _PtxMul:
-    """Tx.ptx.mul: instructions."""
-
-    def f32x2(self, a: Integer, b: Integer, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
-        """The products of two pairs; with `ftz`, subnormal numbers are zero.
-
-        PTX:
-            mul.rn.f32x2 result, a, b;
-
-        a:             a 64-bit integer
-        b:             a 64-bit integer
-        rounding:      one of "rn", "rz", "rm", "rp"
-        ftz:           known at compile time
-        returns:       a 64-bit integer
-        issued by:     each active thread
-        architectures: sm_100a and later
-        cost:          alu, 2 cycles to issue in the simulator's clock
-        PTX ISA:       mul
-        """
-
-    def f32(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
-        """The product of two numbers; with `ftz`, subnormal numbers are zero.
-
-        PTX:
-            mul.rn.f32 result, a, b;
-
-        a:             a number
-        b:             a number
-        rounding:      one of "rn", "rz", "rm", "rp"
-        ftz:           known at compile time
-        returns:       a number
-        issued by:     each active thread
-        architectures: sm_70 and later
-        cost:          alu, 2 cycles to issue in the simulator's clock
-        PTX ISA:       mul
-        """
-
-    def f64(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn') -> Expr:
-        """The product of two numbers.
-
-        PTX:
-            mul.rn.f64 result, a, b;
-
-        a:             a number
-        b:             a number
-        rounding:      one of "rn", "rz", "rm", "rp"
-        returns:       a number
-        issued by:     each active thread
-        architectures: sm_70 and later
-        cost:          alu, 2 cycles to issue in the simulator's clock
-        PTX ISA:       mul
-        """
-
-
 class _PtxMax:
     """Tx.ptx.max: instructions."""
 
@@ -3685,397 +4538,6 @@ class _PtxCvt:
         PTX ISA:         cvt
         """
 
-
-class _PtxPrefetch:
-    """Tx.ptx.prefetch: instructions."""
-
-    def tensormap(self, tensor_map: MapPointer) -> None:
-        """Bring a tensor map close to the TMA unit, so that the next copy by it starts sooner; no access is ordered.
-
-        The compiler puts one at the start of a kernel for each of its tensor maps. The address is generic, that of a
-        kernel's parameter. No earlier kernel writes it, so there is nothing to wait for.
-
-        PTX:
-            prefetch.tensormap [tensor_map];
-
-        tensor_map:    a tensor map
-        issued by:     each active thread
-        architectures: sm_90a and later
-        cost:          sync, 6 cycles to issue in the simulator's clock
-        PTX ISA:       prefetch, prefetchu
-        """
-
-
-class _PtxCp_asyncBulkTensorLoad:
-    """Tx.ptx.cp_async.bulk.tensor.load: instructions."""
-
-    def __call__(self, dst: SharedPointer, tensor_map: MapPointer, bar: SharedPointer, *coords: Integer, dim: int, cta_group: int = 1, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0) -> None:
-        """Copy the box at `coords` to shared memory, and complete its bytes on `bar`.
-
-        Elements outside the tensor are zero (NaN, where the map says so), and their bytes count. With tile::gather4 the
-        coordinates are a column and four rows of a matrix, whose map has boxes of one row; the rows land one after the
-        other, as a box of four rows does. A `cache_policy` other than zero replaces the one of `cache_hint`. With several
-        bits in `cta_mask` (bit r for cluster rank r) the box lands at the same offset, and completes on the barrier at the
-        same offset, in each CTA of the mask. With cta_group = 2 the barrier may be the one of the pair's other CTA.
-
-        PTX:
-            cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [dst], [tensor_map, {coords}], [bar];
-
-        dst:                       a pointer to shared memory, as in bar.ptr_to([0])
-        tensor_map:                a tensor map
-        bar:                       a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
-        coords:                    an integer
-        dim:                       a whole number, known at compile time
-        cta_group:                 one of 1, 2
-        cta_mask:                  a whole number, known at compile time
-        cache_hint:                one of "", "evict_first", "evict_normal", "evict_last"
-        load_mode:                 one of "tile", "tile::gather4"
-        cache_policy:              a whole number, known at compile time
-        issued by:                 each active thread
-        architectures:             sm_90a and later
-        cost:                      tma, 30 cycles to issue in the simulator's clock
-        load_mode="tile::gather4": only on sm_100a and sm_103a and sm_110a
-        completion:                asynchronous, observed through mbarrier
-        PTX ISA:                   cp.async.bulk.tensor
-        """
-
-    def multicast(self, dst: SharedPointer, tensor_map: MapPointer, bar: SharedPointer, cta_mask: Integer, *coords: Integer, dim: int, cta_group: int = 1, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0) -> None:
-        """As `cp.async.bulk.tensor.load` with several bits in `cta_mask`: the box lands in each CTA of the mask.
-
-        PTX:
-            {
-                .reg .b16 mask;
-                cvt.u16.u32 mask, cta_mask;
-                cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [dst], [tensor_map, {coords}], [bar], mask;
-            }
-
-        dst:                       a pointer to shared memory, as in bar.ptr_to([0])
-        tensor_map:                a tensor map
-        bar:                       a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
-        cta_mask:                  an integer
-        coords:                    an integer
-        dim:                       a whole number, known at compile time
-        cta_group:                 one of 1, 2
-        cache_hint:                one of "", "evict_first", "evict_normal", "evict_last"
-        load_mode:                 one of "tile", "tile::gather4"
-        cache_policy:              a whole number, known at compile time
-        issued by:                 each active thread
-        architectures:             sm_90a and later
-        cost:                      tma, 30 cycles to issue in the simulator's clock
-        load_mode="tile::gather4": only on sm_100a and sm_103a and sm_110a
-        completion:                asynchronous, observed through mbarrier
-        PTX ISA:                   cp.async.bulk.tensor
-        """
-
-
-class _PtxCp_asyncBulkTensor:
-    """Tx.ptx.cp_async.bulk.tensor: instructions."""
-
-    load: _PtxCp_asyncBulkTensorLoad
-    def store(self, tensor_map: MapPointer, src: SharedPointer, *coords: Integer, dim: int, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', store_mode: Literal['tile', 'tile::scatter4'] | str = 'tile', cache_policy: int = 0) -> None:
-        """Copy shared memory to the box at `coords`, as part of the thread's open bulk group.
-
-        The source may be written again after wait_group.read; the box holds the data after wait_group. With tile::scatter4
-        the coordinates are a column and four rows of a matrix, whose map has boxes of one row.
-
-        PTX:
-            cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [tensor_map, {coords}], [src];
-
-        tensor_map:                  a tensor map
-        src:                         a pointer to shared memory, as in bar.ptr_to([0])
-        coords:                      an integer
-        dim:                         a whole number, known at compile time
-        cache_hint:                  one of "", "evict_first", "evict_normal", "evict_last"
-        store_mode:                  one of "tile", "tile::scatter4"
-        cache_policy:                a whole number, known at compile time
-        issued by:                   each active thread
-        architectures:               sm_90a and later
-        cost:                        tma, 30 cycles to issue in the simulator's clock
-        store_mode="tile::scatter4": only on sm_100a and sm_103a and sm_110a
-        completion:                  asynchronous, observed through bulk group
-        PTX ISA:                     cp.async.bulk.tensor
-        """
-
-
-class _PtxCp_asyncBulkPrefetch:
-    """Tx.ptx.cp_async.bulk.prefetch: instructions."""
-
-    def tensor(self, tensor_map: MapPointer, *coords: Integer, dim: int, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0) -> None:
-        """Bring the box at `coords` into the L2 cache. No access is ordered; in the simulator's clock it has no effect.
-
-        load_mode: as of a load.
-
-        PTX:
-            cp.async.bulk.prefetch.tensor.2d.L2.global.tile [tensor_map, {coords}];
-
-        tensor_map:                a tensor map
-        coords:                    an integer
-        dim:                       a whole number, known at compile time
-        cache_hint:                one of "", "evict_first", "evict_normal", "evict_last"
-        load_mode:                 one of "tile", "tile::gather4"
-        cache_policy:              a whole number, known at compile time
-        issued by:                 each active thread
-        architectures:             sm_90a and later
-        cost:                      tma, 30 cycles to issue in the simulator's clock
-        load_mode="tile::gather4": only on sm_100a and sm_103a and sm_110a
-        PTX ISA:                   cp.async.bulk.prefetch.tensor
-        """
-
-
-class _PtxCp_asyncBulk:
-    """Tx.ptx.cp_async.bulk: instructions."""
-
-    tensor: _PtxCp_asyncBulkTensor
-    prefetch: _PtxCp_asyncBulkPrefetch
-    def commit_group(self, ) -> None:
-        """Close the bulk group of the stores that this thread issued since the last one.
-
-        PTX:
-            cp.async.bulk.commit_group;
-
-        issued by:     each active thread
-        architectures: sm_90a and later
-        cost:          sync, 6 cycles to issue in the simulator's clock
-        PTX ISA:       cp.async.bulk.commit_group
-        """
-
-    def wait_group(self, n: int = 0, read: _bool = False) -> None:
-        """Wait until at most `n` of this thread's bulk groups are unfinished; with `read`, until the others have read.
-
-        PTX:
-            cp.async.bulk.wait_group 0;
-
-        n:             a whole number, known at compile time
-        read:          known at compile time
-        issued by:     each active thread
-        architectures: sm_90a and later
-        cost:          wait, 20 cycles to issue in the simulator's clock
-        PTX ISA:       cp.async.bulk.wait_group
-        """
-
-    def load(self, dst: SharedPointer, src: GlobalPointer, bytes: Integer, bar: SharedPointer, dst_space: Literal['shared::cluster', 'shared::cta'] | str = 'shared::cluster', cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
-        """Copy `bytes` bytes of global memory, a multiple of 16, to shared memory, and complete them on `bar`.
-
-        Both addresses are multiples of 16. With several bits in `cta_mask` they land in each CTA of the mask.
-
-        PTX:
-            cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
-
-        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
-        src:           a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
-        bytes:         an integer (also num_bytes)
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar, mbarrier_ptr)
-        dst_space:     one of "shared::cluster", "shared::cta"
-        cta_mask:      a whole number, known at compile time
-        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
-        issued by:     each active thread
-        architectures: sm_90a and later
-        cost:          tma, 30 cycles to issue in the simulator's clock
-        completion:    asynchronous, observed through mbarrier
-        PTX ISA:       cp.async.bulk
-        """
-
-    def copy(self, dst: SharedPointer, src: SharedPointer, bytes: Integer, bar: SharedPointer) -> None:
-        """Copy `bytes` bytes of the CTA's shared memory, a multiple of 16, to another CTA's, and complete them on `bar`.
-
-        `dst` and `bar` are addresses in the same CTA of the cluster, as `map_shared_rank` gives them. All are multiples of
-        16. The source CTA must not end before the copy has read it.
-
-        PTX:
-            cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
-
-        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
-        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
-        bytes:         an integer (also num_bytes, size)
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar, mbarrier)
-        issued by:     each active thread
-        architectures: sm_90a and later
-        cost:          tma, 30 cycles to issue in the simulator's clock
-        completion:    asynchronous, observed through mbarrier
-        PTX ISA:       cp.async.bulk
-        """
-
-    def s2c(self, dst: SharedPointer, src: SharedPointer, bytes: Integer, bar: SharedPointer) -> None:
-        """Copy `bytes` bytes of the CTA's shared memory, a multiple of 16, to another CTA's, and complete them on `bar`.
-
-        `dst` and `bar` are addresses in the same CTA of the cluster, as `map_shared_rank` gives them. All are multiples of
-        16. The source CTA must not end before the copy has read it.
-
-        PTX:
-            cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
-
-        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
-        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
-        bytes:         an integer (also num_bytes, size)
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar, mbarrier)
-        issued by:     each active thread
-        architectures: sm_90a and later
-        cost:          tma, 30 cycles to issue in the simulator's clock
-        completion:    asynchronous, observed through mbarrier
-        PTX ISA:       cp.async.bulk
-        """
-
-    def store(self, dst: GlobalPointer, src: SharedPointer, bytes: Integer, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
-        """Copy `bytes` bytes of shared memory, a multiple of 16, to global memory, in the thread's open bulk group.
-
-        PTX:
-            cp.async.bulk.global.shared::cta.bulk_group [dst], [src], bytes;
-
-        dst:           a pointer to global memory, as in A.ptr_to([0, 0]) (also dst_ptr)
-        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
-        bytes:         an integer (also num_bytes)
-        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
-        issued by:     each active thread
-        architectures: sm_90a and later
-        cost:          tma, 30 cycles to issue in the simulator's clock
-        completion:    asynchronous, observed through bulk group
-        PTX ISA:       cp.async.bulk
-        """
-
-
-class _PtxCp_asyncMbarrierArrive:
-    """Tx.ptx.cp_async.mbarrier.arrive: instructions."""
-
-    @overload
-    def __call__(self, bar: SharedPointer) -> None:
-        """Each thread arrives at `bar` once all its earlier cp.async are done; this arrival is pending besides the others.
-
-        It is not one of those that `bar` expects: the phase needs these, too, and waits for the copies besides.
-
-        PTX:
-            cp.async.mbarrier.arrive.shared::cta.b64 [bar];
-
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
-        issued by:     each active thread
-        architectures: sm_80 and later
-        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
-        PTX ISA:       cp.async.mbarrier.arrive
-        """
-    @overload
-    def __call__(self, bar: SharedPointer, noinc: Any = ..., space: str = 'shared') -> None:
-        """Each thread arrives at `bar` once all its earlier cp.async are done; this arrival is pending besides the others.
-
-        It is not one of those that `bar` expects: the phase needs these, too, and waits for the copies besides.
-
-        PTX:
-            cp.async.mbarrier.arrive.shared::cta.b64 [bar];
-
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
-        issued by:     each active thread
-        architectures: sm_80 and later
-        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
-        PTX ISA:       cp.async.mbarrier.arrive
-        """
-
-    def noinc(self, bar: SharedPointer) -> None:
-        """Each thread arrives at `bar` once all its earlier cp.async are done; the count of `bar` includes this arrival.
-
-        PTX:
-            cp.async.mbarrier.arrive.noinc.shared::cta.b64 [bar];
-
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
-        issued by:     each active thread
-        architectures: sm_80 and later
-        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
-        PTX ISA:       cp.async.mbarrier.arrive
-        """
-
-
-class _PtxCp_asyncMbarrier:
-    """Tx.ptx.cp_async.mbarrier: instructions."""
-
-    arrive: _PtxCp_asyncMbarrierArrive
-
-class _PtxCp_async:
-    """Tx.ptx.cp_async: instructions."""
-
-    @overload
-    def __call__(self, dst: SharedPointer, src: GlobalPointer, bytes: int = 16, prefetch: int = -1, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
-        """Each thread copies `bytes` bytes, which it sees after wait_group; for proxies the copy is an ordinary write.
-
-        prefetch: how many bytes the L2 should load ahead.
-
-        PTX:
-            cp.async.cg.shared::cta.global [dst], [src], 16;
-
-        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
-        src:           a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
-        bytes:         one of 4, 8, 16
-        prefetch:      one of -1, 64, 128, 256
-        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
-        issued by:     a warp, all its threads together
-        architectures: sm_80 and later
-        cost:          alu, 2 cycles to issue in the simulator's clock
-        completion:    asynchronous, observed through cp.async group
-        PTX ISA:       cp.async
-        """
-    @overload
-    def __call__(self, dst_ptr: SharedPointer, src_ptr: GlobalPointer, cp_size: int = 16, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', cache_policy: Any = None, prefetch_size: int = -1, predicate: Any = ..., fill_mode: Any = ...) -> None:
-        """Each thread copies `bytes` bytes, which it sees after wait_group; for proxies the copy is an ordinary write.
-
-        prefetch: how many bytes the L2 should load ahead.
-
-        PTX:
-            cp.async.cg.shared::cta.global [dst], [src], 16;
-
-        dst_ptr:       a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
-        src_ptr:       a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
-        cp_size:       one of 4, 8, 16
-        prefetch_size: one of -1, 64, 128, 256
-        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
-        issued by:     a warp, all its threads together
-        architectures: sm_80 and later
-        cost:          alu, 2 cycles to issue in the simulator's clock
-        completion:    asynchronous, observed through cp.async group
-        PTX ISA:       cp.async
-        """
-
-    bulk: _PtxCp_asyncBulk
-    def zfill(self, dst: SharedPointer, src: GlobalPointer, size: Integer, bytes: int = 16, prefetch: int = -1, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
-        """Each thread copies `size` bytes, at most `bytes`, and writes zeros for the rest. With 0 it reads nothing.
-
-        PTX:
-            cp.async.cg.shared::cta.global [dst], [src], 16, size;
-
-        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
-        src:           a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
-        size:          an integer
-        bytes:         one of 4, 8, 16
-        prefetch:      one of -1, 64, 128, 256
-        cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
-        issued by:     a warp, all its threads together
-        architectures: sm_80 and later
-        cost:          alu, 2 cycles to issue in the simulator's clock
-        completion:    asynchronous, observed through cp.async group
-        PTX ISA:       cp.async
-        """
-
-    def commit_group(self, ) -> None:
-        """Close the group of the cp.async that each thread issued since the last one.
-
-        PTX:
-            cp.async.commit_group;
-
-        issued by:     a warp, all its threads together
-        architectures: sm_80 and later
-        cost:          sync, 6 cycles to issue in the simulator's clock
-        PTX ISA:       cp.async.commit_group
-        """
-
-    def wait_group(self, n: int = 0) -> None:
-        """Wait until at most `n` groups of each thread are unfinished.
-
-        PTX:
-            cp.async.wait_group 0;
-
-        n:             a whole number, known at compile time
-        issued by:     a warp, all its threads together
-        architectures: sm_80 and later
-        cost:          wait, 20 cycles to issue in the simulator's clock
-        PTX ISA:       cp.async.wait_group
-        """
-
-    mbarrier: _PtxCp_asyncMbarrier
 
 class _PtxCpReduce_asyncBulk:
     """Tx.ptx.cp.reduce_async.bulk: instructions."""
@@ -5719,6 +6181,21 @@ class _Ptx:
         PTX ISA:       st.bulk
         """
 
+    prefetch: _PtxPrefetch
+    def applypriority(self, address: GlobalPointer) -> None:
+        """Let the L2 cache give up the 128 bytes at `address`, a multiple of 128, as it gives up others.
+
+        PTX:
+            applypriority.global.L2::evict_normal [address], 128;
+
+        address:       a pointer to global memory, as in A.ptr_to([0, 0])
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       applypriority
+        """
+
+    cp_async: _PtxCp_async
     mbarrier: _PtxMbarrier
     def mbarrier_test_wait_parity(self, barrier: SharedPointer, phase: Integer, sem: str = '', scope: str = '', space: str = 'shared::cta') -> Expr:
         """Whether the phase of parity `phase` of `bar` is complete; if so, acquire the accesses released in it.
@@ -5803,13 +6280,18 @@ class _Ptx:
         PTX ISA:       vote.sync
         """
 
+    activemask: _PtxActivemask
+    match: _PtxMatch
     redux: _PtxRedux
     ex2: _PtxEx2
     exp2: _PtxExp2
     lg2: _PtxLg2
+    sin: _PtxSin
+    cos: _PtxCos
+    tanh: _PtxTanh
+    sqrt: _PtxSqrt
     rcp: _PtxRcp
     rsqrt: _PtxRsqrt
-    sqrt: _PtxSqrt
     fma: _PtxFma
     div: _PtxDiv
     def ffs(self, value: Integer) -> Expr:
@@ -5871,6 +6353,34 @@ class _Ptx:
         PTX ISA:       dp4a
         """
 
+    prmt: _PtxPrmt
+    lop3: _PtxLop3
+    brev: _PtxBrev
+    bfind: _PtxBfind
+    def shf(self, low: Integer, high: Integer, count: Integer, direction: Literal['l', 'r'] | str, mode: Literal['wrap', 'clamp'] | str) -> Expr:
+        """The 64 bits of `high` and `low`, shifted: to the left and the upper half of it, or to the right and the lower.
+
+        mode: whether only the lowest five bits of `count` count (wrap), or more than 32 places are 32 (clamp).
+
+        PTX:
+            shf.direction.mode.b32 result, low, high, count;
+
+        low:           an integer
+        high:          an integer
+        count:         an integer
+        direction:     one of "l", "r"
+        mode:          one of "wrap", "clamp"
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       shf
+        """
+
+    bfe: _PtxBfe
+    bfi: _PtxBfi
+    mul: _PtxMul
+    mad: _PtxMad
     def sinf(self, x: Number) -> Expr:
         """The sine of `x`, in radians.
 
@@ -5881,7 +6391,6 @@ class _Ptx:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
-    sin: _PtxSin
     def cosf(self, x: Number) -> Expr:
         """The cosine of `x`, in radians.
 
@@ -5892,7 +6401,6 @@ class _Ptx:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
-    cos: _PtxCos
     def tanf(self, x: Number) -> Expr:
         """The tangent of `x`, in radians.
 
@@ -5969,7 +6477,6 @@ class _Ptx:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
-    tanh: _PtxTanh
     def asinhf(self, x: Number) -> Expr:
         """The number whose hyperbolic sine is `x`.
 
@@ -6180,7 +6687,6 @@ class _Ptx:
     ldexp: _PtxLdexp
     add: _PtxAdd
     sub: _PtxSub
-    mul: _PtxMul
     max: _PtxMax
     def max_f32(self, a: Number, b: Number, ftz: _bool = False, nan: _bool = False) -> Expr:
         """The greater number, where one is NaN the other; with `nan`, NaN where one is.
@@ -6256,8 +6762,6 @@ class _Ptx:
         """
 
     cvt: _PtxCvt
-    prefetch: _PtxPrefetch
-    cp_async: _PtxCp_async
     cp: _PtxCp
     cp_reduce_async: _PtxCp_reduce_async
     def cp_async_bulk_g2s_cluster(self, dst: SharedPointer, src: GlobalPointer, bytes: Integer, bar: SharedPointer, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
@@ -6345,6 +6849,20 @@ class _Ptx:
 
     ldmatrix: _PtxLdmatrix
     stmatrix: _PtxStmatrix
+    def movmatrix(self, value: Integer) -> Expr:
+        """Transpose a block of 8 × 8 elements of 16 bits that a warp holds in one register.
+
+        PTX:
+            movmatrix.sync.aligned.m8n8.trans.b16 result, value;
+
+        value:         an integer
+        returns:       an integer
+        issued by:     a warp, all its threads together
+        architectures: sm_80 and later
+        cost:          matrix, 4 cycles to issue in the simulator's clock
+        PTX ISA:       movmatrix
+        """
+
     mma: _PtxMma
     wgmma: _PtxWgmma
     tcgen05: _PtxTcgen05

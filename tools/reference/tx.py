@@ -39,6 +39,7 @@ SECTIONS: Mapping[str, str] = {
     "Statements as functions": "If Then Else While break_loop continue_loop thread_return Return Assert buffer_store "
     "BufferLoad Bind Let tvm_storage_sync",
     "Indices of a launch": "launch_thread env_thread",
+    "Blocks": "sblock axis reads writes where init sblock_attr sblock_alloc_buffer",
     "Tensor maps": "TensorMap tvm_stack_alloca call_packed",
     "Output and CUDA C++": "print_buffer",
     "Lowered kernels": "launch tensor_map node call",
@@ -70,6 +71,10 @@ _TEXTS: Mapping[str, str] = {
     """,
     "Indices of a launch": """
         Functions that TVM has scheduled declare their ids one by one, and have no `device_entry`.
+    """,
+    "Blocks": """
+        Computations that schedules rearrange, by the names of TVM 0.26; `tvm.script.tir` has the older ones, without
+        the `s`. `axis` declares what a block iterates over: `axis.spatial(extent, value)`, `axis.reduce`, `axis.remap`.
     """,
     "Tensor maps": """
         TMA copies make their tensor maps by themselves. Kernels that encode their own, as in TVM, name them in

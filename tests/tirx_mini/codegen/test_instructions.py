@@ -54,6 +54,7 @@ NUMBERS = {
     "num": (1, 8, 32),
     "cta_mask": (None, 3),
     "bytes": (16,),
+    "lut": (0x96,),
     "cache_policy": (0, 0x12F0000000000000),
     "format": ("%g\n",),
     "function": ("take",),

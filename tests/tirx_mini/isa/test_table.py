@@ -323,6 +323,76 @@ def value(op: str, expected: Any, *operands: Any, **attrs: Any) -> Callable[[Run
     return program
 
 
+def reversed_bits(w: RunningWarp) -> Any:
+    words = np.random.default_rng(0).integers(0, 1 << 32, 32)
+    np.testing.assert_array_equal(do(w, "brev.b32", words), [int(f"{word:032b}"[::-1], 2) for word in words.tolist()])
+    assert do(w, "brev.b64", 5) == 5 << 61
+    yield from ()
+
+
+def found_bits(w: RunningWarp) -> Any:
+    words = np.array([0, 1, 2, 0x80000000, 0xFFFFFFFF] + [9] * 27)
+    np.testing.assert_array_equal(do(w, "bfind.u32", words), [0xFFFFFFFF, 0, 1, 31, 31] + [3] * 27)
+    signed = np.array([0, 1, -1, -2, -(2**31)] + [9] * 27)
+    np.testing.assert_array_equal(do(w, "bfind.s32", signed), [0xFFFFFFFF, 0, 0xFFFFFFFF, 0, 30] + [3] * 27)
+    yield from ()
+
+
+def shifts(w: RunningWarp) -> Any:
+    low, high = 0x89ABCDEF, 0x01234567
+    both = high << 32 | low
+    for mode, count in (("wrap", LANE * 3), ("clamp", LANE * 3)):
+        places = [n % 32 if mode == "wrap" else min(n, 32) for n in count.tolist()]
+        right = do(w, "shf", low, high, count, direction="r", mode=mode)
+        np.testing.assert_array_equal(right, [both >> n & 0xFFFFFFFF for n in places])
+        left = do(w, "shf", low, high, count, direction="l", mode=mode)
+        np.testing.assert_array_equal(left, [both << n >> 32 & 0xFFFFFFFF for n in places])
+    yield from ()
+
+
+def fields(w: RunningWarp) -> Any:
+    """The definition of the PTX ISA, bit by bit, also beyond the word."""
+    random = np.random.default_rng(0)
+    words, into = (random.integers(0, 1 << 32, 32) for _ in range(2))
+    start, length = random.integers(0, 40, 32), random.integers(0, 40, 32)
+    start[:2], length[:2] = 0, (0, 32)
+    for signed in (False, True):
+        wanted = []
+        for word, first, count in zip(words.tolist(), start.tolist(), length.tolist(), strict=True):
+            sign = word >> min(first + count - 1, 31) & 1 if signed and count else 0
+            bits = [word >> first + i & 1 if i < count and first + i < 32 else sign for i in range(32)]
+            number = sum(bit << i for i, bit in enumerate(bits))
+            wanted.append(number - (1 << 32) if signed and number >> 31 else number)
+        given = words.astype(np.uint32).view(np.int32).astype(np.int64) if signed else words
+        np.testing.assert_array_equal(do(w, f"bfe.{'s' if signed else 'u'}32", given, start, length), wanted)
+    wanted = []
+    for word, under, first, count in zip(*(x.tolist() for x in (words, into, start, length)), strict=True):
+        taken = range(first, min(first + count, 32))
+        number = sum((word >> i - first if i in taken else under >> i) % 2 << i for i in range(32))
+        wanted.append(number)
+    np.testing.assert_array_equal(do(w, "bfi.b32", words, into, start, length), wanted)
+    yield from ()
+
+
+def products(w: RunningWarp) -> Any:
+    a, b, c = (int(x) for x in np.random.default_rng(0).integers(1 << 31, 1 << 32, 3))
+    sa, sb, sc = a - (1 << 32), b - (1 << 32), c - (1 << 32)
+    word, half = (1 << 32) - 1, 1 << 31
+    assert do(w, "mul.hi.u32", a, b) == a * b >> 32 and do(w, "mul.hi.s32", sa, 3) == sa * 3 >> 32
+    assert do(w, "mul.wide.u32", a, b) == a * b and do(w, "mad.wide.u32", a, b, 7) == a * b + 7
+    assert do(w, "mad.lo.u32", a, b, c) == a * b + c & word and do(w, "mad.hi.u32", a, b, c) == (a * b >> 32) + c & word
+    assert do(w, "mad.lo.s32", sa, sb, sc) == (sa * sb + sc + half) % (1 << 32) - half
+    yield from ()
+
+
+def hints(w: RunningWarp) -> Any:
+    place = w.global_address(buffer(w, "A"), 0)
+    do(w, "prefetch", place)
+    do(w, "applypriority", place)
+    do(w, "cp.async.bulk.prefetch", place, 128)
+    yield from ()
+
+
 def sleeps(w: RunningWarp) -> Any:
     first = do(w, "clock64")
     do(w, "nanosleep.u32", 100)
@@ -435,6 +505,26 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("sub.f32",): value("sub.f32", LANE - 0.5, LANE.astype(np.float32), 0.5),
     ("mul.f32",): value("mul.f32", LANE * 0.5, LANE.astype(np.float32), 0.5),
     ("div.approx",): value("div.approx", LANE / np.float32(4), LANE.astype(np.float32), 4.0),
+    ("prmt.b32",): value(
+        "prmt.b32", [0xDD11FFAA, 0x44332211] * 16, 0x44332211, 0xDDCCBBAA, np.array([0x70F4, 0x3210] * 16)
+    ),
+    ("lop3.b32",): value("lop3.b32", 0x5A ^ 0x33 ^ LANE, 0x5A, 0x33, LANE, lut=0x96),
+    ("brev.b32", "brev.b64"): reversed_bits,
+    ("bfind.u32", "bfind.s32"): found_bits,
+    ("shf",): shifts,
+    ("bfe.u32", "bfe.s32", "bfi.b32"): fields,
+    ("mul.hi.u32", "mul.hi.s32", "mul.wide.u32", "mad.lo.u32", "mad.lo.s32", "mad.hi.u32", "mad.wide.u32"): products,
+    ("activemask.b32",): value("activemask.b32", 0xFFFFFFFF),
+    ("match.any.sync.b32",): value(
+        "match.any.sync.b32", np.where(LANE < 2, 3, 0xFFFFFFFC), np.where(LANE < 2, 7, 9), EVERY
+    ),
+    ("match.all.sync.b32",): value("match.all.sync.b32", np.zeros(32), np.where(LANE < 2, 7, 9), EVERY),
+    ("movmatrix",): value("movmatrix", (LANE // 4) | (LANE // 4) << 16, (2 * (LANE % 4)) | (2 * (LANE % 4) + 1) << 16),
+    ("sin.approx",): value("sin.approx", np.sin(LANE / 16).astype(np.float32), (LANE / 16).astype(np.float32)),
+    ("cos.approx",): value("cos.approx", np.cos(LANE / 16).astype(np.float32), (LANE / 16).astype(np.float32)),
+    ("tanh.approx",): value("tanh.approx", np.tanh(LANE / 16).astype(np.float32), (LANE / 16).astype(np.float32)),
+    ("sqrt.approx",): value("sqrt.approx", np.sqrt(LANE.astype(np.float32)), LANE.astype(np.float32)),
+    ("prefetch", "applypriority", "cp.async.bulk.prefetch"): hints,
     ("ffs",): value("ffs", [(lane & -lane).bit_length() for lane in range(32)], LANE),
     ("fns.b32",): value("fns.b32", [2, 5, 0xFFFFFFFF] + [2] * 29, 0b100100, 1, np.array([1, 2, 3] + [1] * 29)),
     ("max.bf16x2",): value("max.bf16x2", 0x40003F80, 0x40003F00, 0x3F803F80),

@@ -14,6 +14,8 @@ from tirx_mini.layout import S, SwizzleMode, TileLayout
 from tirx_mini.passes import lower
 
 MODES = list(SwizzleMode)
+PLAIN = {"dim": 2, "cache_hint": "", "load_mode": "tile", "cache_policy": 0}
+"""Modifiers of a load of a box."""
 
 
 def elected(*body: Stmt) -> Stmt:
@@ -84,7 +86,7 @@ def test_a_load_fills_the_tile_according_to_its_layout(mode, slabs, rows, stages
     maps = {m.var.name: m for m in func.tensor_maps}
     assert len(maps) == 1
     for issued in machine.issued:
-        assert len(issued.threads) == 1 and issued.attrs == {"dim": 2, "cta_group": 1, "cta_mask": 0, "cache_hint": ""}
+        assert len(issued.threads) == 1 and issued.attrs == {**PLAIN, "cta_group": 1, "cta_mask": 0}
         assert int(issued.args[2][0]) == machine.start(bar) + 8 * stage
         load(machine, issued, maps[str(issued.args[1])])
     expected = values[row * rows : (row + 1) * rows, column * columns : (column + 1) * columns]
@@ -179,7 +181,7 @@ def test_cta_group_and_multicast_become_modifiers_of_the_load():
         copy = call("copy_async", t, g, **{**config, **options})
         func = lowered(*seq_of(declare, *warp0(elected(copy))), params=(g,), warpgroups=None)
         (issued,) = Machine(func, {"G": numbered(g.shape)}).run().issued
-        assert issued.attrs == {"dim": 2, "cta_group": 1, "cta_mask": 0, "cache_hint": "", **attrs}
+        assert issued.attrs == {**PLAIN, "cta_group": 1, "cta_mask": 0, **attrs}
 
 
 def test_a_load_may_signal_a_remote_barrier():

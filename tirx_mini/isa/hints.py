@@ -1,0 +1,50 @@
+"""Hints to the caches, which order and change nothing (PTX ISA: "prefetch", "applypriority" and others)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .core import instruction
+from .facts import Scope
+from .machine import Machine, Thread
+from .operands import GlobalAddress, u32
+
+
+@instruction(
+    "prefetch.global.{level} [{address}];",
+    name="prefetch",
+    issued_by=Scope.THREAD,
+    min_sm=70,
+    isa="prefetch, prefetchu",
+    cost="alu",
+)
+def prefetch(
+    gpu: Machine,
+    thread: Thread,
+    address: GlobalAddress,
+    *,
+    level: Literal["L1", "L2", "L2::evict_last", "L2::evict_normal"] = "L2",
+) -> None:
+    """Bring the line at `address` into a cache. In the simulator's clock it has no effect."""
+
+
+@instruction(
+    "applypriority.global.L2::evict_normal [{address}], 128;",
+    name="applypriority",
+    issued_by=Scope.THREAD,
+    min_sm=80,
+    cost="alu",
+)
+def applypriority(gpu: Machine, thread: Thread, address: GlobalAddress) -> None:
+    """Let the L2 cache give up the 128 bytes at `address`, a multiple of 128, as it gives up others."""
+
+
+@instruction(
+    "cp.async.bulk.prefetch.L2.global [{src}], {bytes};",
+    name="cp.async.bulk.prefetch",
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    cost="tma",
+)
+def cp_async_bulk_prefetch(gpu: Machine, thread: Thread, src: GlobalAddress, bytes: u32) -> None:
+    """Bring `bytes` bytes, a multiple of 16 as `src` is, into the L2 cache. The simulator's clock does not see it."""
