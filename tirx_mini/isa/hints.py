@@ -14,7 +14,7 @@ from .operands import GlobalAddress, u32
     "prefetch.global.{level} [{address}];",
     name="prefetch",
     issued_by=Scope.THREAD,
-    min_sm=70,
+    min_sm=80,
     isa="prefetch, prefetchu",
     cost="alu",
 )

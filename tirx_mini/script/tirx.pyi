@@ -1376,7 +1376,7 @@ class _PtxPrefetch:
         address:       a pointer to global memory, as in A.ptr_to([0, 0])
         level:         one of "L1", "L2", "L2::evict_last", "L2::evict_normal"
         issued by:     each active thread
-        architectures: sm_70 and later
+        architectures: sm_80 and later
         cost:          alu, 2 cycles to issue in the simulator's clock
         PTX ISA:       prefetch, prefetchu
         """

@@ -118,7 +118,7 @@ def aliases(name: str) -> list[str]:
 
 def _name(name: str) -> Iterator[str]:
     thing = getattr(tirx, name)
-    if name in ("let", "constexpr"):
+    if name in ("let", "constexpr", "axis"):
         yield f"### Tx.{name}"
         yield doc_of(type(thing)).summary
     else:
