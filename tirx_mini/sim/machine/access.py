@@ -158,9 +158,10 @@ def peek(w: Warp, buffer: SharedBuffer, index: int) -> Any:
     """See `RunningWarp.peek`."""
     dtype = buffer.dtype
     size = dtype.itemsize
-    check_bounds(w, buffer, index, 1)
-    item = w.cta.smem.near(size, buffer.byte_offset, buffer.end)[index + buffer.byte_offset // size]
-    return item.item() if dtype.code == "uint" else np.asarray(item).view(numpy_dtype(dtype)).item()
+    if not 0 <= index < buffer.size:
+        check_bounds(w, buffer, index, 1)
+    items, place = w.cta.smem.near(size, buffer.byte_offset, buffer.end), index + buffer.byte_offset // size
+    return items.item(place) if dtype.code == "uint" else items[place : place + 1].view(numpy_dtype(dtype)).item()
 
 
 def _spread(w: Warp, values: np.ndarray, rank: int) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from tirx_mini.ir import DataType, Launch, Span, TensorMap
@@ -29,11 +30,11 @@ class SharedBuffer:
     access_bytes: int = 16
     span: Span | None = None
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         return self.size * self.dtype.itemsize
 
-    @property
+    @cached_property
     def end(self) -> int:
         return self.byte_offset + self.nbytes
 
@@ -55,7 +56,7 @@ class GlobalBuffer:
     access_bytes: int = 16
     span: Span | None = None
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         return self.size * self.dtype.itemsize
 
