@@ -14,7 +14,7 @@ from ..arguments import ArgumentError, check_room
 from ..diagnose import BUDGET, Exploration, Finding, Report, as_dict, failed, state_notes
 from ..driver import explore, simulate
 from ..hardware import DEFAULT_GPU, GpuSpec, gpu_spec
-from ..ir import Buffer, PrimFunc, TirxError
+from ..ir import TILELANG, Buffer, PrimFunc, TirxError
 from ..report import ProductError, product_error, product_shape, report_html, wrong_product
 from ..sim import Watch, numpy_dtype
 from .constants import Constant
@@ -116,6 +116,8 @@ def check_kernel(
 ) -> Checked:
     """Simulate `kernel` on random data, and compare the product of a matrix multiplication with float64.
 
+    What a program in TileLang computes is not compared: its B may be transposed or not.
+
     name: the kernel's name in the report. schedules: how many orders of events to try, from `seed` on. limit: explore
     all orders up to equivalence instead, in at most so many runs. pedantic, budget: as in `simulate`. trace: whether to
     record the timeline, which tells what bounds the kernel; by default for all but large products, where it takes
@@ -134,7 +136,7 @@ def check_kernel(
             watch=shares(kernel, watch),
         )  # fmt: skip
     report = report.named(name or report.kernel)
-    if not report.comparable or product_shape(kernel) is None:
+    if not report.comparable or product_shape(kernel) is None or dict(kernel.attrs).get(TILELANG):
         return Checked(report, exploration=exploration)
     a, b, d = arguments
     error = product_error(a, b, d)

@@ -58,6 +58,7 @@ def load_kernel(
         arguments = _arguments(ref, found, size, shape)
         with explaining():
             found = found(*arguments)
+    found = getattr(found, "prim_func", found)  # of a kernel of tilelang.jit
     if isinstance(found, IRModule):
         found = found.main
     if not isinstance(found, PrimFunc):

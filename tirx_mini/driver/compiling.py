@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from tirx_mini.arguments import for_arguments, kernel_of
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import Buffer, IRModule, PrimFunc, specialised, symbols
-from tirx_mini.passes import lower
 from tirx_mini.target import Target
+
+from .languages import lowered as to_kernel
 
 if TYPE_CHECKING:
     from tirx_mini.cpu import CpuExecutable
@@ -163,11 +164,12 @@ def compile(
 
 def compiled(func: PrimFunc, target: Target) -> SimulatedExecutable | Executable:
     """A kernel without symbolic extents, compiled."""
-    lowered = lower(func)
     if target.kind == "sim":
-        return SimulatedExecutable(lowered, func, gpu_spec(target.detail or DEFAULT_GPU))
-    from tirx_mini.runtime import build
+        spec = gpu_spec(target.detail or DEFAULT_GPU)
+        return SimulatedExecutable(to_kernel(func, spec.arch), func, spec)
+    from tirx_mini.runtime import build, device_arch
 
+    lowered = to_kernel(func, target.detail or device_arch() or gpu_spec(DEFAULT_GPU).arch)
     return build(lowered, target.detail, original=func)
 
 

@@ -18,6 +18,8 @@ from tirx_mini.isa import TABLE
 from tirx_mini.passes import lower
 from tirx_mini.sim import Watch
 
+from .languages import lowered as to_kernel
+
 MOST_JOBS = 4
 """Processes that a run of parts starts at most by itself; it has no more than eight parts."""
 
@@ -41,7 +43,7 @@ def explore(
     limit = whole_number("limit", limit)
     spec = gpu_spec(gpu)
     try:
-        return explore_lowered(lower(func), args, spec, limit=limit, watch=watch)
+        return explore_lowered(to_kernel(func, spec.arch), args, spec, limit=limit, watch=watch)
     except TirxError as error:
         return Exploration(failed(func.name, error, spec.name), 0, 0, False)
 
@@ -106,7 +108,7 @@ def simulate(
     if sampled and data:
         raise ValueError("sampled=True works out the time alone: pass data=False, too")
     try:
-        lowered = lower(func)
+        lowered = to_kernel(func, gpu_spec(gpu).arch)
     except TirxError as error:
         return failed(func.name, error, gpu_spec(gpu).name)
     report = simulate_lowered(

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from tirx_mini.ir import Call, Expr, PrimFunc, Scope, Seq, TirxError, rewrite, seq, symbols
+from tirx_mini.ir import TILELANG, Call, Expr, PrimFunc, Scope, Seq, TirxError, rewrite, seq, symbols
 
 from . import async_copy, gemm, tensor_memory, tma
 from .barriers import insert_barriers
 from .emit import lower_tiles
 from .expand import expand_tiles
 from .infer import infer_layouts
-from .language.functions import TILELANG
 from .once import store_once
 from .pipelining import plan_pipelines
 from .place import Rule

@@ -315,3 +315,40 @@ def test_a_schedule_that_is_refused_has_its_page(tmp_path: Path, capsys: pytest.
     path.write_text(SCHEDULED.split("def fused")[0] + "s[B].vectorize(C.op.axis[0])\n", encoding="utf-8")
     assert main(["check", str(path)]) == 1
     assert "vectorize: i is not a loop of B" in capsys.readouterr().out
+
+
+TILELANG = """
+from tirx_mini import tilelang
+from tirx_mini.tilelang import language as T
+
+
+@tilelang.jit(out_idx=[-1])
+def product(M=64, N=64, K=64):
+    @T.prim_func
+    def main(A: T.Tensor((M, K), "float16"), B: T.Tensor((K, N), "float16"), C: T.Tensor((M, N), "float32")):
+        with T.Kernel(1, threads=128):
+            a, b = T.alloc_shared((M, K), "float16"), T.alloc_shared((K, N), "float16")
+            c = T.alloc_fragment((M, N), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            T.gemm(a, b, c, clear_accum=True)
+            T.copy(c, C)
+
+    return main
+
+
+@T.prim_func
+def racing(A: T.Tensor((64,), "float32"), B: T.Tensor((1,), "float32")):
+    with T.Kernel(1, threads=64):
+        tx = T.get_thread_binding()
+        B[0] = A[tx]
+"""
+
+
+def test_programs_in_tilelang(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "programs.py"
+    file.write_text(TILELANG)
+    assert main(["check", f"{file}:product", "--gpu", "h100"]) == 0, capsys.readouterr().out
+    assert main(["check", f"{file}:racing", "--gpu", "h100"]) == 1
+    said = capsys.readouterr().out
+    assert "TX201" in said and "B[0] = A[tx]" in said

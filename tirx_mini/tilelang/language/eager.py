@@ -21,11 +21,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-from tirx_mini.ir import Buffer, PrimFunc, TirxError, Var, as_expr, int_value
+from tirx_mini.ir import TILELANG, Buffer, PrimFunc, TirxError, Var, as_expr, int_value
 from tirx_mini.script import BufferType, Untyped, current, read
 
 from .dtypes import dtype_of
-from .functions import TILELANG
 from .memory import dynamic
 
 __all__ = ["const", "empty"]

@@ -6,14 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tirx_mini.ir import PrimFunc
+from tirx_mini.ir import TILELANG, PrimFunc
 from tirx_mini.script import caller_locals, reading, tirx
 
 __all__ = ["inline", "macro", "prim_func"]
-
-TILELANG = "tilelang"
-"""The attribute of a function that is written in TileLang."""
-
 
 def prim_func(function: Callable[..., Any] | None = None, **_: Any) -> Any:
     """Decorator: read the function as a kernel of TileLang and return its `PrimFunc`.
