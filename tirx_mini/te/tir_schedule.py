@@ -279,6 +279,11 @@ class Schedule(LoopSchedule):
         """Raises `TirxError`: `tensorize` takes the loop itself."""
         raise TirxError("blockize is not provided", caller_span(), "tensorize a loop: the loops in it need no block")
 
+    def transform_layout(self, *_: Any, **__: Any) -> None:
+        """Raises `TirxError`: the axes of a buffer are those that the function gives it."""
+        hint = "write the buffer with the axes of its tiles"
+        raise TirxError("transform_layout is not provided", caller_span(), hint)
+
     # -- reductions ----------------------------------------------------------------------------------------------
 
     @traced
