@@ -35,7 +35,7 @@ def torch_on_host(gpu: GpuSpec) -> Iterator[None]:
     import torch
     from torch.overrides import TorchFunctionMode
 
-    is_cuda = torch.Tensor.is_cuda.__get__
+    is_cuda = getattr(torch.Tensor.is_cuda, "__get__")  # noqa: B009 - pyright knows a property as its value
 
     class HostMemory(TorchFunctionMode):
         """Calls that name a CUDA device get host memory; a copy to or from the GPU is a copy."""

@@ -142,3 +142,34 @@ def test_a_tile_ends_beyond_an_array_of_another_length(gpu: str) -> None:
     x = np.zeros(6, np.float32)
     simulate((1,), _fill, (x,), gpu)
     np.testing.assert_array_equal(x, [1, 1, 1, 1, np.nan, np.nan])
+
+
+@ct.kernel
+def _rounded_up(x):
+    ct.store(x, (0,), ct.cdiv(ct.load(x, (0,), (4,)), 5))
+
+
+def test_the_greatest_unsigned_numbers_are_divided() -> None:
+    x = np.array([0, 1, 2**31 + 4, 2**32 - 1], np.uint32)
+    simulate((1,), _rounded_up, (x,), "h100")
+    assert x.tolist() == [0, 1, (2**31 + 4) // 5 + 1, (2**32 - 1) // 5]
+
+
+@ct.kernel
+def _functions(x, y):
+    t = ct.load(x, (0,), (8,))
+    made = (ct.exp(t), ct.log2(t), ct.sqrt(t), ct.tanh(t), t**1.5, ct.floor(t), t % 0.3)
+    for i in ct.static_iter(range(7)):
+        ct.store(y, (i,), made[i])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_functions_are_as_exact_as_their_dtype(dtype: type) -> None:
+    x = np.geomspace(0.1, 1e9, 8).astype(dtype)
+    x[-1] = 20.7
+    y = np.zeros(56, dtype)
+    simulate((1,), _functions, (x, y), "h100")
+    with np.errstate(over="ignore"):
+        exponential = np.exp(x)
+    made = (exponential, np.log2(x), np.sqrt(x), np.tanh(x), x**1.5, np.floor(x), x % dtype(0.3))
+    np.testing.assert_allclose(y, np.concatenate(made), rtol=1e-5 if dtype is np.float32 else 1e-14)

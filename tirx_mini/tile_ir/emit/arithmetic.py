@@ -30,6 +30,7 @@ from tirx_mini.isa import TABLE
 
 from ..ssa import Scalar, Type
 
+FLOAT64 = DataType("float64")
 LOG2_E = 1 / math.log(2)
 
 SCALE = "float8_e8m0fnu"
@@ -98,6 +99,12 @@ def ceiled_quotient(a: Expr, b: Expr) -> Expr:
     return -((-a) // b)
 
 
+def ceiled_unsigned_quotient(a: Expr, b: Expr) -> Expr:
+    """a / b of unsigned numbers, rounded up; a + b may exceed their range."""
+    zero = const(0, a.dtype)
+    return select(binary("==", a, zero), zero, _unsigned("//")(a - 1, b) + 1)
+
+
 def absolute(a: Expr) -> Expr:
     return select(a < 0, -a, a)
 
@@ -153,12 +160,6 @@ def _extremum(op: str, nan: bool) -> Compute:
     return compute
 
 
-def _remainder(a: Expr, b: Expr) -> Expr:
-    """fmod: a - b * (a / b rounded towards zero)."""
-    quotient = cast(a.dtype, cast("int32", a / b))
-    return a - b * quotient
-
-
 def _fma(a: Expr, b: Expr, c: Expr) -> Expr:
     return instruction("fma.rn", a, b, c) if a.dtype == FLOAT32 else binary("+", binary("*", a, b), c)
 
@@ -172,14 +173,28 @@ def _library(name: str) -> Compute:
     return compute
 
 
-_EXP2 = _special("ex2.approx")
-_SQRT = _special("sqrt.rn")
+def _precise(single: Compute, name: str) -> Compute:
+    """A function of floats: `single`, but in float64 the function of CUDA's mathematical library."""
+
+    def compute(*values: Expr) -> Expr:
+        if values[0].dtype != FLOAT64:
+            return single(*values)
+        entry = f"{name}.f64"
+        operands, attrs = TABLE[entry].bind(tuple(cast(FLOAT64, value) for value in values), {})
+        return Call(FLOAT64, entry, operands, attrs)
+
+    return compute
+
+
+_EXP2 = _precise(_special("ex2.approx"), "exp2")
+_SQRT = _precise(_special("sqrt.rn"), "sqrt")
+_POWER = _precise(_library("powf"), "pow")
 
 COMPUTE: Mapping[str, Compute] = {
     "arith.addi": _binary("+"), "arith.subi": _binary("-"), "arith.muli": _binary("*"),
     "arith.divsi": truncated_quotient, "arith.divui": _unsigned("//"),
     "arith.floordivsi": _binary("//"), "arith.ceildivsi": ceiled_quotient,
-    "arith.ceildivui": lambda a, b: _unsigned("//")(a + b - 1, b),
+    "arith.ceildivui": ceiled_unsigned_quotient,
     "arith.remsi": lambda a, b: a - truncated_quotient(a, b) * b, "arith.remui": _unsigned("%"),
     "arith.andi": _bits("&"), "arith.ori": _bits("|"), "arith.xori": _bits("^"),
     "arith.shli": _binary("<<"), "arith.shrsi": _binary(">>"), "arith.shrui": _unsigned(">>"),
@@ -187,17 +202,21 @@ COMPUTE: Mapping[str, Compute] = {
     "arith.maxui": _unsigned("max"), "arith.minui": _unsigned("min"),
     "arith.mulhiui": _high_product,
     "arith.addf": _binary("+"), "arith.subf": _binary("-"), "arith.mulf": _binary("*"), "arith.divf": _binary("/"),
-    "arith.remf": _remainder, "arith.negf": lambda a: unary("-", a),
+    "arith.remf": _precise(_library("fmodf"), "fmod"), "arith.negf": lambda a: unary("-", a),
     "arith.maximumf": _extremum("max", True), "arith.minimumf": _extremum("min", True),
     "arith.maxnumf": _extremum("max", False), "arith.minnumf": _extremum("min", False),
     "arith.select": select,
     "math.absf": absolute, "math.absi": absolute, "math.fma": _fma,
     # Results below 2^-126 are 0 (.ftz): without it, each power would take a comparison and two products more.
-    "math.exp": _special("ex2.approx", LOG2_E), "math.exp2": _EXP2,
-    "math.log": _special("lg2.approx", factor=math.log(2), ftz=False), "math.log2": _special("lg2.approx", ftz=False),
-    **{f"math.{name}": _library(f"{name}f") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "ceil")},
-    "math.powf": _library("powf"), "math.fpowi": _library("powf"), "math.atan2": _library("atan2f"),
-    "math.sqrt": _SQRT, "math.rsqrt": _special("rsqrt.approx", ftz=False),
+    "math.exp": _precise(_special("ex2.approx", LOG2_E), "exp"), "math.exp2": _EXP2,
+    "math.log": _precise(_special("lg2.approx", factor=math.log(2), ftz=False), "log"),
+    "math.log2": _precise(_special("lg2.approx", ftz=False), "log2"),
+    **{
+        f"math.{name}": _precise(_library(f"{name}f"), name)
+        for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "ceil")
+    },
+    "math.powf": _POWER, "math.fpowi": _POWER, "math.atan2": _precise(_library("atan2f"), "atan2"),
+    "math.sqrt": _SQRT, "math.rsqrt": _precise(_special("rsqrt.approx", ftz=False), "rsqrt"),
 }  # fmt: skip
 
 COSTLY: Mapping[str, int] = {
