@@ -126,3 +126,26 @@ def test_tiles_of_few_rows_get_a_note_on_hopper() -> None:
         program.text("nv_tileas")
         found = [note.message for note in program.context.notes if "32 × 128 sums" in note.message]
         assert len(found) == count and all("wgmma multiplies 64 rows at a time" in message for message in found)
+
+
+@ct.kernel
+def recurrent(q, k, v, sums, scores, T: ct.Constant[int]):
+    state = ct.zeros((T, T), dtype=ct.float32)
+    for t in range(ct.num_tiles(q, 0, (T, T))):
+        keys, values = ct.load(k, (t, 0), (T, T)), ct.load(v, (t, 0), (T, T))
+        score = ct.mma(ct.load(q, (t, 0), (T, T)), ct.transpose(keys), ct.zeros((T, T), ct.float32))
+        state = ct.mma(ct.transpose(keys), values, state)
+        ct.store(scores, (t, 0), score)
+    ct.store(sums, (0, 0), state)
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_a_tile_that_two_products_read_transposed(gpu: str) -> None:
+    numbers = np.random.default_rng(0)
+    q, k, v = (numbers.standard_normal((64, 16)).astype(np.float16) for _ in range(3))
+    sums, scores = np.zeros((16, 16), np.float32), np.zeros((64, 16), np.float32)
+    with simulated(gpu, schedules=5):
+        ct.launch(None, (1,), recurrent, (q, k, v, sums, scores, 16))
+    q, k, v = (x.astype(np.float32) for x in (q, k, v))
+    np.testing.assert_allclose(sums, k.T @ v, atol=1e-2)
+    np.testing.assert_allclose(scores[16:32], q[16:32] @ k[16:32].T, atol=1e-2)

@@ -12,14 +12,11 @@ from tirx_mini.tile_ir.ssa import Builder, Region, Value
 
 from .arguments import common_dtype, materialize
 from .carrying import Carrying, LoopContext
-from .dtypes import int32
 from .frames import MISSING
 from .loop_forms import RETURNED
 from .ordering import Tokens
 from .tracer import FALL, Exit, How
 from .values import (
-    ArrayValue,
-    ChoiceValue,
     TileValue,
     Undefined,
     is_constant,
@@ -139,23 +136,12 @@ class Branches(Carrying):
         if is_record(a) and type(a) is type(b):
             fields = zip(record_fields(a), record_fields(b), strict=True)
             return with_fields(a, tuple(self._unify(name, x, y, arms, yields) for x, y in fields))
-        template = self._choice(a, b) or self._template(a, b)
+        template = self.one_of_arrays([a], [b]) or self._template(a, b)
         for arm, value, into in zip(arms, (a, b), yields, strict=True):
             with self.emit.into(arm.block):
                 tiles = self._conform(template, value, name, arms[0].where, arms[1].where)
             into += [t.value for t in tiles]
         return template
-
-    def _choice(self, a: Any, b: Any) -> ChoiceValue | None:
-        """For two arrays among the arguments, of one dtype and rank: one of them."""
-        items: list[Any] = []
-        for value in (a, b):
-            found = value.items if isinstance(value, ChoiceValue) else (value,)
-            items += [item for item in found if item not in items]
-        arrays = all(isinstance(item, ArrayValue) and item.base in self.parameters for item in items)
-        if not arrays or len({(item.dtype, item.ndim) for item in items}) > 1:
-            return None
-        return ChoiceValue(materialize(self, 0, int32), tuple(items))
 
     def _template(self, a: Any, b: Any) -> Any:
         """A value of the type that a variable has after a branch: that of a tile, where a constant is the other."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ from .errors import TileTypeError
 from .loop_forms import RETURNED
 from .tracer import Tracer
 from .values import (
+    ArrayValue,
     ChoiceValue,
     TileValue,
     Undefined,
@@ -47,6 +49,18 @@ class Carrying(Tracer):
     def _dynamic(self, value: Any) -> Any:
         """A value as it is carried: constants become scalars, of their own types."""
         return map_leaves(lambda leaf: materialize(self, leaf) if is_constant(leaf) else leaf, value)
+
+    def one_of_arrays(self, first: Sequence[Any], others: Sequence[Any]) -> ChoiceValue | None:
+        """For arrays among the arguments, of one dtype and rank: the first of them, where there may be another."""
+        items: list[Any] = []
+        for value in (*first, *others):
+            found = value.items if isinstance(value, ChoiceValue) else (value,)
+            items += [item for item in found if item not in items]
+        arrays = all(isinstance(item, ArrayValue) and item.base in self.parameters for item in items)
+        if not arrays or len(items) < 2 or len({(item.dtype, item.ndim) for item in items}) > 1:
+            return None
+        ordered = tuple(sorted(items, key=lambda item: item.root))
+        return ChoiceValue(materialize(self, ordered.index(items[0]), int32), ordered)
 
     def _tiles(self, value: Any) -> list[TileValue]:
         return [leaf for leaf in leaves(value) if isinstance(leaf, TileValue)]

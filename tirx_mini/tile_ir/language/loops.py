@@ -17,7 +17,7 @@ from .liveness import assigned, breaks, exits
 from .loop_forms import RETURNED
 from .surface import Operation
 from .tracer import How
-from .values import RangeValue, TileValue, Undefined, describe, is_constant, map_leaves, plain
+from .values import ArrayValue, RangeValue, TileValue, Undefined, describe, is_constant, map_leaves, plain
 
 
 class Loops(Carrying):
@@ -106,10 +106,22 @@ class Loops(Carrying):
         for name in assigned(node.body):
             value = frame.names.get(name, MISSING)
             if name in header and value is not MISSING and not isinstance(value, Undefined):
-                names[name] = self._dynamic(value)
+                names[name] = self._dynamic(self._one_of_arrays(value, node))
                 initial += [t.value for t in self._tiles(names[name])]
         roots = self.order.carried(node)
         return LoopContext(names, roots), [*initial, *self.order.start(roots)]
+
+    def _one_of_arrays(self, value: Any, node: ast.For | ast.While) -> Any:
+        """For an array among the arguments that a loop may exchange for another one: one of them."""
+        if not isinstance(value, ArrayValue):
+            return value
+        items = [value]
+        for statement in ast.walk(node):
+            if isinstance(statement, ast.Assign) and isinstance(statement.value, (ast.Name, ast.Tuple, ast.IfExp)):
+                read = (n.id for n in ast.walk(statement.value) if isinstance(n, ast.Name))
+                found = [self.frame.names.get(name) for name in read]
+                items += [a for a in found if isinstance(a, ArrayValue) and a not in items]
+        return self.one_of_arrays(items[:1], items[1:]) or value
 
     def _params(self, initial: Sequence[Value], context: LoopContext) -> list[Value]:
         """Parameters of the body for what is carried, named as the variables are."""

@@ -256,7 +256,7 @@ class _Pipelined(Rewriter):
 
     def placed(self, op: Op, _: Rewriter) -> Any:
         if op.kind in (*WAITS, *LOADS) or op in self.renames or set(op.results) & self.rooms:
-            return op.results  # stands where its first reader does
+            return tuple(self.env.get(value, value) for value in op.results)  # stands where its first reader does
         regions = set(_regions(op))
         used: set[Ring] = {group.ring for group in self.groups if group.block in regions}
         used |= {room.ring for room in self.rooms_of_chains if room.block in regions}

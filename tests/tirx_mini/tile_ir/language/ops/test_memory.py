@@ -198,3 +198,15 @@ def test_an_array_that_two_paths_assign(programs: Programs) -> None:
     assert b.tolist() == [0, 2, 4, 6]
     programs.run(body, a=a, b=b, n=3)
     assert a.tolist() == [0, 6, 12, 18]
+
+
+def test_arrays_that_a_loop_exchanges(programs: Programs) -> None:
+    a, b = np.zeros(4, np.int32), np.zeros(4, np.int32)
+    body = """
+    source, target = a, b
+    for i in range(n):
+        ct.store(target, 0, ct.load(source, 0, 4) + 1)
+        source, target = target, source
+    """
+    programs.run(body, a=a, b=b, n=5)
+    assert (a.tolist(), b.tolist()) == ([4] * 4, [5] * 4)
