@@ -112,6 +112,7 @@ def other_products(group: int) -> PrimFunc:
                     T.ptx.tcgen05.cp(
                         256, descriptors[0], shape=shape, multicast=multicast, cta_group=group, decompress=source
                     )
+            T.ptx.tcgen05.shift(256, cta_group=group)
             for i, (kind, scale_vec) in enumerate(SCALED):
                 T.ptx.tcgen05.mma.block_scale(
                     0,

@@ -13,7 +13,7 @@ NOT_IN_TABLE = frozenset(
     """
     barrier.cta bmsk brkpt copysign createpolicy discard dp2a getctarank isspacep istypep ldu membar
     mma.sp multimem pmevent prefetchu setp stackrestore stacksave suld sured sust szext
-    tcgen05.mma.sp tcgen05.shift tensormap testp tex tld4 trap txq wmma
+    tcgen05.mma.sp tensormap testp tex tld4 trap txq wmma
     """.split()
 )
 """Instructions of the PTX ISA that the table lacks (or a part of whose names it lacks), by their names in a kernel."""

@@ -178,3 +178,23 @@ def tcgen05_mma_ws_a_in_tmem(
     shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, 1, True)
     for _ in range(thread.mask.count):
         gpu.mma(thread, d, A_IN_TMEM, a, b, start_b, shape, accumulate, 1)
+
+
+@instruction(
+    "tcgen05.shift.cta_group::{cta_group}.down [{taddr}];",
+    name="tcgen05.shift",
+    issued_by=Scope.THREAD,
+    min_sm=100,
+    max_sm=110,
+    cost="mma",
+)
+def tcgen05_shift(gpu: Machine, thread: Thread, taddr: TmemAddress, *, cta_group: Literal[1, 2] = 1) -> None:
+    """One thread starts to move the rows of a matrix of tensor memory by one, in elements of 32 bytes.
+
+    The lane of `taddr` is a multiple of 32. Asynchronous: a commit signals its end. The simulator compiles it and does
+    not carry it out: a run with it is incomplete.
+    """
+    if taddr >> 16 & 31:
+        what = f"tcgen05.shift begins in lane {taddr >> 16}, which is not a multiple of 32"
+        raise thread.fault("tmem-misuse", what, rule="PTX ISA: tcgen05.shift")
+    thread.not_modelled("tcgen05.shift", "the rows stay where they are")

@@ -8,8 +8,11 @@ registers. MMAs are committed in groups; a wait_group leaves the most recent one
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Literal
+
+from tirx_mini.ir import Expr
 
 from .core import instruction
 from .descriptors import START_BITS, WGMMA, InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
@@ -59,6 +62,17 @@ def _modifiers(dtype: str, *transposed: bool) -> str:
     return "".join(f", {n}" for n in (1, 1, *(map(int, transposed) if dtype in TURNABLE else ())))
 
 
+def _wrong(
+    operands: Sequence[Expr], n: int, dtype: str, transpose_b: bool, transpose_a: bool = False, **_: Any
+) -> str | None:
+    """What is wrong with the shape and the layouts of a product (PTX ISA: "wgmma.mma_async", shapes)."""
+    if dtype in INTEGERS and n > 32 and n % 16:
+        return f"of {dtype} has n = 8, 16, 24, 32 or a multiple of 16, not {n}"
+    if (transpose_a or transpose_b) and dtype not in TURNABLE:
+        return f"of {dtype} has operands that are contiguous along K; only those of f16 and bf16 can be transposed"
+    return None
+
+
 def _mma_async(n: int, dtype: str, transpose_a: bool, transpose_b: bool) -> str:
     return (
         f"wgmma.mma_async.sync.aligned.{_shape_and_types(n, dtype)} {{{{d}}}}, {{a_desc}}, {{b_desc}}, "
@@ -100,6 +114,7 @@ _DTYPES_OF_TVM = {"float16": "f16", "bfloat16": "bf16"}
     max_sm=90,
     cost="wgmma",
     registers=_registers,
+    check=_wrong,
     reads=Memory.SHARED,
     completion=Completion.WGMMA_GROUP,
 )
@@ -173,6 +188,7 @@ def _registers_rs(n: int, **_: Any) -> dict[str, int]:
     max_sm=90,
     cost="wgmma",
     registers=_registers_rs,
+    check=_wrong,
     reads=Memory.SHARED,
     completion=Completion.WGMMA_GROUP,
 )

@@ -98,9 +98,9 @@ REFUSALS: Sequence[Refusal] = (
         "give the value itself, and a filter as a condition: `with Tx.thread()[tx == 0]:`",
     ),
     _row(
-        "sparse and shifted matrices",
-        "ptx.tcgen05.mma.sp ptx.tcgen05.mma.sp.* ptx.tcgen05.shift",
-        "the simulator has no sparse MMA, and no shift of tensor memory",
+        "sparse matrices",
+        "ptx.tcgen05.mma.sp ptx.tcgen05.mma.sp.*",
+        "the simulator has no sparse MMA",
         "use the dense `Tx.gemm_async`, or `Tx.ptx.tcgen05.mma`",
     ),
     _row(

@@ -5553,6 +5553,23 @@ class _PtxTcgen05:
 
     wait: _PtxTcgen05Wait
     fence: _PtxTcgen05Fence
+    def shift(self, taddr: TmemAddress, cta_group: int = 1) -> None:
+        """One thread starts to move the rows of a matrix of tensor memory by one, in elements of 32 bytes.
+
+        The lane of `taddr` is a multiple of 32. Asynchronous: a commit signals its end. The simulator compiles it and does
+        not carry it out: a run with it is incomplete.
+
+        PTX:
+            tcgen05.shift.cta_group::1.down [taddr];
+
+        taddr:         an address of tensor memory, as tcgen05.alloc wrote it
+        cta_group:     one of 1, 2
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          mma, 20 cycles to issue in the simulator's clock
+        PTX ISA:       tcgen05.shift
+        """
+
     @overload
     def cp(self, taddr: TmemAddress, src_desc: Integer, shape: Literal['128x256b', '4x256b', '128x128b', '64x128b', '32x128b'] | str, cta_group: int = 1, multicast: Literal['', 'warpx2::02_13', 'warpx2::01_23', 'warpx4'] | str = '', decompress: Literal['', 'b8x16.b6x16_p32', 'b8x16.b4x16_p64'] | str = '') -> None:
         """One thread starts to copy rows of shared memory to lanes of tensor memory, from the address `taddr` on.

@@ -105,7 +105,8 @@ def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
         assert isinstance(number, int)
         named = {"n_cols": const(64, "uint32"), "barrier_id": const(1, "uint32"), "threads": const(64, "uint32")}
         sample = named.get(operand.name, samples[operand.type.kind])
-        if operand.type.kind is OperandKind.REGISTERS and operand.type.access is Access.READ:
+        integral = str(attrs.get("dtype")) in ("s8", "u8")  # factors of wgmma, whose sums are integers
+        if operand.type.kind is OperandKind.REGISTERS and (operand.type.access is Access.READ or integral):
             sample = AddressOf(HANDLE, WORDS, (const(0),))
         out += [sample] * number
     return tuple(out)

@@ -344,8 +344,8 @@ def test_few_rows_are_copied_to_the_lanes_that_their_layout_says(shape: str, mul
 
 
 @pytest.mark.compiler
-def test_a_decompression_compiles_and_is_not_modelled() -> None:
-    """Its bits are in no text of the ISA: the simulator says so, and calls no result right."""
+def test_decompressions_and_shifts_compile_and_are_not_modelled() -> None:
+    """No text of the ISA says which bits go where: the simulator says so, and calls no result right."""
 
     @Tx.prim_func
     def kernel(A: Tx.Buffer((32,), "uint32")):
@@ -370,15 +370,17 @@ def test_a_decompression_compiles_and_is_not_modelled() -> None:
                 memory.addr, start | (8 << 16) | (16 << 32) | (1 << 46), shape="128x256b",
                 decompress="b8x16.b4x16_p64",
             )
+            Tx.ptx.tcgen05.shift(memory.addr)
             Tx.ptx.tcgen05.commit(bar.ptr_to([0]))
         Tx.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
         memory.dealloc()
         A[tx] = Tx.uint32(tx)
 
     ptx = tvm.compile(kernel, target="cuda:sm_100a").source("ptx")
-    assert "tcgen05.cp.cta_group::1.128x256b.b8x16.b4x16_p64 [" in ptx
+    assert "tcgen05.cp.cta_group::1.128x256b.b8x16.b4x16_p64 [" in ptx and "tcgen05.shift.cta_group::1.down [" in ptx
     report = tvm.simulate(kernel, np.zeros(32, np.uint32))
     assert report.verdict in ("incomplete", "hazard") and "decompression of tcgen05.cp.b8x16.b4x16_p64" in str(report)
+    assert "tcgen05.shift" in str(report)
 
 
 @pytest.mark.parametrize("dtype, width", [("float16", 128), ("float32", 64), ("uint8", 256)])
