@@ -137,7 +137,10 @@ def _waited_before(situation: Situation, sites: list[Site]) -> Iterator[str]:
     for wait in situation.sites.all:
         if wait.effect is BarrierEffect.WAIT and not wait.by_thread and (wait.threads & threads).any():
             same = any(list(map(id, site.loops)) == list(map(id, wait.loops)) for site in sites)
-            if same and all(wait.order < site.order and wait.loops[0] is site.loops[0] for site in sites):
+            deeper = any(len(site.loops) > len(wait.loops) for site in sites)  # it may signal several times a wait
+            if same and not deeper and all(
+                wait.order < site.order and wait.loops[0] is site.loops[0] for site in sites
+            ):
                 yield wait.barrier
 
 
@@ -167,9 +170,11 @@ def _stays(situation: Situation, ahead: Mbarrier, behind: Mbarrier) -> bool:
     One of those who take turns may do so where they are as many as the stages, but not as often as all of them: there
     it shows only in one who has been at no other stage.
     """
-    name, sites = ahead.element.buffer, situation.signals(ahead)
+    name, sites = ahead.element.buffer, [site for site in situation.signals(ahead) if not site.by_thread]
     others = [b for b in situation.cta_of(ahead).mbarriers.values() if b.element.buffer == name and b is not ahead]
     for warp in (warp for cta in situation.cluster.ctas for warp in cta.warps):
+        if not any(site.threads[warp.warp_id].any() for site in sites):
+            continue  # it signals a barrier of its own, always the same one
         again = situation.rounds_of(warp, ahead, sites) >= situation.rounds_of(warp, behind, sites) + 2
         if again and (situation.in_step(ahead) or not any(situation.rounds_of(warp, b, sites) for b in others)):
             return True
