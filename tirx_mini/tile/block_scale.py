@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import gcd
+
 import numpy as np
 
 from tirx_mini.ir import UINT32, Expr, Stmt, TileCall, as_expr, cast, const, int_value, seq
@@ -60,17 +62,18 @@ class Tcgen05BlockScaled(Rule):
         format_a, format_b = scaled_format(kind, a.dtype), scaled_format(kind, b.dtype)
         assert format_a is not None and format_b is not None
         mmas: list[Stmt] = []
-        for step in range(k // depth):
-            byte = step * vec % PER_COLUMN
+        for step, ((at_a, byte_a), (at_b, byte_b)) in enumerate(zip(of_a, of_b, strict=True)):
             shape = InstructionDescriptor(
                 m, n, format_a, format_b, "float32", depth, transpose_a=turned[0], transpose_b=turned[1],
-                scale=str(sfa.dtype), sfa_id=byte, sfb_id=byte,
+                scale=str(sfa.dtype), sfa_id=int_value(byte_a) or 0, sfb_id=int_value(byte_b) or 0,
             )  # fmt: skip
-            column = step * vec // PER_COLUMN
+            word = const(shape.encode(kind), UINT32)
+            for byte, bit in ((byte_a, 29), (byte_b, 4)):  # PTX ISA: "Instruction descriptor", with block scaling
+                if int_value(byte) is None:
+                    word = word | (cast(UINT32, byte) << bit)
             mmas.append(issue(
                 "tcgen05.mma.block_scale", address, left.at(ctx, const(step * depth)),
-                right.at(ctx, const(step * depth)), const(shape.encode(kind), UINT32),
-                of_a + column * (_rows(sfa) // LANES), of_b + column * (_rows(sfb) // LANES),
+                right.at(ctx, const(step * depth)), word, at_a, at_b,
                 accumulate(call, const(step)), cta_group=group, kind=kind, scale_vec=vec, span=ctx.span,
             ))  # fmt: skip
         return seq(left.bind, right.bind, by_one_thread(ctx, seq(*mmas, span=ctx.span)), span=ctx.span)
@@ -94,8 +97,11 @@ def _kind(a: Tile, b: Tile, sfa: Tile, sfb: Tile) -> tuple[str, int]:
     )
 
 
-def _factors(ctx: Context, tile: Tile, rows: int, factors: int, vec: int) -> Expr:
-    """The address of the scale factors of a tile. Raises Refusal for another place, shape or layout."""
+def _factors(ctx: Context, tile: Tile, rows: int, factors: int, vec: int) -> list[tuple[Expr, Expr]]:
+    """For each MMA along K, the address of its scale factors, and the byte of the column where they begin.
+
+    MMAs may share factors. Raises Refusal for another place, shape or layout.
+    """
     name = tile.buffer.name
     if tile.scope != "tmem" or tile.buffer.allocated_addr is None:
         raise Refusal(f"the scale factors {name} must be in tensor memory, at an address from tcgen05.alloc")
@@ -107,23 +113,36 @@ def _factors(ctx: Context, tile: Tile, rows: int, factors: int, vec: int) -> Exp
         )
     try:
         whole = slice_region(tile.layout, [coordinate(s) for s in tile.starts], tile.region.extents, ctx.divisor)
-        wanted = sf_tmem_layout(extents[0], -(-factors // PER_COLUMN) * PER_COLUMN, vec)
+        firsts = _first_places(whole.layout.linear.reshape((extents[0], factors)), extents[0], factors, vec)
     except LayoutError as error:
         raise Refusal(f"the scale factors {name} have no layout of the tensor core: {error}") from None
-    if not _same_places(whole.layout.linear, wanted, extents[0], factors):
+    if firsts is None:
         raise Refusal(
             f"the layout of {name} is not that of scale factors",
             f"allocate it with TMEMPool.alloc_sf, or with layout=sf_tmem_layout({extents[0]}, {factors}, {vec})",
         )
-    element = as_expr(whole.base.get(TCol, 0))
-    if int_value(ctx.simplify(as_expr(whole.base.get(TLane, 0)))) != 0 or ctx.divisor(coordinate(element)) % PER_COLUMN:
-        raise Refusal(f"the slice of {name} does not begin at lane 0 and at a column of 32 bits")
-    return cast(UINT32, tile.buffer.allocated_addr) + cast(UINT32, ctx.simplify(element // PER_COLUMN))
+    start = as_expr(whole.base.get(TCol, 0))
+    known = gcd(ctx.divisor(coordinate(start)), PER_COLUMN)
+    if int_value(ctx.simplify(as_expr(whole.base.get(TLane, 0)))) != 0 or known % vec or any(f % vec for f in firsts):
+        raise Refusal(f"the slice of {name} does not begin at lane 0 and at the factors of one MMA")
+    places = []
+    for first in firsts:
+        element = ctx.simplify(start + first)
+        byte = const(first % PER_COLUMN) if known == PER_COLUMN else ctx.simplify(element % PER_COLUMN)
+        column = cast(UINT32, ctx.simplify(element // PER_COLUMN))
+        places.append((cast(UINT32, tile.buffer.allocated_addr) + column, byte))
+    return places
 
 
-def _same_places(layout: TileLayout, wanted: TileLayout, rows: int, factors: int) -> bool:
-    """Whether two layouts put each factor at the same lane and column, and copy it to all groups of lanes."""
+def _first_places(layout: TileLayout, rows: int, factors: int, vec: int) -> list[int] | None:
+    """Where the factors of each MMA begin, in bytes of a row of columns; None for another layout than that of factors.
+
+    The `vec` factors of an MMA lie side by side, those of row r in lane r % 32 and in column r // 32.
+    """
     row, factor = np.meshgrid(np.arange(rows), np.arange(factors), indexing="ij")
-    one, two = layout.reshape((rows, factors)).apply(row, factor), wanted.apply(row, factor)
-    same = all(np.array_equal(one.get(axis, 0) + 0 * row, two.get(axis, 0) + 0 * row) for axis in (TLane, TCol))
-    return same and layout.spec.replica == wanted.spec.replica
+    found = layout.apply(row, factor)
+    lanes, columns = (np.asarray(found.get(axis, 0)) + 0 * row for axis in (TLane, TCol))
+    firsts = columns[0, ::vec]
+    wanted = row // LANES * PER_COLUMN + np.repeat(firsts, vec) + factor % vec
+    same = np.array_equal(lanes, row % LANES) and np.array_equal(columns, wanted)
+    return firsts.tolist() if same and layout.spec.replica == sf_tmem_layout(LANES, 4, 4).spec.replica else None

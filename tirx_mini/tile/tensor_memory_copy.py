@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from tirx_mini.hardware import TMEM_LANES
 from tirx_mini.ir import (
     HANDLE,
@@ -177,9 +179,11 @@ def _scale_factors(call: TileCall, ctx: Context, dst: Tile, src: Tile) -> Stmt:
     _given_shape(call, "32x128b", "warpx4")
     if dst.dtype.bits != 8 or len(dst.extents) != 2:
         raise Refusal(f"the {dst.describe()} is no tile of scale factors, rows × factors of 8 bits")
-    rows, factors = dst.extents
-    column = _first(ctx, dst, lambda: sf_tmem_layout(rows, factors, 4).reshape((rows, factors)))
-    first = _first(ctx, src, lambda: sf_smem_layout(rows, factors, 4).reshape((rows, factors)))
+    rows, width = dst.extents
+    factors = width // _reuse(ctx, dst)
+    extents, reuse = (rows, width), width // factors
+    column = _first(ctx, dst, lambda: sf_tmem_layout(rows, factors, 4, reuse).reshape(extents))
+    first = _first(ctx, src, lambda: sf_smem_layout(rows, factors, 4, reuse).reshape(extents))
     if ctx.divisor(coordinate(column)) % 16 or ctx.divisor(coordinate(first)) % 16:
         raise Refusal("scale factors begin at multiples of 16 bytes of shared memory and of 4 columns of tensor memory")
     rest = SmemDescriptor(0, 16, GROUP_BYTES, 0).encode()
@@ -198,6 +202,16 @@ def _scale_factors(call: TileCall, ctx: Context, dst: Tile, src: Tile) -> Stmt:
         for outer in range(factors // 4)
     ]  # fmt: skip
     return seq(bind, *copies, span=ctx.span)
+
+
+def _reuse(ctx: Context, tile: Tile) -> int:
+    """How many columns of a tile of scale factors each factor has."""
+    try:
+        region = slice_region(tile.layout, [coordinate(s) for s in tile.starts], tile.region.extents, ctx.divisor)
+        places = region.layout.linear.reshape(tile.extents).apply(0, np.arange(tile.extents[1]))
+    except LayoutError:
+        return 1
+    return tile.extents[1] // len(np.unique(places.get(TCol, 0)))
 
 
 def _first(ctx: Context, tile: Tile, wanted: Callable[[], object]) -> Expr:
