@@ -15,7 +15,7 @@ from typing import Any
 
 from tirx_mini.ir import Buffer, Const, DataType, Expr, Region, Span, Str, TirxError, as_bool, binary, select, unary
 
-from .builder import Builder, stamp
+from .builder import Builder, in_dialect_of_tvm, stamp
 from .diagnostics import UnknownName, did_you_mean, foreign, placed
 from .environment import Bound, Env
 from .handles import DType, Flat, load
@@ -23,6 +23,7 @@ from .once import attributes, check_attributes, check_call, is_new
 from .placement import check_view
 from .runtime_builtins import runtime_builtin
 from .source import FunctionSource
+from .views import pool_of
 
 _BINARY: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -123,6 +124,8 @@ class Evaluator:
         owner = self.eval(node.value)
         if isinstance(owner, Buffer) and node.attr == "flat":
             return Flat(owner)
+        if isinstance(owner, Buffer) and node.attr == "elem_offset" and owner.scope == "shared" and in_dialect_of_tvm():
+            return pool_of(owner)[1]
         try:
             return getattr(owner, node.attr)
         except AttributeError as error:

@@ -29,7 +29,7 @@ from .builder import current, in_dialect_of_tvm
 from .diagnostics import caller_span
 from .handles import BufferType, data_type, shape_of
 from .placement import fitted, placed
-from .views import moved, pointed
+from .views import moved, pointed, pool_of
 
 if TYPE_CHECKING:
     from .annotations import DTypeLike, Shape
@@ -238,6 +238,9 @@ def decl_buffer(
     place = fitted(label, dims, placed(layout, dims, strides))
     if data is not None:
         source, first = pointed(data, kind)
+        moves = elem_offset is not None or byte_offset is not None
+        if moves and int_value(first) == 0 and in_dialect_of_tvm():
+            source = pool_of(source)[0]
         elem_offset = first if elem_offset is None else first + elem_offset
     if source is None and (known or "tmem") != "tmem":
         raise TirxError(

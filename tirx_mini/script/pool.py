@@ -63,6 +63,11 @@ class PoolAllocator:
         """Where the next allocation may begin, in bytes from the start of the pool."""
         return self._offset
 
+    @property
+    def ptr(self) -> Buffer:
+        """The whole pool, for `decl_buffer(…, data=pool.ptr, byte_offset=…)`."""
+        return self._pool
+
     def alloc(
         self,
         shape: Shape,

@@ -60,6 +60,18 @@ def pointed(pointer: Any, dtype: DataType) -> tuple[Buffer, Any]:
     return pointer.buffer, simplify(as_expr(place * bits // dtype.bits))
 
 
+def pool_of(buffer: Buffer) -> tuple[Buffer, Any]:
+    """The pool that a buffer of shared memory lies in, itself if in none, and where it begins there, in its elements.
+
+    In TVM, `data` of all buffers of a pool is the pointer of the pool, and `elem_offset` counts from there.
+    """
+    bits, size, nbytes = as_expr(buffer.elem_offset or 0) * buffer.dtype.bits, buffer.dtype.bits, buffer.byte_offset
+    while buffer.scope == "shared" and buffer.source is not None:
+        buffer = buffer.source
+        bits, nbytes = bits + as_expr(buffer.elem_offset or 0) * buffer.dtype.bits, nbytes + buffer.byte_offset
+    return buffer, simplify(as_expr((bits + nbytes * 8) // size))
+
+
 def flat_place(element: AddressOf | BufferLoad) -> Any:
     """The place of an element in its buffer, in elements."""
     buffer, indices = element.buffer, element.indices

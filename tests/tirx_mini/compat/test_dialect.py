@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import runpy
 import types
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -112,3 +114,33 @@ def test_a_scalar_is_float32(name: str) -> None:
     from tirx_mini.script import tirx
 
     assert inspect.signature(getattr(tirx, name)).parameters["dtype"].default == "float32"
+
+
+@pytest.mark.parametrize("offset", [
+    "data=X.data, byte_offset=512", "data=X.data, elem_offset=128", "data=pool.ptr, byte_offset=512",
+    "data=pad.data, elem_offset=X.elem_offset", "data=X.data, elem_offset=X.elem_offset + 64 - 64",
+])  # fmt: skip
+def test_offsets_count_from_the_start_of_the_pool(offset: str, tmp_path: Path) -> None:
+    """In TVM, `data` of every buffer of a pool is the pointer of the pool."""
+    path = tmp_path / "kernel.py"
+    path.write_text(f"""
+from tvm.script import tirx as T
+
+@T.prim_func
+def kernel(A: T.Buffer((64,), "uint32"), D: T.Buffer((64,), "uint32")):
+    T.device_entry()
+    T.cta_id([1])
+    tx = T.thread_id([64])
+    pool = T.SMEMPool()
+    pad = pool.alloc((100,), "float32")
+    X = pool.alloc((64,), "uint32", align=128)
+    Y = T.decl_buffer((64,), "uint32", {offset}, scope="shared.dyn")
+    pool.commit()
+    X[tx] = A[tx]
+    T.cuda.cta_sync()
+    D[tx] = Y[63 - tx]
+""")
+    with imports():
+        kernel = runpy.run_path(str(path))["kernel"]
+    a, d = np.arange(64, dtype=np.uint32), np.zeros(64, np.uint32)
+    assert tirx_mini.simulate(kernel, a, d).verdict == "ok" and (d == a[::-1]).all()
