@@ -34,42 +34,6 @@ def hand_over(count: int, arrivals: int, *, before: int = 1, parity: int = 0) ->
     return kernel
 
 
-@pair(("TX107", "TX110", "TX112"), "deadlock", isa="mbarrier: as many rounds on both sides", result=lambda A: A[:2])
-def answers_that_stop_after_the_first(wrong: bool) -> PrimFunc:
-    """A role that signals several times for each wait for another ring does nothing wrong."""
-
-    @T.prim_func
-    def kernel(A: T.Buffer((64,), "int32"), D: T.Buffer((2,), "int32")):
-        T.device_entry()
-        tx = T.thread_id([64])
-        tile = T.alloc_shared((1,), "uint64")
-        part = T.alloc_shared((1,), "uint64")
-        answer = T.alloc_shared((1,), "uint64")
-        if tx == 0:
-            for bar in (tile, part, answer):
-                T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
-            T.ptx.fence.mbarrier_init()
-        T.cuda.cta_sync()
-        if tx == 0:
-            for t in T.serial(2):
-                T.ptx.mbarrier.try_wait(tile.ptr_to([0]), t & 1)
-                T.ptx.mbarrier.arrive(part.ptr_to([0]))
-                T.ptx.mbarrier.try_wait(answer.ptr_to([0]), t & 1)  # wrong
-                for j in T.serial(2):
-                    T.ptx.mbarrier.arrive(part.ptr_to([0]))
-                    T.ptx.mbarrier.try_wait(answer.ptr_to([0]), (t + j + 1) & 1)  # wrong
-                D[t] = A[t]
-        elif tx == 32:
-            for t in T.serial(2):
-                T.ptx.mbarrier.arrive(tile.ptr_to([0]))
-                for j in T.serial(3):
-                    T.ptx.mbarrier.try_wait(part.ptr_to([0]), (t + j) & 1)
-                    if not wrong or j == 0:
-                        T.ptx.mbarrier.arrive(answer.ptr_to([0]))
-
-    return kernel
-
-
 @pair("TX107", "deadlock", isa="mbarrier.init: count", result=lambda A: A)
 def one_lane_arrives_where_32_are_counted(wrong: bool) -> PrimFunc:
     return hand_over(32, 1 if wrong else 32)
