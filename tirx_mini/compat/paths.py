@@ -18,6 +18,7 @@ PATHS: Mapping[str, tuple[str, ...]] = {
     "tvm.error": (f"{_COMPAT}.error",),
     "tvm.ir.type": (f"{_COMPAT}.types",),
     "tvm.ir.module": (_IR,),
+    "tvm.ir.base": (_IR, f"{_COMPAT}.host"),
     "tvm.runtime": (f"{_COMPAT}.host", _IR),
     "tvm.nd": (f"{_COMPAT}.host",),
     "tvm.te": ("tirx_mini.te",),
@@ -27,6 +28,7 @@ PATHS: Mapping[str, tuple[str, ...]] = {
     "tvm.ir.transform": (f"{_COMPAT}.transform",),
     "tvm.testing": (f"{_COMPAT}.testing",),
     "tvm.testing.env": (f"{_COMPAT}.testing_env",),
+    "tvm.testing.utils": (f"{_COMPAT}.testing",),
     "tvm.script": ("tirx_mini.script",),
     "tvm.script.ir": ("tirx_mini.script.ir", "tirx_mini.script"),
     "tvm.script.tir": ("tirx_mini.script.tir",),
@@ -35,6 +37,7 @@ PATHS: Mapping[str, tuple[str, ...]] = {
     "tvm.tir.layout": (_LAYOUT,),
     "tvm.tirx": (_NODES, _IR, _LAYOUT, _TIRX, f"{_COMPAT}.host"),
     "tvm.tirx.bench": (f"{_COMPAT}.bench",),
+    "tvm.tirx.build": (f"{_COMPAT}.host",),
     "tvm.tirx.buffer": (_IR, _TIRX),
     "tvm.tirx.expr": (_NODES, _IR, _TIRX),
     "tvm.tirx.function": (_IR,),
@@ -70,7 +73,10 @@ _SCRIPT = {
     "prim_func": f"{_COMPAT}.dialect:prim_func",
     "jit": f"{_COMPAT}.dialect:jit",
 }
-_TMA_UTILS = {"mma_shared_layout": "tirx_mini.layout:tma_shared_layout"}
+_TMA_UTILS = {
+    "mma_shared_layout": "tirx_mini.layout:tma_shared_layout",
+    **{name: f"tirx_mini.layout.swizzle:{name}" for name in ("mma_atom_layout", "mma_atom_shape")},
+}
 
 _MATHEMATICS = (
     "abs exp exp2 if_then_else log log2 rsqrt sigmoid sqrt tanh all any const div indexdiv indexmod truncdiv truncmod "

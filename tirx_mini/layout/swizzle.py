@@ -200,6 +200,27 @@ def _bits_of(per_element: int, swizzle_len: object, atom_len: object, swizzle_in
     return SwizzleLayout(SwizzleMode(swizzle_len), bits)
 
 
+def mma_atom_shape(dtype: Any, mode: SwizzleMode | int, shape: Sequence[int] | None = None) -> list[int]:
+    """The extents of the atom of a swizzle, with ones before them where `shape` has more dimensions.
+
+    Raises LayoutError without a swizzle.
+    """
+    mode = SwizzleMode(mode)
+    if mode is SwizzleMode.SWIZZLE_NONE:
+        raise LayoutError("without a swizzle there is no atom: mode must be SWIZZLE_32B_ATOM, 64B or 128B")
+    atom = [ATOM_ROWS, mode.span_bytes * 8 // dtype_bits(dtype)]
+    return [1] * (len(shape) - 2) + atom if shape is not None else atom
+
+
+def mma_atom_layout(dtype: Any, mode: SwizzleMode | int) -> Layout:
+    """The places of the elements of one atom of a swizzle, in their order.
+
+    Raises LayoutError without a swizzle.
+    """
+    rows, columns = mma_atom_shape(dtype, mode)
+    return ComposeLayout(SwizzleLayout(SwizzleMode(mode), dtype_bits(dtype)), TileLayout(S[(rows * columns,)]))
+
+
 def tma_shared_layout(dtype: Any, mode: SwizzleMode, shape: Sequence[int]) -> Layout:
     """The shared-memory layout of a tile that TMA reads or writes and that the tensor core reads K-major.
 

@@ -11,7 +11,7 @@ from tirx_mini.tile import OPS
 
 from .builder import current
 from .handles import load
-from .instructions import namespace
+from .instructions import namespace, raw_call
 from .memory import alloc_local
 
 FULL_WARP = 0xFFFFFFFF
@@ -24,6 +24,13 @@ def shuffle(kind: str, mask: Any, value: Any, lane: Any, width: Any = 32, warp_s
         if known is not None and known % 2**32 != needed:
             raise TirxError(f"a shuffle involves all 32 lanes of a warp, but {name} is {known:#x}")
     return getattr(namespace().ptx.shfl, kind)(value, lane)
+
+
+def shuffle_in_segments(kind: str, mask: Any, value: Any, lane: Any, width: Any = 32) -> Expr:
+    """CUDA's ``T.cuda.__shfl_xor_sync(mask, value, lane_mask, width)``: within segments of `width` lanes."""
+    if int_value(mask) == FULL_WARP and int_value(width) == 32:
+        return shuffle(kind, mask, value, lane)
+    return raw_call(f"shfl.{kind}.segment", value, lane, mask, width=width)
 
 
 def active_mask() -> Expr:
@@ -73,6 +80,9 @@ COLLECTIVES: Mapping[str, Callable[..., Any]] = {
     **{f"cuda.{unit}_reduce": partial(_reduce_by, unit) for unit in ("warp", "cta")},
     **{f"tvm_warp_shuffle_{kind}": partial(shuffle, kind) for kind in ("xor", "down", "up")},
     "tvm_warp_shuffle": partial(shuffle, "idx"),
+    **{f"cuda.__shfl_{kind}_sync": partial(shuffle_in_segments, kind) for kind in ("xor", "down", "up")},
+    "cuda.__shfl_sync": partial(shuffle_in_segments, "idx"),
+    "cuda.__activemask": active_mask,
     "tvm_warp_activemask": active_mask,
     "ptx.setmaxnreg": set_max_registers,
     "cuda.thread_rank": thread_rank,

@@ -30,9 +30,9 @@ class Path:
     below: dict[str, Path] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
         child = self.below.get(name)
+        if child is None and name.startswith("__"):
+            raise AttributeError(name)
         path = f"{self.name}.{name}"
         if child is None and (opcode := self._opcode(opcode_of(name))) and begins(opcode):
             return spelt(opcode, _issue)

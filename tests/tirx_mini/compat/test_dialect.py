@@ -116,6 +116,35 @@ def test_a_scalar_is_float32(name: str) -> None:
     assert inspect.signature(getattr(tirx, name)).parameters["dtype"].default == "float32"
 
 
+def test_shuffles_have_the_names_of_cuda() -> None:
+    with imports():
+        from tvm.script import tirx as T
+
+        @T.prim_func
+        def kernel(A: T.Buffer((32,), "float32"), D: T.Buffer((3, 32), "float32")):
+            T.device_entry()
+            T.cta_id([1])
+            tx = T.thread_id([32])
+            v = T.local_scalar("float32")
+            v = A[tx]
+            D[0, tx] = T.cuda.__shfl_xor_sync(0xFFFFFFFF, v, 3, 32)
+            D[1, tx] = T.cuda.__shfl_down_sync(T.uint32(0xFFFFFFFF), v, 1, 8)
+            D[2, tx] = T.cuda.__shfl_sync(T.cuda.__activemask(), v, 3, 32) + T.cuda.__shfl_up_sync(0xFFFFFFFF, v, 2, 32)
+
+    lane, d = np.arange(32), np.zeros((3, 32), np.float32)
+    assert tirx_mini.simulate(kernel, lane.astype(np.float32), d).verdict == "ok"
+    assert (d == [lane ^ 3, np.minimum(lane + 1, lane | 7), 3 + np.where(lane < 2, lane, lane - 2)]).all()
+
+
+def test_atoms_of_swizzles() -> None:
+    with imports():
+        from tvm.backend.cuda.tile_primitive.tma_utils import SwizzleMode, mma_atom_layout, mma_atom_shape
+
+    assert mma_atom_shape("float16", SwizzleMode.SWIZZLE_128B_ATOM, (2, 128, 64)) == [1, 8, 64]
+    layout = mma_atom_layout("float16", 3)
+    assert layout == tirx_mini.layout.ComposeLayout(3, 3, 3, tirx_mini.layout.TileLayout(tirx_mini.layout.S[(512,)]))
+
+
 @pytest.mark.parametrize("offset", [
     "data=X.data, byte_offset=512", "data=X.data, elem_offset=128", "data=pool.ptr, byte_offset=512",
     "data=pad.data, elem_offset=X.elem_offset", "data=X.data, elem_offset=X.elem_offset + 64 - 64",
