@@ -3,9 +3,9 @@
 
     python benchmarks/tile_compile.py [--peer peers/bin/python] [--repeat 5] [--csv results.csv]
 
-Each time is a median over fresh processes, with all imports and an empty cache of cubins. A fresh process compiles the
-program three times; the least of the last two is the time "again". Modules have been compiled to bytecode before, as
-they are where a package is installed; the programs' own import of torch is left out, for both compilers.
+Each time is the least of several fresh processes, with all imports and an empty cache of cubins. Such a process
+compiles the program three times; the least of the last two is the time "again". Modules have been compiled to bytecode
+before, as they are where a package is installed; the programs' own import of torch is left out, for both compilers.
 
 peer: a Python with NVIDIA's compiler: pip install cuda-tile nvidia-cuda-tileiras
 """
@@ -16,7 +16,6 @@ import argparse
 import csv
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -123,14 +122,14 @@ def fresh(python: str, compiler: str, program: str, arch: str, bytecode: Path) -
 
 
 def row(compiler: str, program: str, arch: str, runs: Sequence[list[dict[str, float]]]) -> dict[str, Any]:
-    """The medians of one program: a row of `COLUMNS`."""
+    """The least times of one program: a row of `COLUMNS`."""
 
     def first(name: str) -> float | str:
-        return round(statistics.median(run[0][name] for run in runs), 3) if name in runs[0][0] else ""
+        return round(min(run[0][name] for run in runs), 3) if name in runs[0][0] else ""
 
     def again(name: str) -> float | str:
         least = [min(later[name] for later in run[1:]) for run in runs] if name in runs[0][0] else []
-        return round(statistics.median(least), 3) if least else ""
+        return round(min(least), 3) if least else ""
 
     times = (first("import"), first("text"), first("cubin"), again("text"), again("cubin"))
     return dict(zip(COLUMNS, (program, arch, compiler, *times), strict=True))

@@ -1,4 +1,4 @@
-"""Tile programs on a Hopper GPU: the best plan of each compiler, from docs/h200_tile.csv."""
+"""Tile programs on a Hopper GPU (docs/h200_tile.csv, h200_types.csv), and under schedules (tile_schedules.csv)."""
 
 from __future__ import annotations
 
@@ -37,6 +37,43 @@ def table() -> str:
     return as_table(lines)
 
 
+def records(name: str) -> list[dict[str, str]]:
+    """The rows of a table in docs/."""
+    with (DOCS / name).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def types() -> str:
+    """GEMMs of other types, and of few rows, beside PyTorch's."""
+    lines = [["M × N × K", "product", "type", "tile", "µs", "TFLOPS", "PyTorch, µs", "ratio"]]
+    lines.append(["---"] * 4 + ["---:"] * 4)
+    for row in records("h200_types.csv"):
+        ratio = float(row["torch_us"]) / float(row["us"])
+        shape = row["shape"].replace("×", " × ")
+        product = f"`{row['product']}`"
+        lines.append(
+            [shape, product, row["dtype"], row["tiles"], row["us"], row["tflops"], row["torch_us"], f"{ratio:.2f}"]
+        )
+    return as_table(lines)
+
+
+def schedules() -> str:
+    """How many cases of each program hold under how many schedules."""
+    lines = [["program", "plans", "types", "H100", "B200"], ["---", "---", "---", "---:", "---:"]]
+    rows = records("tile_schedules.csv")
+    for program in dict.fromkeys(row["program"] for row in rows):
+        mine = [row for row in rows if row["program"] == program]
+        plans, dtypes = ({row[name] for row in mine} for name in ("plan", "dtype"))
+        cells = []
+        for gpu in ("h100", "b200"):
+            found = [row for row in mine if row["gpu"] == gpu]
+            cells.append(f"{sum(row['verdict'] == 'ok' for row in found)} of {len(found)}")
+        lines.append([program.replace("_", " "), str(len(plans)), ", ".join(sorted(dtypes)), *cells])
+    return as_table(lines)
+
+
 def passages() -> Iterator[tuple[str, str]]:
     """The name and the Markdown of each passage."""
     yield "h200-tile", table()
+    yield "h200-types", types()
+    yield "tile-schedules", schedules()

@@ -118,6 +118,9 @@ def _readers(value: Value, region: Region) -> tuple[set[Value], list[Op]]:
 
 # -- stages --------------------------------------------------------------------------------------------------------
 
+ENOUGH_STAGES = 3
+"""Stages of a loop with one pipeline: of one that is read, one that is there, and one that is loaded."""
+
 
 def stages_of(func: Op, groups: Sequence[Group], context: Context) -> Mapping[Group, int]:
     """Stages of each pipeline: those in the innermost loops share the memory that the others leave, evenly.
@@ -135,6 +138,13 @@ def stages_of(func: Op, groups: Sequence[Group], context: Context) -> Mapping[Gr
     count = min(asked or MOST_STAGES, 1 + (room - total) // each) if depth else 1
     if count < asked and depth:
         context.note(f"{asked} stages of {each:,} bytes do not fit into shared memory: there are {count}", func.span)
+    if depth and len(inner) == 1 and not asked and count < ENOUGH_STAGES:
+        context.note(
+            f"{'one stage' if count == 1 else f'{count} stages'} of {each:,} bytes, all that fits into shared memory: "
+            "loads begin too late to hide their latency",
+            inner[0].waits[0].span,
+            "make the tiles of the loop smaller, along K for example",
+        )
     found = dict.fromkeys(groups, 1) | dict.fromkeys(inner, count)
     left = room - total - (count - 1) * each
     for group in sorted(groups, key=lambda group: -group.depth):
