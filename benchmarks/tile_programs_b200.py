@@ -16,13 +16,14 @@ import torch
 
 from kernels_ref.tile import attention, gemm
 from tirx_mini.diagnose import Report, SimulationError
-from tirx_mini.tile_ir import simulated
+from tirx_mini.tile_ir import ct, simulated
 
 GPU = "b200"
 LENGTH, HEADS, SIZE = 2048, 18, 4096
 ATTENTION = ((64, (128, 128)), (64, (256, 128)), (128, (128, 64)), (128, (256, 64)), (128, (256, 128)))
 """Columns of a head, and the tile: queries and keys."""
 GEMM = ((128, 256, 64), (256, 256, 32))
+"""Tiles: rows and columns of C, and the part of K of one step. Each by single CTAs, and by pairs."""
 
 
 def predicted(launch: Callable[[], None]) -> float:
@@ -42,16 +43,18 @@ def predicted(launch: Callable[[], None]) -> float:
 def rows() -> Iterator[tuple[str, str, float, float]]:
     """(problem, tile, µs, TFLOPS) of each case."""
     for columns, tiles in ATTENTION:
-        for causal in (False, True):
-            q, k, v, o = (torch.zeros((1, HEADS, LENGTH, columns), dtype=torch.float16) for _ in range(4))
-            time = predicted(lambda: attention.attention(q, k, v, o, causal, tiles=tiles))  # noqa: B023
-            flops = 4 * HEADS * LENGTH**2 * columns / (2 if causal else 1)
-            problem = f"attention, {columns} columns" + (", causal" if causal else "")
-            yield problem, " × ".join(map(str, tiles)), time, flops / time / 1e6
-    for tiles in GEMM:
-        a, b, c = (torch.zeros((SIZE, SIZE), dtype=torch.float16) for _ in range(3))
-        time = predicted(lambda: gemm.gemm(a, b, c, tiles=tiles))  # noqa: B023
-        yield f"GEMM {SIZE}", " × ".join(map(str, tiles)), time, 2 * SIZE**3 / time / 1e6
+        q, k, v, o = (torch.zeros((1, HEADS, LENGTH, columns), dtype=torch.float16) for _ in range(4))
+        time = predicted(lambda: attention.attention(q, k, v, o, tiles=tiles))  # noqa: B023
+        flops = 4 * HEADS * LENGTH**2 * columns
+        yield f"attention, {columns} columns", " × ".join(map(str, tiles)), time, flops / time / 1e6
+    for ctas in (1, 2):
+        kernel = gemm.gemm_tile.replace_hints(num_ctas=ctas)
+        for tiles in GEMM:
+            a, b, c = (torch.zeros((SIZE, SIZE), dtype=torch.float16) for _ in range(3))
+            grid = (SIZE // tiles[0], SIZE // tiles[1])
+            time = predicted(lambda: ct.launch(None, grid, kernel, (a, b, c, *tiles)))  # noqa: B023
+            problem = f"GEMM {SIZE}" + (", num_ctas=2" if ctas == 2 else "")
+            yield problem, " × ".join(map(str, tiles)), time, 2 * SIZE**3 / time / 1e6
 
 
 def main() -> None:

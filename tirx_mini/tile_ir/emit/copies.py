@@ -29,14 +29,21 @@ def _tma_load(emitter: Emitter, op: Op) -> None:
     blocks: Blocks = emitter.value(op.view)
     box: list[tuple[Expr | int, int]] = [(0, extent) for extent in tile.shape]
     options: dict[str, Any] = {"mbar": emitter.arrives_at}
+    own = list(box)
+    if emitter.in_pair:
+        options["cta_group"] = 2
+        assert emitter.rank is not None, "a pair is a cluster"
+        for axis, extent in enumerate(tile.shape):
+            if extent < blocks.tile[axis]:
+                box[axis] = emitter.rank * extent, extent
     if op.multicast:
         assert emitter.rank is not None, "a multicast needs a cluster"
         axis = _halved(tile, blocks.view.buffer.dtype.itemsize)
         half = tile.shape[axis] // CLUSTER
-        box[axis] = emitter.rank * half, half
+        own[axis] = box[axis] = emitter.rank * half, half
         options["cta_mask"] = (1 << CLUSTER) - 1
     source = tile_region(emitter, blocks, [emitter.scalar(index) for index in op.indices], box)
-    emitter.add(copy_async(emitter, tile.region(*box), source, **options))
+    emitter.add(copy_async(emitter, tile.region(*own), source, **options))
     emitter.set(op.result, None)
 
 

@@ -91,9 +91,18 @@ def _operand(emitter: Emitter, value: object) -> SharedTile | Tile:
 
 
 def tcgen05(
-    emitter: Emitter, lhs: SharedTile | TmemTile, rhs: SharedTile, sums: TmemTile, adds: Expr | bool, part: int
+    emitter: Emitter,
+    lhs: SharedTile | TmemTile,
+    rhs: SharedTile,
+    sums: TmemTile,
+    adds: Expr | bool,
+    part: int,
+    ctas: int,
 ) -> None:
-    """Begin sums (+)= lhs · rhs: one thread issues the MMAs of each block of 128 rows, or of the block `part`."""
+    """Begin sums (+)= lhs · rhs: one thread issues the MMAs of each block of 128 rows, or of the block `part`.
+
+    ctas: 2 for MMAs on behalf of a pair of CTAs, each of which has a half of the columns of `rhs`.
+    """
     turned_a = isinstance(lhs, SharedTile) and lhs.contiguous(len(lhs.shape) - 2)
     turned_b = rhs.contiguous(len(rhs.shape) - 1)
     for block in range(sums.shape[-2] // TMEM_LANES) if part == ops.ALL else [part]:
@@ -105,7 +114,7 @@ def tcgen05(
         emitter.add(
             OPS["gemm_async"].build(
                 sums.block(block), a, b, transA=turned_a, transB=turned_b, accum=adds, dispatch="tcgen05",
-                scope="thread", span=emitter.span,
+                cta_group=ctas, scope="thread", span=emitter.span,
             )
         )  # fmt: skip
 
@@ -173,7 +182,8 @@ def tmem_slice(emitter: Emitter, op: Op) -> None:
 def _async_dot(emitter: Emitter, op: Op) -> None:
     if op.mma == serial.TCGEN05:
         adds = True if op.adds is None else emitter.scalar(op.adds)
-        tcgen05(emitter, emitter.value(op.lhs), emitter.value(op.rhs), emitter.value(op.acc), adds, op.part)
+        lhs, rhs, sums = (emitter.value(value) for value in (op.lhs, op.rhs, op.acc))
+        tcgen05(emitter, lhs, rhs, sums, adds, op.part, op.ctas)
         emitter.set(op.result, emitter.value(op.acc))
         return
     lhs, rhs = _operand(emitter, op.lhs), emitter.value(op.rhs)

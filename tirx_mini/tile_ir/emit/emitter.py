@@ -94,6 +94,8 @@ class Emitter:
         self.tmem_columns = 0
         self.arrives_at: Expr | None = None
         """The barrier at which copies arrive that are being emitted."""
+        self.in_pair = False
+        """Whether what is loaded is for the tensor cores of a pair of CTAs."""
         self._blocks: list[list[Stmt]] = [[]]
         self._shared: list[Buffer] = []
         self._scratch: dict[tuple[DataType, int, int], Buffer] = {}

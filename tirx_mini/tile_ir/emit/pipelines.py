@@ -25,7 +25,7 @@ from tirx_mini.ir import (
 from ..layouts import SharedLayout, TmemLayout
 from ..nv_tileaa import Tensor
 from ..nv_tileaa.ops import mem_fence
-from ..nv_tileas import COMPUTE, CP_ASYNC, MMA, PRODUCER, THREADS, TMA, WGMMA, Pipeline
+from ..nv_tileas import COMPUTE, CP_ASYNC, MATRIX, MMA, PRODUCER, THREADS, TMA, WGMMA, Pipeline
 from ..nv_tileas import pipeline_ops as ops
 from ..ssa import Op, OpKind, Region
 from .arithmetic import dtype_of
@@ -43,6 +43,8 @@ class Ring:
     """A pipeline. tiles: one for each tensor of a stage, without the stage. full, empty: mbarriers by stage.
 
     ctas: CTAs of the cluster that fill its stages together, so that the consumers of each release a stage in all.
+    paired: whether the tensor cores of a pair of CTAs work on a stage of both. CTA 0 has the barriers at which the
+    thread waits that issues MMAs.
     """
 
     type: Pipeline
@@ -50,6 +52,7 @@ class Ring:
     full: Buffer
     empty: Buffer
     ctas: int = 1
+    paired: bool = False
 
     @property
     def of_tensor_core(self) -> bool:
@@ -98,14 +101,16 @@ def _create_pipeline(emitter: Emitter, op: Op) -> None:
     places = kind.stages * kind.parts
     full, empty = (emitter.shared(f"{name}_{state}", (places,), "uint64", align=8) for state in ("full", "empty"))
     ctas = CLUSTER if any(inner.multicast for inner in _loads_of(emitter, op)) else 1
-    counts = {full: _producers(emitter, op), empty: _consumers(emitter, kind) * ctas}
+    paired = op.ctas > 1
+    releases = CLUSTER if paired and kind.consumer == THREADS else ctas
+    counts = {full: _producers(emitter, op), empty: _consumers(emitter, kind) * releases}
     inits = [
         emitter.instruction("mbarrier.init", barrier.ptr_to([stage]), count)
         for barrier, count in counts.items()
         for stage in range(places)
     ]
     emitter.prologue.append(If(special("threadIdx.x") < 1, seq(*inits), span=op.span))
-    emitter.set(op.result, Ring(kind, tiles, full, empty, ctas))
+    emitter.set(op.result, Ring(kind, tiles, full, empty, ctas, paired))
 
 
 def _loads_of(emitter: Emitter, pipeline: Op) -> list[Op]:
@@ -186,15 +191,20 @@ def _producer_write(emitter: Emitter, op: Op) -> None:
         emitter.set(param, tile.at_stage(held.stage))
     by_tma = [inner for inner in op.body.ops if inner.kind is ops.tiled_tma_load]
     outer, emitter.arrives_at = emitter.arrives_at, barrier
+    if ring.paired:
+        emitter.arrives_at = emitter.value_of("mapa", "uint32", barrier, const(0))
+    emitter.in_pair = ring.paired
     if by_tma:
         with emitter.when(None if emitter.alone else _elected(emitter)):
-            emitter.issue("mbarrier.arrive.expect_tx", barrier, sum(_bytes(inner.buffer.type) for inner in by_tma))
+            total = sum(_bytes(inner.buffer.type) for inner in by_tma)
+            with emitter.when(_is_first(emitter) if ring.paired else None):
+                emitter.issue("mbarrier.arrive.expect_tx", barrier, total * (CLUSTER if ring.paired else 1))
             for inner in by_tma:
                 emitter.emit(inner)
     for inner in op.body.ops:
         if inner not in by_tma and not inner.kind.terminator:
             emitter.emit(inner)
-    emitter.arrives_at = outer
+    emitter.arrives_at, emitter.in_pair = outer, False
     emitter.set(op.result, held)
 
 
@@ -203,13 +213,20 @@ def _elected(emitter: Emitter) -> Expr:
     return binary("and", binary("==", emitter.warp, 0), emitter.value_of("elect.sync", str(BOOL)))
 
 
+def _is_first(emitter: Emitter) -> Expr:
+    """Whether the CTA is the first of its pair."""
+    assert emitter.rank is not None, "a pair is a cluster"
+    return binary("==", emitter.rank, 0)
+
+
 def _bytes(tensor: Tensor) -> int:
     return tensor.size * dtype_of(tensor.element).itemsize
 
 
-def _commit(emitter: Emitter, barrier: Expr, ctas: int = 1) -> None:
-    """Arrive at a barrier, in all CTAs of the cluster if `ctas` is not 1, when the thread's MMAs are complete."""
-    emitter.issue("tcgen05.commit", barrier, **({"cta_mask": (1 << ctas) - 1} if ctas > 1 else {}))
+def _commit(emitter: Emitter, barrier: Expr, ring: Ring) -> None:
+    """Arrive at a barrier, in all CTAs that share the stage, when the thread's MMAs are complete."""
+    mask = {"cta_mask": (1 << CLUSTER) - 1} if ring.ctas > 1 or ring.paired else {}
+    emitter.issue("tcgen05.commit", barrier, **mask, **({"cta_group": 2} if ring.paired else {}))
 
 
 def _producer_commit(emitter: Emitter, op: Op) -> None:
@@ -217,7 +234,7 @@ def _producer_commit(emitter: Emitter, op: Op) -> None:
     held: Held = emitter.value(op.stage)
     barrier = held.ring.full.ptr_to([held.place])
     if held.ring.type.producer == MMA:
-        _commit(emitter, barrier)
+        _commit(emitter, barrier, held.ring)
     if held.ring.type.producer == THREADS:
         _arrive(emitter, barrier)
     if held.ring.type.producer == CP_ASYNC:
@@ -262,7 +279,7 @@ def _arrive(emitter: Emitter, barrier: Expr) -> None:
 def _arrive_empty(emitter: Emitter, ring: Ring, place: Expr) -> None:
     barrier = ring.empty.ptr_to([place])
     if ring.type.consumer == MMA:
-        _commit(emitter, barrier, ring.ctas)
+        _commit(emitter, barrier, ring)
         return
     if ring.of_tensor_core:
         emitter.issue("tcgen05.fence.before_thread_sync")
@@ -272,7 +289,9 @@ def _arrive_empty(emitter: Emitter, ring: Ring, place: Expr) -> None:
     else:
         emitter.issue("bar.warp.sync")
     with emitter.when(leader):
-        if ring.ctas > 1:  # lane r arrives in CTA r
+        if ring.paired:
+            emitter.issue("mbarrier.arrive.remote", barrier, const(0), True)
+        elif ring.ctas > 1:  # lane r arrives in CTA r
             emitter.issue("mbarrier.arrive.remote", barrier, emitter.lane, True)
         else:
             emitter.issue("mbarrier.arrive", barrier)
@@ -318,8 +337,9 @@ def _elect_one(emitter: Emitter, op: Op) -> None:
 
 
 def _agent_switch(emitter: Emitter, op: Op) -> None:
+    paired = any(isinstance(ring, Ring) and ring.paired for ring in emitter.values.values())
     if emitter.tmem_columns:
-        allocate(emitter)
+        allocate(emitter, 2 if paired else 1)
         emitter.prologue.append(emitter.instruction("fence.proxy.async", "shared::cta"))
     publish_barriers(emitter)
     if not any(inner.kind is mem_fence for region in op.regions for inner in region.walk()):
@@ -333,7 +353,10 @@ def _agent_switch(emitter: Emitter, op: Op) -> None:
         if name == COMPUTE:
             compute = _compute(emitter, region)
         elif warps == 1:
-            others.append((binary("==", emitter.warp, first), _alone(emitter, region)))
+            program = _alone(emitter, region)
+            if paired and name == MATRIX:
+                program = list[Stmt]([If(_is_first(emitter), seq(*program), span=op.span)])
+            others.append((binary("==", emitter.warp, first), program))
         else:
             mine = binary("and", emitter.warp >= first, emitter.warp < first + warps)
             others.append((mine, _team(emitter, region, first, warps)))

@@ -182,20 +182,23 @@ def _tensor_memory(emitter: Emitter, dtype: str) -> Buffer:
     return emitter.tmem[dtype]
 
 
-def allocate(emitter: Emitter) -> None:
-    """Tensor memory for all tiles: the first warp allocates it, and frees it when all warps are done with it."""
+def allocate(emitter: Emitter, ctas: int) -> None:
+    """Tensor memory for all tiles: the first warp allocates it, and frees it when all warps are done with it.
+
+    ctas: those that allocate together, and wait for each other before they free it: a pair, or 1.
+    """
     count = next(size for size in TMEM_ALLOCATIONS if size >= emitter.tmem_columns)
     word = emitter.tmem_address
     assert isinstance(word, BufferLoad)
     first = binary("==", special("warp_id_in_cta"), 0)
     emitter.prologue.append(
-        If(first, emitter.instruction("tcgen05.alloc", word.buffer.ptr_to([0]), n_cols=count, cta_group=1))
+        If(first, emitter.instruction("tcgen05.alloc", word.buffer.ptr_to([0]), n_cols=count, cta_group=ctas))
     )
     emitter.add(*(DeclBuffer(memory) for memory in emitter.tmem.values()))
     emitter.epilogue += [
-        emitter.instruction("bar.sync.all", 0),
-        If(first, seq(emitter.instruction("tcgen05.relinquish_alloc_permit", cta_group=1),
-                      emitter.instruction("tcgen05.dealloc", word, n_cols=count, cta_group=1))),
+        emitter.instruction("bar.sync.all", 0) if ctas == 1 else emitter.instruction("barrier.cluster.sync"),
+        If(first, seq(emitter.instruction("tcgen05.relinquish_alloc_permit", cta_group=ctas),
+                      emitter.instruction("tcgen05.dealloc", word, n_cols=count, cta_group=ctas))),
     ]  # fmt: skip
 
 

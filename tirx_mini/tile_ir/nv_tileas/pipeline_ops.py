@@ -25,9 +25,10 @@ _op = NV_TILEAS.op
 
 create_pipeline = _op(
     _PIPELINE + "create_pipeline", "over?", "pipeline", "[[over $over]] attr-dict : type($pipeline)",
-    attrs={"label": STRING("")},
+    attrs={"label": STRING(""), "ctas": INT(1)},
     doc="Room for the stages of a pipeline in shared or tensor memory, and its barriers. over: the pipeline whose "
-    "tensor the first tensor of this one takes the place of.",
+    "tensor the first tensor of this one takes the place of. ctas: 2 where the tensor cores of a pair of CTAs work "
+    "together: a stage is one of both.",
 )  # fmt: skip
 create_iterator = _op(
     _PIPELINE + "create_iterator", "pipeline", "iterator", "$pipeline attr-dict",
@@ -131,9 +132,10 @@ wait_load = _op(
 async_dot = _op(
     "async.dot", "lhs rhs acc adds?", "result",
     "$lhs, $rhs, $acc [[if $adds]] attr-dict : type($lhs), type($rhs), type($acc)",
-    infer="acc", attrs={"mma": STRING("wgmma"), "part": INT(ALL)},
+    infer="acc", attrs={"mma": STRING("wgmma"), "part": INT(ALL), "ctas": INT(1)},
     doc="Begin acc + lhs · rhs; where `adds` does not hold, lhs · rhs. Until it was waited for, only MMAs may use the "
-    "result. An accumulator in tensor memory is updated in place. part: the block of 128 rows; by default, all.",
+    "result. An accumulator in tensor memory is updated in place. part: the block of 128 rows; by default, all. "
+    "ctas: 2 for MMAs on behalf of a pair of CTAs (PTX ISA: .cta_group::2).",
 )  # fmt: skip
 write = _op(
     "write", "source buffer", "", "$source, $buffer : type($source), type($buffer)",

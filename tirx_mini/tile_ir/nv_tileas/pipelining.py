@@ -27,10 +27,11 @@ from . import ops
 from . import pipeline_ops as pipe
 from .gathers import with_async_gathers
 from .operands import definitions, is_zero, runs
+from .paired import halve_shared_tiles, renamed_axis
 from .passes import element_bits
 from .pipeline_types import MMA, THREADS, WGMMA, Pipeline
 from .products import WARPGROUP, Chain, Room, chains, columns_left, rooms_of
-from .rings import LOADS, WAITS, Group, Ring, Sum, share
+from .rings import LOADS, PAIR, WAITS, Group, Ring, Sum, half, share
 from .sums import simple_sum
 from .threads_between import chained_loop, product_of
 
@@ -60,8 +61,9 @@ def _function(func: Op, context: Context) -> Op:
         return func
     warps, dots = func.num_warps or WARPGROUP, [each.dot for each in sums]
     found = chains(func, lambda op: op.mma == ops.TCGEN05, dots, warps, context)
+    pair = not found and halve_shared_tiles(func.body, groups, sums, context)
     stages = {**stages_of(func, share(groups), context), **columns_of(sums, found, columns_left(context))}
-    rewriter = _Pipelined(groups, sums, found, stages)
+    rewriter = _Pipelined(groups, sums, found, stages, PAIR if pair else 1)
     body = rewriter.function(func.body)
     return Op(func.kind, func.args, func.results, func.attrs, (body,), func.span)
 
@@ -229,9 +231,11 @@ class _Iterators:
 
 class _Pipelined(Rewriter):
     def __init__(
-        self, groups: Sequence[Group], sums: Sequence[Sum], found: Sequence[Chain], stages: Mapping[Ring, int]
-    ) -> None:
+        self, groups: Sequence[Group], sums: Sequence[Sum], found: Sequence[Chain], stages: Mapping[Ring, int],
+        ctas: int,
+    ) -> None:  # fmt: skip
         super().__init__(default=self.placed)
+        self.ctas = ctas
         self.groups, self.stages = groups, stages
         self.sums = {each.loop: each for each in sums}
         self.dots = {each.dot: each for each in sums}
@@ -257,7 +261,9 @@ class _Pipelined(Rewriter):
             kind = Pipeline(self.stages[group], group.producer, group.consumer, group.tensors, parts)
             label = group.label or f"pipe{number}"
             over = group.over.ring.pipeline if isinstance(group, Room) and group.over is not None else None
-            group.pipeline = self.emit(pipe.create_pipeline, over, types=[kind], label=label, hint=label)
+            group.pipeline = self.emit(
+                pipe.create_pipeline, over, types=[kind], label=label, hint=label, ctas=self.ctas
+            )
             self.at.producer[group] = self.emit(pipe.create_iterator, group.pipeline, producer=True)
             self.at.consumer[group] = self.emit(pipe.create_iterator, group.pipeline)
         created, self.ops = tuple(self.ops), outer
@@ -299,7 +305,7 @@ class _Pipelined(Rewriter):
         assert ring.pipeline is not None
         stage = self.emit(pipe.producer_acquire, ring.pipeline, self.at.producer[ring])
         loads = [self.defs[op.token] for op in group.waits]
-        room = tuple(Value(op.result.type, op.result.hint) for op in group.waits)
+        room = tuple(Value(kind, op.result.hint) for op, kind in zip(group.waits, group.tensors, strict=True))
         outer, self.ops = self.ops, []
         for load, buffer in zip(loads, room, strict=True):
             if load.kind is pipe.async_load:
@@ -307,7 +313,7 @@ class _Pipelined(Rewriter):
                 continue
             self.emit(
                 pipe.tiled_tma_load, self[load.view], buffer, self[load.desc], [self[i] for i in load.indices],
-                span=load.span, multicast=load.multicast,
+                span=load.span, multicast=load.multicast and self.ctas == 1,
             )  # fmt: skip
         self.emit(pipe.pipeline_yield, [])
         body, self.ops = Region(room, tuple(self.ops)), outer
@@ -318,8 +324,14 @@ class _Pipelined(Rewriter):
         read = self.emit(pipe.consumer_read, ring.pipeline, self.held[group])
         tensors = (read,) if isinstance(read, Value) else tuple(read)
         self.bind([op.result for op in group.waits], tensors)
+        halved = {op.result: axis for op, axis in group.halves.items()}
         for op in _renaming(group):
-            self.env[op.result] = self.copy(op).result
+            kind = op.result.type
+            if op.source in halved:
+                halved[op.result] = renamed_axis(op, halved[op.source])
+                kind = half(kind, halved[op.result])
+            made = Op(op.kind, (self[op.source],), (Value(kind, op.result.hint),), op.attrs, (), op.span)
+            self.env[op.result] = self.add(made).result
 
     def _release(self, group: Group) -> None:
         ring = group.ring
@@ -414,7 +426,8 @@ class _Pipelined(Rewriter):
         loop = self.dots[op].loop
         adds = self.emit(std.cmpi, self[loop.body.params[0]], self[loop.lower], predicate="ne")
         room = self[op.acc]
-        self.emit(pipe.async_dot, self[op.lhs], self[op.rhs], room, adds, mma=op.mma, types=[room.type])
+        lhs, rhs = self[op.lhs], self[op.rhs]
+        self.emit(pipe.async_dot, lhs, rhs, room, adds, mma=op.mma, ctas=self.ctas, types=[room.type])
         return room
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tirx_mini.hardware import TMEM_LANES
 
@@ -24,7 +24,8 @@ WAITS = (pipe.wait_tma, pipe.wait_load)
 class Group:
     """Loads that share a pipeline. waits: the operations that stand for their tensors. block: the region's owner.
 
-    readers: the operations of the block that read them. depth: how many loops repeat them.
+    readers: the operations of the block that read them. depth: how many loops repeat them. halves: for those of which
+    each CTA of a pair has a half, the dimension that is halved.
     """
 
     waits: list[Op]
@@ -34,6 +35,7 @@ class Group:
     consumer: str
     pipeline: Value | None = None
     shared: Group | None = None
+    halves: dict[Op, int] = field(default_factory=dict)
 
     @property
     def ring(self) -> Group:
@@ -47,7 +49,8 @@ class Group:
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        return tuple(op.result.type for op in self.waits)
+        halves = self.halves
+        return tuple(half(op.result.type, halves[op]) if op in halves else op.result.type for op in self.waits)
 
     @property
     def label(self) -> str:
@@ -87,6 +90,16 @@ class Sum:
         """Columns of tensor memory that a stage takes."""
         rows, cols = self.dot.acc.type.shape
         return cols * max(1, rows // TMEM_LANES)
+
+
+PAIR = 2
+"""CTAs of a pair, whose tensor cores work together."""
+
+
+def half(tensor: Tensor, axis: int) -> Tensor:
+    """A half of a tensor along one dimension: what one CTA of a pair has of it."""
+    shape = [extent // PAIR if place == axis else extent for place, extent in enumerate(tensor.shape)]
+    return Tensor(tuple(shape), tensor.element, tensor.layout)
 
 
 Ring = Group | Sum | Room
