@@ -64,7 +64,7 @@ def main() -> None:
     found = [("problem", "tile", "us", "tflops")]
     for problem, tile, time, speed in rows():
         print(f"{problem}, {tile}: {time:.1f} us, {speed:.0f} TFLOPS", flush=True)
-        found.append((problem, tile, f"{time:.2f}", f"{speed:.1f}"))
+        found.append((problem, tile, f"{time:.1f}", f"{speed:.0f}"))
     if arguments.csv:
         with arguments.csv.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerows(found)
