@@ -156,6 +156,11 @@ def _options(
 def _tile_shape(array: ArrayValue, shape: Any) -> tuple[int, ...]:
     """The shape of tiles of an array; () is one element."""
     given = shape_of(shape)
+    if array.ndim == 0:
+        raise TileShapeError(
+            f"`{array.name}` has no dimensions, so it has no tiles",
+            hint=f"`ct.gather({array.name}, ())` loads its element; or pass it with one dimension",
+        )
     if given == ():
         return (1,) * array.ndim
     if len(given) != array.ndim:
