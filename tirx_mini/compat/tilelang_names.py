@@ -205,7 +205,7 @@ MODULES: Mapping[str, Mapping[str, Any]] = {
     },
     "tilelang.language": {},
     "tilelang.jit": {"jit": jit, "JITKernel": JITKernel, "compile": compile},
-    "tilelang.autotuner": {"autotune": autotune, "set_autotune_inputs": _nothing},
+    "tilelang.autotuner": {"AutoTuner": tilelang.AutoTuner, "autotune": autotune, "set_autotune_inputs": _nothing},
     "tilelang.profiler": {"Profiler": Profiler, "do_bench": do_bench, "TensorSupplyType": TensorSupplyType},
     "tilelang.layout": _LAYOUT,
     "tilelang.intrinsics": {

@@ -1,7 +1,7 @@
 """TileLang: its language, read into the IR of kernels, and the passes that make threads of its tiles."""
 
 from . import language
-from .jit import AutotuneResult, JITImpl, autotune, jit, lazy_jit
+from .jit import AutoTuner, AutotuneResult, JITImpl, autotune, jit, lazy_jit
 from .kernel import JITKernel, compile, current_gpu, simulated
 from .language import Swizzled
 from .layouts import Fragment
@@ -10,6 +10,7 @@ from .profiler import Profiler, TensorSupplyType
 
 __all__ = [
     "PASSES",
+    "AutoTuner",
     "AutotuneResult",
     "Fragment",
     "JITImpl",

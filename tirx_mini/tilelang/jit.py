@@ -215,3 +215,59 @@ def autotune(func: Any = None, *, configs: Any = None, **options: Any) -> Any:
         return best if inner.mode == "lazy" else inner(*args, **{**kwargs, **(best.config or {})})
 
     return tuned
+
+
+class AutoTuner:
+    """The fastest of several configurations of a function that makes kernels.
+
+    result = AutoTuner.from_kernel(kernel, configs).set_compile_args(out_idx=[-1]).run()
+    """
+
+    def __init__(self, fn: Callable[..., Any], configs: Any) -> None:
+        self.function, self.configs = fn, configs
+        self.compiling: dict[str, Any] = {}
+        self.profiling: dict[str, Any] = {}
+
+    @classmethod
+    def from_kernel(cls, kernel: Callable[..., Any], configs: Any) -> AutoTuner:
+        """A tuner for a function of the names of the configurations."""
+        return cls(kernel, configs)
+
+    def set_compile_args(self, **options: Any) -> AutoTuner:
+        """Options of `compile`."""
+        self.compiling = {name: value for name, value in options.items() if name in ("out_idx", "target")}
+        return self
+
+    def set_profile_args(self, **options: Any) -> AutoTuner:
+        """supply_type: what the tensors hold. ref_prog, rtol, atol, max_mismatched_ratio: a reference to compare with,
+        unless `skip_check`."""
+        self.profiling = options
+        return self
+
+    def run(self, warmup: int = 25, rep: int = 100, **options: Any) -> AutotuneResult:
+        """Compile, check and time each configuration. One that does not compile is left out."""
+        made = JITImpl(self.function, self.compiling)
+        best: AutotuneResult | None = None
+        failures: list[Exception] = []
+        for config in _configurations(self.configs, (), {}):
+            try:
+                kernel = made.compile(**config)
+                self._check(kernel)
+                latency = kernel.get_profiler().do_bench()
+            except (TirxError, ValueError) as error:
+                failures.append(error)
+                continue
+            if best is None or latency < best.latency:
+                kernel.latency, kernel.config = latency, config
+                best = AutotuneResult(latency, config, kernel)
+        if best is None:
+            raise failures[0] if failures else ValueError("autotune has no configurations")
+        return best
+
+    def _check(self, kernel: JITKernel) -> None:
+        reference = self.profiling.get("ref_prog")
+        if reference is None or self.profiling.get("skip_check"):
+            return
+        bounds = ("rtol", "atol", "max_mismatched_ratio")
+        given = {name: self.profiling[name] for name in bounds if name in self.profiling}
+        kernel.get_profiler(self.profiling.get("supply_type")).assert_allclose(reference, **given)

@@ -5,7 +5,22 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from tirx_mini.ir import Buffer, BufferLoad, Expr, Region, TirxError, as_bool, as_expr, binary, const
+from tirx_mini.ir import (
+    INT32,
+    UINT32,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    Region,
+    TirxError,
+    as_bool,
+    as_expr,
+    binary,
+    const,
+    reinterpret,
+)
+from tirx_mini.script import current
 from tirx_mini.script import tirx as T
 
 from .operands import constant, pointer_to
@@ -144,6 +159,64 @@ def fma2(x: Any, y: Any, z: Any) -> Expr:
     return a * b + c
 
 
+@builtin(becomes="arithmetic on pairs")
+def max2(x: Any, y: Any) -> Expr:
+    """The larger ones of two pairs."""
+    a, b = _pair("max2", x, y)
+    return binary("max", a, b)
+
+
+@builtin(becomes="arithmetic on pairs")
+def min2(x: Any, y: Any) -> Expr:
+    """The smaller ones of two pairs."""
+    a, b = _pair("min2", x, y)
+    return binary("min", a, b)
+
+
+@builtin(becomes="arithmetic on pairs")
+def abs2(x: Any) -> Expr:
+    """The magnitudes of a pair."""
+    (a,) = _pair("abs2", x)
+    return binary("max", a, -a)
+
+
+@builtin("mul.f32")
+def fmul(x: Any, y: Any) -> Expr:
+    """x * y in float32, rounded to the nearest, and not contracted with an addition."""
+    return _rounded("mul", "fmul", "rn", x, y)
+
+
+@builtin(becomes="a division by a square root")
+def ieee_frsqrt(x: Any) -> Expr:
+    """1 / the square root of x in float32, each step rounded to the nearest."""
+    return 1.0 / ieee_fsqrt(x)
+
+
+@builtin("dp4a")
+def dp4a(A: Any, B: Any, C: Any) -> None:
+    """Add the products of the four int8 of `A` and of `B` to `C`, an int32: each is a buffer, or its first element."""
+    words = []
+    for operand in (A, B):
+        first = operand if isinstance(operand, BufferLoad) else operand[(0,) * operand.ndim]
+        if first.dtype != "int8":
+            raise TirxError(f"T.dp4a multiplies int8, but {first.buffer.name} is {first.dtype}")
+        start = _number(first)
+        view = Buffer(f"{first.buffer.name}_words", (-(-first.buffer.size // 4),), INT32, first.buffer.scope, None,
+                      first.buffer)  # fmt: skip
+        words.append(view[start // 4])
+    total = C if isinstance(C, BufferLoad) else C[(0,) * C.ndim]
+    more = T.call("dp4a", *(reinterpret(UINT32, word) for word in words), total, atype="s32", btype="s32")
+    current("T.dp4a").emit(BufferStore(total.buffer, total.indices, more))
+
+
+def _number(element: BufferLoad) -> Expr:
+    """The number of an element in a row-major buffer."""
+    number: Expr = const(0)
+    for index, extent in zip(element.indices, element.buffer.shape, strict=True):
+        number = number * extent + index
+    return number
+
+
 @builtin(becomes="arithmetic on integers")
 def align_up(x: Any, y: Any) -> Any:
     """x, rounded up to a multiple of y."""
@@ -183,5 +256,5 @@ def all_of(buffer: Any) -> Expr:
 
 FUNCTIONS = (
     ieee_add, ieee_sub, ieee_mul, ieee_fmaf, ieee_fdiv, ieee_frcp, ieee_fsqrt, __sin, __cos, __tan, __ldg, __ffs, add2,
-    sub2, mul2, fma2, align_up, any_of, all_of,
+    sub2, mul2, fma2, max2, min2, abs2, fmul, ieee_frsqrt, dp4a, align_up, any_of, all_of,
 )  # fmt: skip

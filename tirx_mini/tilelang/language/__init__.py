@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tirx_mini.ir import TirxError
 from tirx_mini.script import tirx
 
 from ..builtins import MORE
@@ -28,6 +29,7 @@ from . import (
     reducers,
     tiles,
 )
+from .refused import why_not
 
 Swizzled = hints.Swizzled
 _MODULES = (
@@ -62,9 +64,16 @@ NAMES: Mapping[str, Any] = {
 def __getattr__(name: str) -> Any:
     if name in NAMES:
         return NAMES[name]
-    if name.startswith("__"):
+    if name.startswith("__") and name.endswith("__"):
         raise AttributeError(name)
-    return getattr(tirx, name)
+    found = getattr(tirx, name, None)
+    if found is None:
+        raise NotProvided(f"tirx_mini does not provide `T.{name}` of TileLang", hint=why_not(name))
+    return found
+
+
+class NotProvided(TirxError, AttributeError):
+    """A name of TileLang that is not provided."""
 
 
 def __dir__() -> list[str]:

@@ -15,8 +15,8 @@ from tirx_mini.script import DType, tirx
 from .dtypes import dtype_of
 
 __all__ = [
-    "Cast", "Select", "assume", "cast", "ceildiv", "clamp", "device_assert", "if_then_else", "infinity", "isinf",
-    "isnan", "max_value", "min_value", "reinterpret",
+    "Cast", "Select", "assume", "call_extern", "cast", "ceildiv", "clamp", "device_assert", "if_then_else", "infinity",
+    "isinf", "isnan", "max_value", "min_value", "reinterpret",
 ]  # fmt: skip
 
 
@@ -163,6 +163,18 @@ def assume(condition: Any) -> None:
 
 def device_assert(condition: Any, msg: str = "") -> None:
     """A check at run time, which is left out, as in a build without debugging."""
+
+
+_IN_C = {"max": "fmaxf", "min": "fminf", "abs": "fabsf", "rsqrt": "rsqrtf"}
+
+
+def call_extern(dtype: Any, func_name: str, *args: Any) -> Any:
+    """A function of CUDA C++ by its name: one of mathematics, such as "fmaxf" or "expf", or any other."""
+    plain = next((ours for ours, name in _IN_C.items() if name == func_name), func_name)
+    for name in (plain, plain.removesuffix("f")):
+        if name in FUNCTIONS:
+            return FUNCTIONS[name](*args)
+    return _TIR.call_extern(str(dtype_of(dtype)), func_name, *args)
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {

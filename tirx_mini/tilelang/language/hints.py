@@ -12,8 +12,9 @@ from tirx_mini.script import current
 from ..layouts import thread_map
 
 __all__ = [
-    "annotate_l2_hit_ratio", "annotate_layout", "annotate_min_blocks_per_sm", "annotate_restrict_buffers",
-    "annotate_safe_value", "annotate_ws_pipeline_depth", "use_swizzle", "Fragment",
+    "Fragment", "annotate_compile_flags", "annotate_l2_hit_ratio", "annotate_layout", "annotate_min_blocks_per_sm",
+    "annotate_pass_configs", "annotate_restrict_buffers", "annotate_safe_value", "annotate_ws_pipeline_depth",
+    "use_swizzle",
 ]  # fmt: skip
 
 Fragment = thread_map
@@ -40,6 +41,13 @@ class Swizzled:
     buffer: Any
 
 
+def annotate_pass_configs(configs: Mapping[Any, Any]) -> None:
+    """Options of passes, as `tilelang.compile` takes them with `pass_configs`."""
+    builder = current("T.annotate_pass_configs")
+    for key, value in configs.items():
+        builder.attrs.setdefault(str(getattr(key, "value", key)), value)
+
+
 def _ignored(name: str, doc: str) -> Any:
     def annotate(*args: Any, **options: Any) -> None:
         current(f"T.{name}")
@@ -49,6 +57,7 @@ def _ignored(name: str, doc: str) -> Any:
     return annotate
 
 
+annotate_compile_flags = _ignored("annotate_compile_flags", "Options for CUDA's compiler.")
 annotate_safe_value = _ignored("annotate_safe_value", "What reads outside an argument give; here, zeros.")
 annotate_l2_hit_ratio = _ignored("annotate_l2_hit_ratio", "How much of a buffer the L2 is to keep.")
 annotate_min_blocks_per_sm = _ignored("annotate_min_blocks_per_sm", "How many CTAs an SM is to hold.")

@@ -157,6 +157,17 @@ def computed(x: T.Buffer((32,), "float32"), y: T.Buffer((32,), "float32"), out: 
         q[T.ramp(0, 2)] = B.fma2(pair, B.mul2(pair, pair), B.sub2(B.add2(pair, pair), pair))
         out[14, t] = q[0]
         out[15, t] = q[1]
+        out[16, t] = B.fmul(a, b)
+        out[17, t] = B.ieee_frsqrt(b)
+        q[T.ramp(0, 2)] = B.abs2(B.min2(pair, B.max2(pair, pair * 2.0)))
+        out[18, t] = q[0]
+        bytes_ = T.alloc_local((4,), "int8")
+        total = T.alloc_local((1,), "int32")
+        total[0] = 1
+        for i in T.serial(4):
+            bytes_[i] = T.Cast("int8", i - t)
+        B.dp4a(bytes_, bytes_[0], total)
+        out[19, t] = T.Cast("float32", total[0])
 
 
 def wanted_numbers(x: np.ndarray, y: np.ndarray, out: np.ndarray) -> np.ndarray:
@@ -167,6 +178,7 @@ def wanted_numbers(x: np.ndarray, y: np.ndarray, out: np.ndarray) -> np.ndarray:
     rows = [
         x + y, x - y, spacing, x * y + x, x / y, 1 / y, np.sqrt(y), np.sin(x), np.cos(x), np.tan(x),
         np.log2((t + 8) & -(t + 8)) + 1, (t + 7) // 8 * 8, t > 0, t > 2, x * x * x + x, y * y * y + y,
+        x * y, 1 / np.sqrt(y), np.abs(x), 1 + sum((i - t) ** 2 for i in range(4)),
     ]  # fmt: skip
     for number, row in enumerate(rows):
         wanted[number] = row

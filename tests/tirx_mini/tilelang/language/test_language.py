@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tirx_mini.ir import PARALLEL, For, Hint, ScopeIds, TileCall, TirxError, symbols, walk
@@ -78,3 +80,23 @@ def test_a_name_outside_a_kernel_says_where_it_belongs() -> None:
         @T.prim_func
         def none(A: T.Tensor((4,), "float32")):
             A[T.get_thread_binding()] = 0.0
+
+
+def test_each_name_of_tilelang_is_provided_or_refused_with_what_to_write_instead() -> None:
+    names = (Path(__file__).parent / "names.txt").read_text().split()  # those of tilelang.language 0.1.15
+    missing = []
+    for name in names:
+        try:
+            getattr(T, name)
+        except TirxError as error:
+            assert error.diagnostic.hint
+            missing.append(name)
+    assert len(names) > 700 and len(missing) <= 220, missing
+    assert not {"copy", "gemm", "Pipelined", "reduce_max", "alloc_reducer", "im2col", "dp4a", "Fragment"} & set(missing)
+
+
+def test_a_name_that_is_not_provided() -> None:
+    with pytest.raises(AttributeError, match=r"does not provide `T\.gemm_sp` of TileLang"):
+        _ = T.gemm_sp
+    with pytest.raises(TirxError, match=r"`T\.ws`"):
+        _ = T.WSSchedule
