@@ -71,7 +71,16 @@ class Path:
                 place(),
                 f"it contains {', '.join(f'`{name}`' for name in self.below)}",
             )
-        return self.function(*args, **kwargs)
+        try:
+            return self.function(*args, **kwargs)
+        except TirxError:
+            if not self.name.startswith("ptx.") or not begins(self.name.removeprefix("ptx.")):
+                raise
+            try:  # an opcode with the operands of PTX, the destination first
+                return spelt(self.name.removeprefix("ptx."), _issue)(*args, **kwargs)
+            except TirxError:
+                pass
+            raise
 
     def at(self, path: str) -> Path:
         """The node at a path below this one; missing nodes are created."""

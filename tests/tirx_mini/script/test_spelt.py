@@ -104,3 +104,11 @@ def test_a_wrong_opcode_or_call_is_explained(line: str, message: str) -> None:
 
 def test_an_opcode_shows_what_it_is() -> None:
     assert repr(T.ptx.mbarrier.init.shared) == 'Tx.ptx["mbarrier.init.shared"]'
+
+
+def test_an_opcode_that_is_a_name_too_takes_its_destination_first() -> None:
+    """`T.ptx.prmt.b32` is a function with a result, and an opcode whose first operand is the destination."""
+    func = kernel("T.ptx.prmt.b32(words[1], A[tx], A[tx], 0x0123)", "A[tx] = T.ptx.prmt.b32(A[tx], words[1], 0x3210)")
+    assert [node.op for node in walk(func.body) if isinstance(node, Call)] == ["prmt.b32", "prmt.b32"]
+    with pytest.raises(TirxError, match="takes 3 arguments, but 5 are given"):
+        kernel("T.ptx.prmt.b32(words[1], x, x, x, x)")
