@@ -290,3 +290,21 @@ def test_fast_math_flushes_subnormal_numbers() -> None:
         exact = tilelang.compile(main, out_idx=-1)(a)
         fast = tilelang.compile(main, out_idx=-1, pass_configs={"tl.enable_fast_math": True})(a)
     assert (exact > 0).all() and (fast == 0).all()
+
+
+def test_a_tuner_of_configurations() -> None:
+    def scaled(block: int = 0) -> Any:
+        @T.prim_func
+        def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+            with T.Kernel(64 // block, threads=32) as bx:
+                for i in T.Parallel(block):
+                    B[bx * block + i] = T.call_extern("float32", "fmaxf", A[bx * block + i], 0.0)
+
+        return main
+
+    with tilelang.simulated("h100"):
+        tuner = tilelang.AutoTuner.from_kernel(scaled, [{"block": 32}, {"block": 64}]).set_compile_args(out_idx=[-1])
+        result = tuner.set_profile_args(ref_prog=torch.relu).run()
+    assert result.config["block"] in (32, 64) and result.latency > 0
+    with tilelang.simulated("h100"), pytest.raises(AssertionError, match="differ"):
+        tuner.set_profile_args(ref_prog=torch.neg).run()
