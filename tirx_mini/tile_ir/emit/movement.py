@@ -22,7 +22,8 @@ from .emitter import Emitter
 from .values import Tile, in_buffer
 
 MANY = 16
-"""Uses of an element of a broadcast from which on it is computed once, even where that is cheap."""
+"""Uses of an element of a broadcast from which on it is computed once, even where that is cheap. That holds for floats:
+of an index that is held, nobody knows what divides it, and accesses lose their vectors."""
 
 
 def converted(emitter: Emitter, tile: Tile, target: LinearLayout, name: str = "x") -> Tile:
@@ -98,7 +99,8 @@ def broadcast(emitter: Emitter, tile: Tile, target: LinearLayout) -> Tile:
     """`tile` broadcast to the shape of `target`, in that layout: registers along broadcast dimensions repeat others."""
     source = converted(emitter, tile, target.broadcast_source(tile.shape))
     repeats = target.registers // source.registers
-    if repeats > 1 and (not source.cheap or (source.cost > 1 and repeats >= MANY)):
+    often = source.dtype.is_float and source.cost > 1 and repeats >= MANY
+    if repeats > 1 and (not source.cheap or often):
         source = emitter.held(source)
     kept = sum(target.mask(axis) for axis, extent in enumerate(tile.shape) if extent == target.shape[axis])
     span = Span(number_of(source.layout.coordinates(basis), target.shape) for basis in source.layout.register)

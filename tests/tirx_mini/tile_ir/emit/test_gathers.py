@@ -9,7 +9,8 @@ import pytest
 
 import tirx_mini as tvm
 from kernels_ref.tile import moe
-from tirx_mini.ir import Call, Evaluate, Mutator, Stmt, seq
+from tirx_mini.ir import BufferStore, Call, Evaluate, Mutator, Stmt, seq
+from tirx_mini.passes import lower
 from tirx_mini.tile_ir import ct, run, simulated
 from tirx_mini.tile_ir.context import UNSPECIALIZED, Options
 from tirx_mini.tile_ir.nv_tileas import pipeline_ops as pipe
@@ -121,6 +122,15 @@ def test_warps_that_load_exchange_nothing() -> None:
     program = run.compile(moe.expert_gemm, args, "h100")
     producer = program.text("nv_tileas").split("agent producer warps(4)")[1].split("agent compute")[0]
     assert producer.count("make_range") == 2 and "convert_layout" not in producer
+
+
+def test_rows_that_are_scattered_are_stored_in_pairs() -> None:
+    tokens, experts = np.zeros((256, 128), "float16"), np.zeros((2, 256, 128), "float16")
+    out, weights = np.zeros((512, 256), "float16"), np.zeros(512, "float32")
+    args = (tokens, experts, out, weights, np.zeros(512, "int32"), np.zeros(4, "int32"), 2, False, 128, 256, 64)
+    func = run.compile(moe.expert_gemm, args, "h100").func((4, 1, 1))
+    stores = [n for n in lower(func).nodes if isinstance(n, BufferStore) and n.buffer.root.name == "C"]
+    assert [store.value.dtype.lanes for store in stores] == [2]
 
 
 def test_experts_of_square_tiles() -> None:
