@@ -58,7 +58,7 @@ def products(group: int, mask: int | None, late: bool = False) -> PrimFunc:
             T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
             for i, kind in enumerate(KINDS):
                 T.ptx.tcgen05.mma(0, descriptors[0], descriptors[1], idesc[i], i > 0, cta_group=group, kind=kind)
-            ctas = T.meta_var(cta + mask if late else mask)
+            ctas = T.meta_var(cta + (mask or 0) if late else mask)
             T.ptx.tcgen05.commit(bar.ptr_to([0]), cta_group=group, cta_mask=ctas)
             T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
 

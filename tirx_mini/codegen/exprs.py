@@ -155,8 +155,9 @@ class ExprRenderer:
         return f"{'!' if expr.op == 'not' else expr.op}{self.operand(expr.value)}"
 
     def _binary(self, expr: Binary) -> str | Term:
-        if expr.op in ("min", "max"):
-            return f"{expr.op}({self(expr.a)}, {self(expr.b)})"
+        if expr.op in ("min", "max"):  # CUDA 13.0 has no overloads of min and max for types of 16 bits
+            name = f"__h{expr.op}" if expr.dtype in ("float16", "bfloat16") else expr.op
+            return f"{name}({self(expr.a)}, {self(expr.b)})"
         op, a, b = expr.op, expr.a, expr.b
         if op in _AS_BITS and not (self.signs.natural(a) and self.signs.natural(b)):
             divisor = int_value(b)

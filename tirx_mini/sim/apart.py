@@ -29,7 +29,7 @@ from .machine import KernelImage
 from .outputs import unwritten_of
 
 PORTIONS = 3
-"""Portions for each process: the last ones end at about the same time; each costs a new machine, and checks of its own."""
+"""Portions for each process: the last ones end at about the same time; each costs a machine, and checks of its own."""
 PROBE = 64
 """One of so many clusters is executed here while the processes start: a wrong kernel shows there, as a rule."""
 ONE_THREAD: Mapping[str, str] = MappingProxyType(

@@ -136,6 +136,8 @@ def test_integers_keep_their_value(expr: Expr, x: int, y: int, z: int) -> None:
         (binary("or", binary("and", X < 3, Y == 0), Z > 1), "(x < 3 && y == 0) || z > 1"),
         (select(X < 3, Y, Z), "x < 3 ? y : z"),
         (select(X < 3, Y, Z) + 1, "(x < 3 ? y : z) + 1"),
+        (binary("max", at(TILE, X), 0), "__hmax(tile[x], __float2half_rn(0.0f))"),
+        (binary("min", at(REGS, X), 0), "min(regs[x], 0.0f)"),
         (cast("float16", at(REGS, X)), "__float2half_rn(regs[x])"),
         (cast("float16x2", at(REGS, X * 2, 2)), "__float22half2_rn(*(float2*)(regs + x * 2))"),
         (cast("bfloat16", at(TILE, X)), "__float2bfloat16_rn(__half2float(tile[x]))"),

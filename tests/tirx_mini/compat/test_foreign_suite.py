@@ -192,7 +192,7 @@ def test_a_module_that_is_missing_is_said_in_a_sentence(
         ("from tvm.tirx.pipeline import PipelineStat", "`PipelineStat` of `tvm.tirx.pipeline`", "`PipelineState`"),
         ("from tvm.tirx.transform import Simplify", "`transform` of `tvm.tirx`", "the passes are fixed"),
         ("import tvm.relax.op.nn", "`relax` of `tvm`", "call the compiled kernel from PyTorch"),
-        ("from tvm.tirx.bench import export_to_perfetto_trace", "`export_to_perfetto_trace` of `tvm.tirx.bench`", ""),
+        ("from tvm.tirx.bench import perfetto", "`perfetto` of `tvm.tirx.bench`", ""),
         ("from tvm.script.tirx import nki", "`nki` of `tvm.script.tirx`", "write the kernel with `Tx.ptx`"),
     ],
 )
