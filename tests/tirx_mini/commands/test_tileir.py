@@ -70,8 +70,8 @@ def test_a_kernel_of_a_file_has_the_arguments_that_it_is_launched_with(
 
 
 def test_arguments_can_be_given(capsys: pytest.CaptureFixture[str], file: str) -> None:
-    out, _ = shown(capsys, "tileir", f"{file}:scale", "--args", "bfloat16[128], 2.0, 32")
-    assert "tensor_view<128xbf16" in out and "tile=(32)" in out
+    out, _ = shown(capsys, "tileir", f"{file}:scale", "--args", "float64[128], 2.0, 32")
+    assert "tensor_view<128xf64" in out and "tile=(32)" in out
 
 
 def test_the_compiler_is_told_what_to_choose(capsys: pytest.CaptureFixture[str]) -> None:
