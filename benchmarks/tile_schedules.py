@@ -33,7 +33,7 @@ TOLERANCES = {"float16": 2e-3, "bfloat16": 1.6e-2, "float32": 5e-3}
 
 @dataclass(frozen=True)
 class Row:
-    """What came of a case. verdict: "ok", or what is wrong. error: the greatest difference, relative."""
+    """The result of a case. verdict: "ok", or what is wrong. error: the greatest relative difference."""
 
     program: str
     plan: str

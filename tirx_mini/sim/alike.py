@@ -1,8 +1,8 @@
 """Clusters that are alike, of which a few are checked for all.
 
 What happens before what among the threads and engines of a cluster follows from what these execute, in whatever order
-the run has it, as long as there is no doubt (`doubts`). So a hazard in a cluster is one in every other that executes
-the same, and one of each kind need be checked. What clusters write to global memory is compared all the same: two that
+the run has it, as long as there is no doubt (`doubts`). So clusters that execute the same have the same hazards, and
+the checks need only one cluster of each kind. What clusters write to global memory is compared all the same: two that
 write, or one that writes what another one reads, end the run, and so does everything that there is to report. Then
 the launch is run as a whole with every access checked (`run.Simulation`), so that reports do not depend on this.
 """

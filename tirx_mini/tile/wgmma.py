@@ -140,7 +140,7 @@ def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> tup
     if n % 8 or n > 256:
         raise Refusal(f"N is {n}, but must be a multiple of 8 up to 256")
     if dtype in RESULTS and n > 24 and n % 16:
-        raise Refusal(f"N is {n}, but for integers must be a multiple of 16 beyond 24")
+        raise Refusal(f"N is {n}; for integers, an N above 24 must be a multiple of 16")
     if k % depth_of(a):
         raise Refusal(f"K is {k}, but must be a multiple of {depth_of(a)}, the K of one instruction")
     return rows, n, k

@@ -212,7 +212,7 @@ class ThreadMap:
     thread: Callable[..., Any]
 
     def fragment(self, threads: int) -> Fragment | None:
-        """The layout over a team of `threads` threads; None where the function is no sum of digits."""
+        """The layout over a team of `threads` threads; None where it does not add up digits of its indices."""
         table = np.empty(self.shape, np.int64)
         for place in np.ndindex(self.shape):
             table[place] = int(self.thread(*place))

@@ -1,4 +1,4 @@
-"""What programs of strangers do beside tiles: stores by all threads, reducers, layouts by functions, convolutions."""
+"""Programs as strangers write them: stores by all threads, reducers, layouts given as functions, convolutions."""
 
 from __future__ import annotations
 
