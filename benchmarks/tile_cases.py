@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import e as EULER
 from math import log2, prod, sqrt
+from typing import Any
 
 EXPERTS, CHOICES = 8, 2
 MOE_TOKENS, MOE_K, MOE_N = 4096, 4096, 8192
@@ -53,6 +54,13 @@ class Case:
     def file(self) -> str:
         """A file name for its cubin."""
         return f"{self.problem}-{self.plan}".replace(" ", "_").replace("×", "x").replace(",", "")
+
+
+def passed(case: Case, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The arguments of a launch of `case`, given its arrays by name."""
+    return tuple(
+        arrays[a.name] if isinstance(a, Array) else a.value if isinstance(a, Constant) else a for a in case.args
+    )
 
 
 def _ceil(a: int, b: int) -> int:

@@ -27,7 +27,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tile_cases import Array, Case, Constant, cases
+from tile_cases import Array, Case, cases, passed
 
 ROOT = Path(__file__).parents[1]
 PROGRAMS = {
@@ -73,10 +73,7 @@ def compile_with_ours(program: str, arch: str) -> list[dict[str, float]]:
 
     kernel = getattr(import_module(f"kernels_ref.tile.{case.program}"), case.kernel)
     imported = time.perf_counter()
-    args = tuple(
-        np.empty(a.shape, a.dtype) if isinstance(a, Array) else a.value if isinstance(a, Constant) else a
-        for a in case.args
-    )
+    args = passed(case, {a.name: np.empty(a.shape, a.dtype) for a in case.args if isinstance(a, Array)})
     rounds: list[dict[str, float]] = []
     for _ in range(ROUNDS):
         kernel.programs.clear()

@@ -28,7 +28,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from contest import in_turn
-from tile_cases import ATTENTION, CHOICES, EPSILON, EXPERTS, Array, Case, Constant, cases
+from tile_cases import ATTENTION, CHOICES, EPSILON, EXPERTS, Array, Case, Constant, cases, passed
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -44,13 +44,6 @@ Launch = Callable[[], Any]
 
 def kernel_of(case: Case) -> Any:
     return getattr(import_module(f"kernels_ref.tile.{case.program}"), case.kernel)
-
-
-def passed(case: Case, tensors: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The arguments of a launch."""
-    return tuple(
-        tensors[a.name] if isinstance(a, Array) else a.value if isinstance(a, Constant) else a for a in case.args
-    )
 
 
 def build(case: Case) -> str:

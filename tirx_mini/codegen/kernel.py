@@ -131,7 +131,7 @@ def _signature(func: PrimFunc, kernel: str, parameters: str, arch: Architecture)
     assert launch is not None
     cluster = f"__cluster_dims__({', '.join(map(str, launch.cluster))}) " if launch.cluster_size > 1 else ""
     # With one CTA an SM, ptxas may use all of its registers, and can compute how many setmaxnreg has to move.
-    moves = any(entry.moves_registers for entry in instructions(func.body))
+    moves = any(entry.moves_registers for entry in instructions(func))
     alone = moves or 2 * launch.smem_bytes > arch.smem_per_sm
     bounds = f"{launch.threads}, 1" if alone else str(launch.threads)
     return f'extern "C" __global__ void __launch_bounds__({bounds}) {cluster}{kernel}({parameters})'

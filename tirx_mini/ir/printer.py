@@ -58,7 +58,7 @@ def kernel_text(func: PrimFunc) -> str:
 def _layout_names(func: PrimFunc) -> Iterator[str]:
     """The identifiers in the printed layouts, which no variable may shadow."""
     buffers = [p for p in func.params if isinstance(p, Buffer)]
-    buffers += [node.buffer for node in walk(func.body) if isinstance(node, (AllocBuffer, DeclBuffer))]
+    buffers += [node.buffer for node in func.nodes if isinstance(node, (AllocBuffer, DeclBuffer))]
     for buffer in buffers:
         if buffer.layout is not None:
             yield from re.findall(r"[A-Za-z_]\w*", repr(buffer.layout))

@@ -55,7 +55,7 @@ def orders_memory(func: PrimFunc) -> bool:
 
 def cooperative(func: PrimFunc) -> bool:
     """Whether a lowered kernel is launched cooperatively: all of its CTAs are then resident at a time."""
-    return any(entry.grid_wide for entry in instructions(func.body))
+    return any(entry.grid_wide for entry in instructions(func))
 
 
 def _orders(func: PrimFunc) -> Iterator[Call]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
-
-from tirx_mini.ir import Expr
+from functools import partial
+from typing import Literal
 
 from .core import instruction
-from .facts import Alias, BarrierEffect, Completion, Memory, Scope
+from .facts import Alias, BarrierEffect, Scope
 from .machine import Machine, Thread
 from .operands import MbarrierAddress, SharedAddress, TensorMapHandle, s32, u32
-from .tma import ROWS_ON, CacheHint, LoadMode, coordinates, load_text
+from .tma import MASK_OPERAND, TENSOR_LOAD, CacheHint, LoadMode, load_coordinates, load_text
 
 
 @instruction(
@@ -41,32 +39,11 @@ def tcgen05_commit_multicast(
 
 
 def _load(dim: int, cta_group: int, cache_hint: str, load_mode: str, cache_policy: int) -> str:
-    copy = load_text(dim, cta_group, 0, cache_hint, load_mode, cache_policy)
-    copy = copy.replace("complete_tx::bytes", "complete_tx::bytes.multicast::cluster")
-    copy = copy.replace("[{bar}]", "[{bar}], mask")
-    lines = copy.splitlines()[1:-1] if copy.startswith("{\n") else [f"    {copy}"]
-    return "\n".join(["{", "    .reg .b16 mask;", "    cvt.u16.u32 mask, {cta_mask};", *lines, "}"])
-
-
-def _load_coordinates(operands: Sequence[Expr], dim: int, load_mode: str, **_: Any) -> str | None:
-    return coordinates(len(operands) - 4, dim, load_mode)
+    return load_text(dim, cta_group, MASK_OPERAND, cache_hint, load_mode, cache_policy)
 
 
 @instruction(
-    _load,
-    name="cp.async.bulk.tensor.load.multicast",
-    implied=("tile",),
-    issued_by=Scope.THREAD,
-    min_sm=90,
-    isa="cp.async.bulk.tensor",
-    cost="tma",
-    barrier=BarrierEffect.COMPLETE_TX,
-    reads=Memory.GLOBAL,
-    writes=Memory.SHARED,
-    completion=Completion.MBARRIER,
-    only_on={("load_mode", "tile::gather4"): ROWS_ON},
-    values={"tile_gather4": "tile::gather4"},
-    check=_load_coordinates,
+    _load, name="cp.async.bulk.tensor.load.multicast", check=partial(load_coordinates, others=4), **TENSOR_LOAD
 )
 def cp_async_bulk_tensor_load_multicast(
     gpu: Machine,

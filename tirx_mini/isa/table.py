@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from tirx_mini.ir import HANDLE, Call, Expr, Span, Stmt, TirxError, Written, walk
+from tirx_mini.ir import HANDLE, Call, Expr, PrimFunc, Span, Stmt, TirxError, Written, walk
 
 from . import (
     bits,
@@ -142,9 +142,9 @@ def masked_at_run_time(node: object) -> bool:
     return entry is not None and any(operand.name == "cta_mask" for operand in entry.operands)
 
 
-def instructions(node: Stmt | Expr) -> Iterator[Instruction]:
-    """The instructions that are called in a statement or an expression, in program order."""
-    for part in walk(node):
+def instructions(node: Stmt | Expr | PrimFunc) -> Iterator[Instruction]:
+    """The instructions that are called in a statement, an expression or a function, in program order."""
+    for part in node.nodes if isinstance(node, PrimFunc) else walk(node):
         entry = instruction_of(part)
         if entry is not None:
             yield entry

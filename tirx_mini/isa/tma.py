@@ -6,7 +6,8 @@ innermost dimension first, and may lie outside the tensor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal
 
 from tirx_mini.ir import Expr
@@ -25,12 +26,16 @@ POLICIES = {
 """The policies that createpolicy.fractional makes for all accesses (PTX ISA: createpolicy)."""
 
 
-def multicasts(cta_mask: int | None) -> bool:
-    """Whether an instruction with a constant mask has ``.multicast::cluster``: with the bits of several CTAs.
+MASK_OPERAND = "{cta_mask}"
+"""In the place of a constant mask, in a template: the mask is an operand, of 32 bits."""
+
+
+def multicasts(cta_mask: int | str | None) -> bool:
+    """Whether an instruction has ``.multicast::cluster``: with a mask of several CTAs, or with `MASK_OPERAND`.
 
     A mask of at most one bit means the executing CTA, whichever bit it is: TVM 0.26 emits the form without a mask.
     """
-    return cta_mask is not None and cta_mask.bit_count() > 1
+    return cta_mask == MASK_OPERAND or (isinstance(cta_mask, int) and cta_mask.bit_count() > 1)
 
 
 LoadMode = Literal["tile", "tile::gather4"]
@@ -55,22 +60,23 @@ def coordinates(count: int, dim: int, mode: str) -> str | None:
     return None
 
 
-def hinted(text: str, cta_mask: int, cache_hint: str, cache_policy: int = 0) -> str:
-    """The copy `text`, with its mask and its cache policy in registers."""
+def hinted(text: str, cta_mask: int | str, cache_hint: str, cache_policy: int = 0) -> str:
+    """The copy `text`, with its mask (a constant or `MASK_OPERAND`) and its cache policy in registers."""
     registers = []
     if multicasts(cta_mask):
         text += ", mask"
-        registers.append(("b16", "mask", str(cta_mask)))
+        registers.append(("b16", "mask", "cvt.u16.u32" if cta_mask == MASK_OPERAND else "mov.b16", str(cta_mask)))
     if cache_hint or cache_policy:
         text += ", policy"
-        registers.append(("b64", "policy", str(cache_policy) if cache_policy else f"{POLICIES[cache_hint]:#x}"))
+        policy = str(cache_policy) if cache_policy else f"{POLICIES[cache_hint]:#x}"
+        registers.append(("b64", "policy", "mov.b64", policy))
     if not registers:
         return f"{text};"
-    moves = [f"    .reg .{kind} {name};\n    mov.{kind} {name}, {value};" for kind, name, value in registers]
+    moves = [f"    .reg .{kind} {name};\n    {move} {name}, {value};" for kind, name, move, value in registers]
     return "\n".join(["{", *moves, f"    {text};", "}"])
 
 
-def load_text(dim: int, cta_group: int, cta_mask: int, cache_hint: str, load_mode: str, cache_policy: int) -> str:
+def load_text(dim: int, cta_group: int, cta_mask: int | str, cache_hint: str, load_mode: str, cache_policy: int) -> str:
     multicast = ".multicast::cluster" if multicasts(cta_mask) else ""
     group = ".cta_group::2" if cta_group == 2 else ""
     hint = _hint(cache_hint, cache_policy)
@@ -79,8 +85,20 @@ def load_text(dim: int, cta_group: int, cta_mask: int, cache_hint: str, load_mod
     return hinted(text, cta_mask, cache_hint, cache_policy)
 
 
-def _load_coordinates(operands: Sequence[Expr], dim: int, load_mode: str, **_: Any) -> str | None:
-    return coordinates(len(operands) - 3, dim, load_mode)
+def load_coordinates(
+    operands: Sequence[Expr], dim: int, load_mode: str, *, others: int = 3, **_: Any
+) -> str | None:
+    """As `coordinates`, of a load with `others` operands that are not coordinates."""
+    return coordinates(len(operands) - others, dim, load_mode)
+
+
+TENSOR_LOAD: Mapping[str, Any] = MappingProxyType({
+    "implied": ("tile",), "issued_by": Scope.THREAD, "min_sm": 90, "isa": "cp.async.bulk.tensor", "cost": "tma",
+    "barrier": BarrierEffect.COMPLETE_TX, "reads": Memory.GLOBAL, "writes": Memory.SHARED,
+    "completion": Completion.MBARRIER, "only_on": {("load_mode", "tile::gather4"): ROWS_ON},
+    "values": {"tile_gather4": "tile::gather4"},
+})  # fmt: skip
+"""The facts of loads by a tensor map."""
 
 
 def _store(dim: int, cache_hint: str, store_mode: str, cache_policy: int) -> str:
@@ -109,22 +127,7 @@ def prefetch_tensormap(gpu: Machine, thread: Thread, tensor_map: TensorMapHandle
     """
 
 
-@instruction(
-    load_text,
-    name="cp.async.bulk.tensor.load",
-    implied=("tile",),
-    issued_by=Scope.THREAD,
-    min_sm=90,
-    isa="cp.async.bulk.tensor",
-    cost="tma",
-    barrier=BarrierEffect.COMPLETE_TX,
-    reads=Memory.GLOBAL,
-    writes=Memory.SHARED,
-    completion=Completion.MBARRIER,
-    only_on={("load_mode", "tile::gather4"): ROWS_ON},
-    values={"tile_gather4": "tile::gather4"},
-    check=_load_coordinates,
-)
+@instruction(load_text, name="cp.async.bulk.tensor.load", check=load_coordinates, **TENSOR_LOAD)
 def cp_async_bulk_tensor_load(
     gpu: Machine,
     thread: Thread,

@@ -73,7 +73,7 @@ def _note(message: str, node: Stmt | Buffer, hint: str) -> Diagnostic:
 
 def _uninitialised(func: PrimFunc) -> Iterator[Diagnostic]:
     """Buffers that are only ever added to."""
-    stores = [node for node in walk(func.body) if isinstance(node, BufferStore)]
+    stores = [node for node in func.nodes if isinstance(node, BufferStore)]
     begun = {store.buffer for store in stores if not _reads(store)}
     begun |= {store.buffer for store in stores if store.buffer in func.params and not _accumulates(func, store)}
     for buffer in dict.fromkeys(store.buffer for store in stores):
@@ -93,13 +93,13 @@ def _reads(store: BufferStore) -> bool:
 
 def _accumulates(func: PrimFunc, store: BufferStore) -> bool:
     """Whether a store adds to the same element more than once: it is in a reduction."""
-    for block in (node for node in walk(func.body) if isinstance(node, Block)):
+    for block in (node for node in func.nodes if isinstance(node, Block)):
         if store in set(walk(block.body)) and REDUCE in block.kinds:
             return True
     used = {part for index in store.indices for part in walk(index)}
     around = _loops_around(func.body, store)
     return any(loop.var not in used for loop in around) and not any(
-        isinstance(node, Block) for node in walk(func.body)
+        isinstance(node, Block) for node in func.nodes
     )
 
 
@@ -121,7 +121,7 @@ def _loops_around(root: Stmt, target: Stmt) -> list[For]:
 
 
 def _temporaries(func: PrimFunc) -> Iterator[Diagnostic]:
-    for node in walk(func.body):
+    for node in func.nodes:
         if isinstance(node, AllocBuffer) and node.buffer.scope == "global" and node.buffer.nbytes > LARGE_BYTES:
             name = node.buffer.name
             yield _note(
@@ -136,7 +136,7 @@ def _temporaries(func: PrimFunc) -> Iterator[Diagnostic]:
 
 def _not_vectors(func: PrimFunc) -> Iterator[Diagnostic]:
     """Innermost loops whose iterations could be the lanes of a vector."""
-    for loop in (node for node in walk(func.body) if isinstance(node, For)):
+    for loop in (node for node in func.nodes if isinstance(node, For)):
         trips = int_value(loop.stop)
         innermost = not any(isinstance(node, For) for node in walk(loop.body))
         if not innermost or loop.kind not in (SERIAL, PARALLEL) or trips is None or trips < FEW:
@@ -164,10 +164,10 @@ def _not_vectors(func: PrimFunc) -> Iterator[Diagnostic]:
 
 
 def _not_bound(func: PrimFunc) -> Iterator[Diagnostic]:
-    bound = {node.thread.split(".")[0] for node in walk(func.body) if isinstance(node, For) and node.kind == THREAD}
+    bound = {node.thread.split(".")[0] for node in func.nodes if isinstance(node, For) and node.kind == THREAD}
     for index, what in (("blockIdx", "all of it is computed on one SM"), ("threadIdx", "each CTA has one thread")):
         if index not in bound:
-            first = next((node for node in walk(func.body) if isinstance(node, For)), func.body)
+            first = next((node for node in func.nodes if isinstance(node, For)), func.body)
             yield _note(
                 f"no loop is bound to {index}: {what}", first, f's[C].bind(loop, te.thread_axis("{index}.x"))'
             )
@@ -176,7 +176,7 @@ def _not_bound(func: PrimFunc) -> Iterator[Diagnostic]:
 def _conflicts(func: PrimFunc) -> Iterator[Diagnostic]:
     """Accesses of shared memory in which the lanes of the first warp ask the same bank for several words."""
     seen: set[Buffer] = set()
-    for node in walk(func.body):
+    for node in func.nodes:
         if not isinstance(node, (BufferLoad, BufferStore)) or node.buffer.scope != "shared" or node.buffer in seen:
             continue
         extra = _extra_passes(func, node)
@@ -190,7 +190,7 @@ def _conflicts(func: PrimFunc) -> Iterator[Diagnostic]:
 
 
 def _extra_passes(func: PrimFunc, node: BufferLoad | BufferStore) -> int:
-    loops = [loop for loop in walk(func.body) if isinstance(loop, For)]
+    loops = [loop for loop in func.nodes if isinstance(loop, For)]
     extents: dict[str, int] = {}
     for loop in loops:
         if loop.thread:

@@ -100,7 +100,7 @@ def insert_barriers(func: PrimFunc) -> PrimFunc:
     Hints of threads are gone after this pass.
     """
     ordered: set[Buffer] = set()
-    for node in walk(func.body):
+    for node in func.nodes:
         if isinstance(node, Hint) and node.message == THREADS_HINT:
             ordered.update(buffer.root for buffer in dict(node.attrs).get(RINGS, ()))
     placed = _Placer(ordered)

@@ -51,7 +51,7 @@ from .tma import async_operands
 def lower_tiles(func: PrimFunc, arch: str, rules: Mapping[str, Rule]) -> PrimFunc:
     """`func` as the code of one thread: fragments are arrays of each thread, and no tile operation is left."""
     team = whole(func)
-    fragments = {node.buffer: node.buffer.layout for node in walk(func.body) if isinstance(node, AllocBuffer)}
+    fragments = {node.buffer: node.buffer.layout for node in func.nodes if isinstance(node, AllocBuffer)}
     known = {buffer: layout for buffer, layout in fragments.items() if isinstance(layout, Fragment)}
     place = Place(arch, team, Analyzer(ranges_of(func)), known)
     return func.with_body(_Lower(place, rules, async_operands(func, arch)).stmt(func.body))

@@ -278,7 +278,7 @@ def fragments_of(what: Nest | TileCall) -> Iterator[Buffer]:
 def ranges_of(func: PrimFunc) -> dict[Var | str, tuple[int, int]]:
     """The ranges of the indices of CTAs and threads."""
     found: dict[Var | str, tuple[int, int]] = {}
-    for node in walk(func.body):
+    for node in func.nodes:
         if isinstance(node, ScopeIds):
             for var, extent in zip(node.vars, node.extents, strict=True):
                 found[var] = (0, extent - 1)

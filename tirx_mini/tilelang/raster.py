@@ -24,7 +24,6 @@ from tirx_mini.ir import (
     const,
     select,
     seq,
-    walk,
 )
 
 SWIZZLE, RANGES = "tl.use_swizzle", "tl.ranges"
@@ -33,8 +32,8 @@ SWIZZLE, RANGES = "tl.use_swizzle", "tl.ranges"
 
 def order_ctas(func: PrimFunc) -> PrimFunc:
     """`func` with the indices of its CTAs along x and y in the order that T.use_swizzle asks for."""
-    hint = next((n for n in walk(func.body) if isinstance(n, Hint) and n.message == SWIZZLE), None)
-    found = (node for node in walk(func.body) if isinstance(node, ScopeIds))
+    hint = next((n for n in func.nodes if isinstance(n, Hint) and n.message == SWIZZLE), None)
+    found = (node for node in func.nodes if isinstance(node, ScopeIds))
     ids = next((node for node in found if (node.kind, node.parent) == ("cta", "kernel")), None)
     if hint is None or ids is None or len(ids.vars) < 2 or dict(hint.attrs)["panel"] < 1:
         return func

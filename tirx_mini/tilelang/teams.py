@@ -16,7 +16,6 @@ from tirx_mini.ir import (
     Stmt,
     TirxError,
     Var,
-    walk,
 )
 from tirx_mini.ir import special as special_register
 from tirx_mini.tile import active_threads
@@ -91,7 +90,7 @@ def warpgroups(groups: Sequence[int], around: Team, hint: Hint) -> Team:
 
 def whole(func: PrimFunc) -> Team:
     """All threads of a CTA of a kernel."""
-    for node in walk(func.body):
+    for node in func.nodes:
         if isinstance(node, ScopeIds) and node.kind == "thread" and node.parent == "cta":
             return Team(0, int(np.prod(node.extents)))
     raise TirxError(f"{func.name} has no T.Kernel, so it is no kernel", func.span, "write `with T.Kernel(…):`")

@@ -35,7 +35,6 @@ from tirx_mini.ir import (
     scalar,
     seq,
     special,
-    walk,
 )
 from tirx_mini.layout import Layout, S, TCol, TileLayout, TLane, tid_in_wg
 from tirx_mini.tile import OPS
@@ -52,7 +51,7 @@ def plan_tensor_memory(func: PrimFunc, arch: str) -> PrimFunc:
     Raises TirxError if the buffers need more columns than tensor memory has.
     """
     plan = _Plan()
-    for node in walk(func.body):
+    for node in func.nodes:
         if isinstance(node, AllocBuffer) and node.buffer.scope == "tmem":
             plan.place(node.buffer)
     if not plan.buffers:

@@ -25,7 +25,6 @@ from tirx_mini.ir import (
     int_value,
     seq,
     special,
-    walk,
 )
 from tirx_mini.isa import TABLE
 from tirx_mini.layout import Layout
@@ -46,7 +45,7 @@ def tma_moves(far: Region, near: Region) -> bool:
     """Whether TMA can copy between a part of a global buffer and one of a shared buffer (CUDA driver API:
     cuTensorMapEncodeTiled).
 
-    Both have the same dtype and the same extents, but for extents of 1, and rows of a multiple of 16 bytes. A box has
+    Both have the same dtype, the same extents apart from those of 1, and rows of a multiple of 16 bytes. A box has
     at most 256 elements along a dimension.
     """
     array, tile = far.buffer, near.buffer
@@ -89,7 +88,7 @@ def async_operands(func: PrimFunc, arch: str) -> set[Buffer]:
     """The shared buffers that tensor cores or TMA read, which are another proxy than ordinary stores (PTX ISA: "Async
     proxy"): a thread that stores to one executes `fence.proxy.async` before it synchronises with them."""
     found: set[Buffer] = set()
-    for call in (node for node in walk(func.body) if isinstance(node, TileCall)):
+    for call in (node for node in func.nodes if isinstance(node, TileCall)):
         if call.op in PRODUCTS:
             a, b, c = call.operands[:3]
             in_tmem = isinstance(c, Region) and c.buffer.scope == "tmem"

@@ -1,4 +1,4 @@
-"""What may differ among the clusters of a launch: which of them execute the same program, but for global addresses.
+"""Which clusters of a launch execute the same, apart from addresses in global memory, and where they may differ.
 
 The threads at the same place in two clusters do the same to shared and tensor memory, to barriers and to the engines,
 where control flow takes the same course, and nothing but it, the coordinates of copies and the addresses of global
@@ -93,7 +93,7 @@ class _Targets:
 
 class _Differences:
     def __init__(self, func: PrimFunc) -> None:
-        self._nodes = list(walk(func.body))
+        self._nodes = func.nodes
         self._written = written_params(func)
         self._read_maps = {m.var for m in func.tensor_maps if m.buffer in self._written}
         self._by_block = _Targets()

@@ -25,8 +25,8 @@ T.annotate_consumer_reg_alloc ask for, and T.no_set_max_nreg."""
 
 def plan_pipelines(func: PrimFunc, arch: str) -> PrimFunc:
     """`func` without T.Pipelined: its loops run as pipelines of warps, begin copies ahead of time, or do neither."""
-    ids = next((n for n in walk(func.body) if isinstance(n, ScopeIds) and n.kind == "thread"), None)
-    scope = next((n for n in walk(func.body) if isinstance(n, Scope) and n.kind == "thread"), None)
+    ids = next((n for n in func.nodes if isinstance(n, ScopeIds) and n.kind == "thread"), None)
+    scope = next((n for n in func.nodes if isinstance(n, Scope) and n.kind == "thread"), None)
     if ids is None or scope is None:
         return func
     loops = [] if _by_hand(scope.body) else pipelined_loops(scope.body)
