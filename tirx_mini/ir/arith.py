@@ -9,8 +9,11 @@ i below 128.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import field
+from operator import is_
+
+from tirx_mini.records import dataclass, replace
 
 from .bits import Reinterpret, reinterpret
 from .dtype import DataType
@@ -33,6 +36,9 @@ from .expr import (
     select,
     unary,
 )  # fmt: skip
+
+_LEAVES = (Const, Var, Special, Str)
+"""The classes of expressions that are as simple as they can be."""
 
 Bounds = tuple[int, int]
 """Least and greatest value, both inclusive."""
@@ -63,7 +69,7 @@ def key(expr: Expr) -> Hashable:
     return expr
 
 
-@dataclass
+@dataclass(slots=True)
 class Linear:
     """The sum of `constant` and coefficient * term over all `terms`."""
 
@@ -79,10 +85,15 @@ class Linear:
             self.terms.pop(identity, None)
 
     def plus(self, other: Linear, factor: int = 1) -> Linear:
-        out = Linear(self.constant + factor * other.constant, dict(self.terms))
-        for expr, coefficient in other.terms.values():
-            out.add(expr, factor * coefficient)
-        return out
+        terms = dict(self.terms)
+        for identity, (expr, coefficient) in other.terms.items():
+            known = terms.get(identity)
+            total = factor * coefficient + (0 if known is None else known[1])
+            if total:
+                terms[identity] = (expr, total)
+            else:
+                terms.pop(identity, None)
+        return Linear(self.constant + factor * other.constant, terms)
 
     def split(self, divisor: int) -> tuple[Linear, Linear]:
         """(multiple, rest) such that self = divisor * multiple + rest."""
@@ -104,6 +115,8 @@ class Analyzer:
     """
 
     ranges: Mapping[Var | str, Bounds] = field(default_factory=dict)
+    _linears: dict[Expr, Linear] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The linear forms that are known, by node. None of them is changed."""
 
     def bind(self, var: Var | str, low: int, high: int) -> Analyzer:
         """A copy of this analyzer that also assumes low <= var <= high."""
@@ -111,6 +124,8 @@ class Analyzer:
 
     def simplify(self, expr: Expr) -> Expr:
         """An equal, possibly simpler expression. Parts that are kept keep their spans."""
+        if isinstance(expr, _LEAVES):
+            return expr
         if expr.dtype.is_integer and expr.dtype.lanes == 1:
             return self._emit(self._linear(expr), expr.dtype, expr)
         return self._node(expr)
@@ -193,6 +208,14 @@ class Analyzer:
     def _linear(self, expr: Expr) -> Linear:
         if isinstance(expr, Const) and not isinstance(expr.value, float):
             return Linear(int(expr.value))
+        if isinstance(expr, _LEAVES):
+            return Linear(0, {key(expr): (expr, 1)})
+        known = self._linears.get(expr)
+        if known is None:
+            known = self._linears[expr] = self._sum(expr)
+        return known
+
+    def _sum(self, expr: Expr) -> Linear:
         if isinstance(expr, Unary) and expr.op == "-":
             return Linear().plus(self._linear(expr.value), -1)
         if (
@@ -297,7 +320,10 @@ class Analyzer:
 
     def _emit(self, linear: Linear, dtype: DataType, origin: Expr) -> Expr:
         total: Expr | None = None
-        for expr, coefficient in sorted(linear.terms.values(), key=lambda t: t[1] < 0):
+        terms: Iterable[tuple[Expr, int]] = linear.terms.values()
+        if len(linear.terms) > 1:
+            terms = sorted(terms, key=lambda t: t[1] < 0)
+        for expr, coefficient in terms:
             magnitude = abs(coefficient)
             term = cast(dtype, expr)
             if magnitude != 1:
@@ -331,9 +357,11 @@ class Analyzer:
         if isinstance(expr, Ramp):
             return replace(expr, base=self.simplify(expr.base))
         if isinstance(expr, Element):
-            return replace(expr, indices=tuple(self.simplify(i) for i in expr.indices))
+            indices = tuple(map(self.simplify, expr.indices))
+            return expr if all(map(is_, indices, expr.indices)) else replace(expr, indices=indices)
         if isinstance(expr, Call):
-            return replace(expr, args=tuple(self.simplify(a) for a in expr.args))
+            args = tuple(map(self.simplify, expr.args))
+            return expr if all(map(is_, args, expr.args)) else replace(expr, args=args)
         return expr
 
     def _comparison(self, expr: Binary, a: Expr, b: Expr) -> Expr:
@@ -342,9 +370,9 @@ class Analyzer:
             decided = None if bounds is None else _decide(expr.op, bounds)
             if decided is not None:
                 return const(decided, span=expr.span)
-        if a is expr.a and b is expr.b:
+        if a is expr.a and b is expr.b and not (isinstance(a, Const) and isinstance(b, Const)):
             return expr
-        return binary(expr.op, a, b, span=expr.span)
+        return binary(expr.op, a, b, span=expr.span)  # folds two constants, which a substitution may leave
 
 
 def _constant_divisor(expr: Binary, by: int | None = None) -> int | None:

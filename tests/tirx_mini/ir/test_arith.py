@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tirx_mini.ir import (
+    BOOL,
     INT32,
     UINT32,
     Analyzer,
@@ -173,3 +174,9 @@ def test_an_unsigned_shift_stays_a_bit_field():
 def test_the_divisor_of_a_constant_and_of_a_sum():
     assert ANALYZER.divisor(const(24)) == 24 and ANALYZER.divisor(const(0)) == 0
     assert ANALYZER.divisor(X * 12 + 18) == math.gcd(12, 18)
+
+
+@pytest.mark.parametrize("op", ["^", "&", "|", "<<", ">>", "min", "max", "//", "%", "<"])
+def test_an_operation_of_two_constants_is_their_value(op):
+    written = Binary(BOOL if op == "<" else INT32, op, const(6), const(3))
+    assert ANALYZER.simplify(written).value == _BINARY[op](6, 3)
