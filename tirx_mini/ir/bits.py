@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from tirx_mini.records import dataclass
 
 from .dtype import DataType
 from .expr import Expr, as_expr, cast
 from .span import Span, TirxError
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Reinterpret(Expr):
     """The bits of `value` as `dtype`, which has as many: ``Tx.reinterpret("uint32", x)`` (PTX ISA: mov.b32).
 

@@ -5,8 +5,9 @@ The text of a block is that of Apache TVM's TVMScript: ``with T.block("C"):`` an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+from tirx_mini.records import dataclass
 
 from .buffer import Buffer, Range, Region
 from .expr import Expr, Var
@@ -17,7 +18,7 @@ SPATIAL, REDUCE = "spatial", "reduce"
 contribute to the same elements."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Block(Stmt):
     """One instance of a computation, at the point that the loops around it have reached.
 
@@ -45,3 +46,35 @@ class Block(Stmt):
     predicate: Expr | None = None
     allocs: tuple[Buffer, ...] = ()
     attrs: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def name_hint(self) -> str:
+        """`name`."""
+        return self.name
+
+    @property
+    def iter_vars(self) -> tuple[BlockAxis, ...]:
+        """The variables with their domains and kinds."""
+        return tuple(map(BlockAxis, self.vars, self.domains, self.kinds))
+
+    @property
+    def annotations(self) -> dict[str, Any]:
+        """`attrs`, by name."""
+        return dict(self.attrs)
+
+    @property
+    def alloc_buffers(self) -> tuple[Buffer, ...]:
+        """`allocs`."""
+        return self.allocs
+
+
+class BlockAxis(NamedTuple):
+    """A variable of a block. iter_type: as TVM numbers them, 0 for a spatial one and 2 for a reduction."""
+
+    var: Var
+    dom: Range
+    kind: str
+
+    @property
+    def iter_type(self) -> int:
+        return 2 if self.kind == REDUCE else 0

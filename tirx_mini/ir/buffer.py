@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from tirx_mini.records import dataclass
 
 from .arith import difference
 from .dtype import HANDLE, UINT32, DataType
@@ -229,21 +231,21 @@ class Buffer:
         return self._as((*outer, last * self.dtype.bits // dtype.bits), dtype, layout)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class BufferLoad(Element):
     """The value of an element."""
 
     buffer: Buffer
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class AddressOf(Element):
     """A pointer to an element; its dtype is `handle`."""
 
     buffer: Buffer
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Range:
     """`extent` elements that begin at `start`."""
 
@@ -251,7 +253,7 @@ class Range:
     extent: Expr
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Region(Expr):
     """A box within a buffer, as an operand of a tile primitive. Its dtype is that of one element."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from tirx_mini.hardware import MAX_CLUSTER, MAX_THREADS_PER_CTA
+from tirx_mini.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from tirx_mini.records import dataclass
 
 from .dtype import BOOL, FLOAT32, INT32, DataType
 from .span import Span, TirxError
 from .text import Written, node_text
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Expr:
     """Base class of all expressions.
 
@@ -152,21 +154,21 @@ class Expr:
 ExprLike = Expr | int | float | bool
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Var(Expr):
     """A named immutable value: a loop variable, a scalar parameter, the variable of a `Bind`, or a launch index."""
 
     name: str
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Const(Expr):
     """A literal number or boolean."""
 
     value: int | float | bool
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Str(Expr):
     """A literal string: the message of a print or a hint."""
 
@@ -180,7 +182,7 @@ SPECIALS: Mapping[str, DataType] = {
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Special(Expr):
     """A special register: `threadIdx.x`, `blockIdx.y`, `clusterCtaIdx.x` (%cluster_ctaid), `cluster_ctarank`, …
 
@@ -190,27 +192,27 @@ class Special(Expr):
     name: str
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Unary(Expr):
     op: str  # one of UNARY_OPS
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Binary(Expr):
     op: str  # one of BINARY_OPS
     a: Expr
     b: Expr
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Cast(Expr):
     """`value` converted to `dtype`. Casting a shared-memory `AddressOf` to uint32 gives its shared::cta address."""
 
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Select(Expr):
     """`a` where `cond` holds, else `b`. Each thread evaluates only the one that it takes, as in C."""
 
@@ -219,7 +221,7 @@ class Select(Expr):
     b: Expr
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Ramp(Expr):
     """The index of a vector access: base, base + 1, …, base + lanes - 1."""
 
@@ -227,7 +229,7 @@ class Ramp(Expr):
     lanes: int
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Element(Expr):
     """Base class of the expressions that name one element of a buffer: `BufferLoad` and `AddressOf`."""
 
@@ -235,7 +237,7 @@ class Element(Expr):
     indices: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Call(Expr):
     """An instruction.
 
@@ -276,7 +278,7 @@ def const(value: int | float | bool, dtype: str | None = None, *, span: Span | N
             dtype = INT32 if -(2**31) <= value < 2**31 else DataType("int64" if value < 2**63 else "uint64")
         else:
             dtype = FLOAT32
-    kind = DataType(dtype)
+    kind = dtype if type(dtype) is DataType else DataType(dtype)
     if kind.is_bool:
         value = bool(value)
     elif kind.is_integer:
@@ -320,10 +322,10 @@ def promote(a: DataType, b: DataType) -> DataType:
 
 def _match(a: Any, b: Any) -> tuple[Expr, Expr]:
     """Both operands converted to one dtype; a Python literal takes the type of the other operand."""
-    if not isinstance(a, Expr) and isinstance(b, Expr) and not _is_wrapper(a):
-        a = _literal(a, b.dtype)
-    if not isinstance(b, Expr) and isinstance(a, Expr) and not _is_wrapper(b):
+    if not isinstance(b, Expr) and isinstance(a, Expr):
         b = _literal(b, a.dtype)
+    elif not isinstance(a, Expr) and isinstance(b, Expr):
+        a = _literal(a, b.dtype)
     left, right = as_expr(a), as_expr(b)
     if left.dtype != right.dtype:
         common = promote(left.dtype, right.dtype)
@@ -333,17 +335,11 @@ def _match(a: Any, b: Any) -> tuple[Expr, Expr]:
     return left, right
 
 
-def _is_wrapper(value: Any) -> bool:
-    return hasattr(value, "__expr__")
-
-
 def _literal(value: Any, dtype: DataType) -> Expr:
-    if isinstance(value, bool):
-        return const(value)
-    if isinstance(value, int) and dtype.is_integer:
-        plain = const(value)
-        return const(value, dtype.scalar) if plain.dtype.bits <= dtype.bits or value >= 0 else plain
-    if isinstance(value, (int, float)) and dtype.is_float:
+    if isinstance(value, int) and dtype.is_integer and not isinstance(value, bool):
+        fits = value >= 0 or dtype.bits >= (32 if value >= -(2**31) else 64)
+        return const(value, dtype.scalar if fits else None)
+    if isinstance(value, (int, float)) and dtype.is_float and not isinstance(value, bool):
         return const(float(value), dtype.scalar)
     return as_expr(value)
 

@@ -7,8 +7,10 @@ import keyword
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from tirx_mini.records import dataclass
 
 from .bits import Reinterpret
 from .buffer import AddressOf, Buffer, BufferLoad, Region

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import cached_property, singledispatch
-from typing import Any
+from typing import Any, TypeVar
+
+from tirx_mini.records import dataclass, replace
 
 from .buffer import Buffer
 from .expr import Var
@@ -13,6 +15,8 @@ from .span import Span
 from .stmt import Stmt, TensorMap
 from .text import node_text
 from .walk import Node, walk
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -128,6 +132,17 @@ class PrimFunc:
     def nodes(self) -> tuple[Node, ...]:
         """All nodes of the body, parents before children, in program order."""
         return tuple(walk(self.body))
+
+    @cached_property
+    def _by_class(self) -> Mapping[type, list[Any]]:
+        found: dict[type, list[Any]] = {}
+        for node in self.nodes:
+            found.setdefault(type(node), []).append(node)
+        return found
+
+    def of(self, kind: type[_T]) -> list[_T]:
+        """The nodes of one class, in program order."""
+        return self._by_class.get(kind, [])
 
     @property
     def buffer_map(self) -> Mapping[Buffer | Var, Buffer]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from tirx_mini.records import dataclass, replace
 
 from .func import TIR, Attributes, PrimFunc
 

@@ -16,6 +16,7 @@ from .expr_printer import ExprPrinter, is_plain, literal, quoted
 from .func import DIALECT, NATIVE, PrimFunc
 from .stmt import (
     UNROLLED,
+    VECTORIZED,
     AllocBuffer,
     Bind,
     Break,
@@ -172,7 +173,8 @@ class Printer(ExprPrinter):
         if stmt.thread:
             head = f"for {self.name(stmt.var)} in Tx.thread_binding({', '.join(bounds)}, thread={quoted(stmt.thread)})"
             return self._block(head, stmt.body, depth, [stmt.var])
-        function = "Tx.unroll" if stmt.kind == UNROLLED else "range" if plain else "Tx.serial"
+        counted = "range" if plain else "Tx.serial"
+        function = {UNROLLED: "Tx.unroll", VECTORIZED: "Tx.vectorized"}.get(stmt.kind, counted)
         head = f"for {self.name(stmt.var)} in {function}({', '.join(bounds)})"
         return self._block(head, stmt.body, depth, [stmt.var])
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import linecache
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from tirx_mini.records import dataclass, replace
 
 from .errors import ERROR_KINDS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Span:
     """A range of source text. As in Python's `ast`, lines are numbered from 1 and columns from 0."""
 

@@ -16,16 +16,18 @@ function contains none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from tirx_mini.records import dataclass
+
 from .buffer import Buffer
-from .expr import Call, Expr, Var
+from .expr import Call, Expr, Var, binary
 from .span import Span
 from .text import node_text
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Stmt:
     """Base class of all statements.
 
@@ -38,12 +40,12 @@ class Stmt:
         return node_text(self)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Seq(Stmt):
     stmts: tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Bind(Stmt):
     """`var` stands for `value` in the rest of the enclosing block."""
 
@@ -51,35 +53,35 @@ class Bind(Stmt):
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class AllocBuffer(Stmt):
     """Storage that lives until the end of the enclosing block (local) or of the kernel (shared)."""
 
     buffer: Buffer
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class DeclBuffer(Stmt):
     """A name for existing storage: a view, or tensor memory at an address."""
 
     buffer: Buffer
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class BufferStore(Stmt):
     buffer: Buffer
     indices: tuple[Expr, ...]
     value: Expr
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Evaluate(Stmt):
     """An instruction that is executed for its effect."""
 
     call: Call
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class If(Stmt):
     cond: Expr
     then: Stmt
@@ -92,7 +94,7 @@ PARALLEL, VECTORIZED, THREAD = "parallel", "vectorized", "thread_binding"
 LOOP_KINDS = (SERIAL, UNROLLED, PARALLEL, VECTORIZED, THREAD)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class For(Stmt):
     """``for var in range(start, stop, step)``.
 
@@ -114,29 +116,44 @@ class For(Stmt):
     unroll: bool | None = None
     thread: str = ""
 
+    @property
+    def loop_var(self) -> Var:
+        """`var`."""
+        return self.var
 
-@dataclass(frozen=True, eq=False, repr=False)
+    @property
+    def min(self) -> Expr:
+        """`start`."""
+        return self.start
+
+    @property
+    def extent(self) -> Expr:
+        """The number of values from `start` to `stop`."""
+        return binary("-", self.stop, self.start)
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class While(Stmt):
     cond: Expr
     body: Stmt
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Break(Stmt):
     pass
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Continue(Stmt):
     pass
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Return(Stmt):
     """The thread ends. Lowering removes it (`passes/returns.py`)."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Hint(Stmt):
     """A message (and attributes) for readers and tools. It has no effect and survives a script round trip."""
 
@@ -145,7 +162,7 @@ class Hint(Stmt):
     body: Stmt | None = None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Expanded(Stmt):
     """A call of the language that stands for the statements of `body`: ``Tx.print_buffer(…)``.
 
@@ -163,7 +180,7 @@ PARENTS = (*SCOPE_KINDS, "pair")
 """Within what ids count. A pair is two CTAs of a cluster whose ranks differ in the last bit (PTX ISA: "CTA pair")."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class ScopeIds(Stmt):
     """`vars` index the units of `kind` within their `parent`: ``bx, by = Tx.cta_id([m, n], parent="kernel")``.
 
@@ -179,7 +196,7 @@ class ScopeIds(Stmt):
     preferred: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Scope(Stmt):
     """The units of `kind` execute `body`: all of them, or only those for which `filter` holds."""
 
@@ -189,7 +206,7 @@ class Scope(Stmt):
     filter: Expr | None = None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class TileCall(Stmt):
     """A call of a tile primitive.
 

@@ -7,8 +7,9 @@ for certain values, before it is lowered.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from tirx_mini.records import replace
 
 from .arith import simplify
 from .buffer import Buffer, Range, Region

@@ -51,6 +51,10 @@ def _grid(stmt: For) -> list[For]:
     return loops if isinstance(inner, Block) else []
 
 
+def _note(value: object) -> str:
+    return quoted(value) if isinstance(value, str) else repr(value)
+
+
 def _is_scheduled(node: Expr | Stmt) -> bool:
     return isinstance(node, Block) or (isinstance(node, For) and node.kind not in (SERIAL, UNROLLED))
 
@@ -126,7 +130,8 @@ class TirPrinter(Printer):
             if regions is not None:
                 lines += self._line(f"Tx.{word}({', '.join(self.region(region) for region in regions)})", depth + 1)
         if stmt.attrs:
-            lines += self._line(f"Tx.block_attr({dict(stmt.attrs)!r})", depth + 1)
+            notes = ", ".join(f"{quoted(key)}: {_note(value)}" for key, value in stmt.attrs)
+            lines += self._line(f"Tx.block_attr({{{notes}}})", depth + 1)
         lines += [line for buffer in stmt.allocs for line in self._line(self._alloc(buffer), depth + 1)]
         if stmt.init is not None:
             lines += self._block("with Tx.init()", stmt.init, depth + 1)

@@ -15,7 +15,9 @@ from .buffer import Buffer, Range
 from .expr import Expr, Var
 from .func import PrimFunc
 from .stmt import Seq, Stmt, seq
-from .walk import FIELDS, SHAPES
+from .walk import FIELDS, NAMES, SHAPES
+
+_set = object.__setattr__
 
 
 class _Visitors(dict[type, Callable[[Any, Any], Any]]):
@@ -32,7 +34,8 @@ class _Visitors(dict[type, Callable[[Any, Any], Any]]):
 def _altered(node: Any, changed: Mapping[str, Any]) -> Any:
     """`dataclasses.replace`, without the checks of a constructor, which nodes do not have."""
     copy = object.__new__(type(node))
-    copy.__dict__.update(node.__dict__, **changed)
+    for name in NAMES[type(node)]:
+        _set(copy, name, changed[name] if name in changed else getattr(node, name))
     return copy
 
 
@@ -43,10 +46,10 @@ class Mutator:
     """What is done with nodes of each class, found once for a class of mutators."""
 
     def expr(self, node: Expr) -> Expr:
-        return self._dispatch(node)
+        return self.visitors[type(node)](self, node)
 
     def stmt(self, node: Stmt) -> Stmt:
-        return self._dispatch(node)
+        return self.visitors[type(node)](self, node)
 
     def buffer(self, buffer: Buffer) -> Buffer:
         """Called for every use of a buffer. Override it to replace buffers."""
@@ -59,9 +62,6 @@ class Mutator:
         super().__init_subclass__()
         cls.visitors = _Visitors(cls)
 
-    def _dispatch(self, node: Any) -> Any:
-        return self.visitors[type(node)](self, node)
-
     def rebuild(self, node: Any) -> Any:
         """`node` with all children visited."""
         if isinstance(node, Seq):
@@ -70,7 +70,7 @@ class Mutator:
         changed = {}
         for name in FIELDS[type(node)]:
             old = getattr(node, name)
-            new = self.field(old)
+            new = self.expr(old) if SHAPES[type(old)] == "expr" else self.field(old)
             if new is not old:
                 changed[name] = new
         return _altered(node, changed) if changed else node

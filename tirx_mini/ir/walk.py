@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
+from operator import attrgetter
 from typing import Any
 
 from .buffer import Buffer, Range
@@ -17,6 +18,14 @@ _PLAIN = frozenset(
     "spelling path thread".split()
 )
 """Fields that never hold nodes."""
+
+
+class _Names(dict[type, tuple[str, ...]]):
+    """All fields of a class of nodes."""
+
+    def __missing__(self, cls: type) -> tuple[str, ...]:
+        self[cls] = tuple(f.name for f in fields(cls))
+        return self[cls]
 
 
 class _Fields(dict[type, tuple[str, ...]]):
@@ -37,15 +46,29 @@ class _Shapes(dict[type, str]):
         return self[cls]
 
 
-FIELDS, SHAPES = _Fields(), _Shapes()
+class _Readers(dict[type, Callable[[Any], tuple[Any, ...]] | None]):
+    """The function that reads these fields of a node; None for a class that has none."""
+
+    def __missing__(self, cls: type) -> Callable[[Any], tuple[Any, ...]] | None:
+        names = FIELDS[cls]
+        self[cls] = attrgetter(*names) if len(names) > 1 else _reader(*names) if names else None
+        return self[cls]
+
+
+def _reader(name: str) -> Callable[[Any], tuple[Any, ...]]:
+    return lambda node: (getattr(node, name),)
+
+
+NAMES, FIELDS, SHAPES = _Names(), _Fields(), _Shapes()
+_READERS = _Readers()
 _NODES, _MANY = frozenset(("expr", "stmt")), frozenset(("tuple", "range"))
 
 
 def children(node: Node) -> list[Node]:
     """The direct child expressions and statements of a node, not including those inside buffers."""
     found: list[Node] = []
-    for name in FIELDS[type(node)]:
-        value = getattr(node, name)
+    read = _READERS[type(node)]
+    for value in () if read is None else read(node):
         shape = SHAPES[type(value)]
         if shape in _NODES:
             found.append(value)
@@ -74,7 +97,7 @@ def walk(node: Node) -> Iterator[Node]:
     while stack:
         top = pop()
         yield top
-        if FIELDS[type(top)]:
+        if _READERS[type(top)] is not None:
             below = children(top)
             below.reverse()
             stack += below

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypeVar
 
 from tirx_mini.hardware import arch_name, compute_capability
@@ -20,6 +19,7 @@ from tirx_mini.ir import (
     seq,
     simplify,
 )
+from tirx_mini.records import replace
 
 from .table import instruction_of
 

@@ -16,15 +16,17 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property
+from dataclasses import fields
+from functools import cache, cached_property
 from types import CodeType
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
 
 from tirx_mini.ir import AddressOf, Buffer, Call, DataType, Expr, TirxError, instruction_path
+from tirx_mini.records import dataclass
 
 from .facts import Alias, Facts, LaneResult, Scope
 from .fragments import with_registers
@@ -398,17 +400,20 @@ class instruction(Facts):
     """The decorator that makes an entry of the table from the function below it."""
 
     def __call__(self, semantics: Callable[..., Any]) -> Instruction:
-        hints = get_type_hints(semantics, include_extras=True)
-        operands: list[Operand] = []
+        code, defaults = semantics.__code__, semantics.__kwdefaults__ or {}
+        end = code.co_argcount + code.co_kwonlyargcount
+        variadic = code.co_varnames[end : end + 1] if code.co_flags & inspect.CO_VARARGS else ()
+        operands = [
+            Operand(name, _operand_type(_hint(semantics, name)), name in variadic)
+            for name in (*code.co_varnames[2 : code.co_argcount], *variadic)
+        ]
         attributes: list[Attribute] = []
-        for p in list(inspect.signature(semantics).parameters.values())[2:]:
-            if p.kind is p.KEYWORD_ONLY:
-                hint = hints[p.name]
-                choices = get_args(hint) if get_origin(hint) is Literal else None
-                attributes.append(Attribute(p.name, p.default, choices, hint in (int, int | None)))
-            else:
-                operands.append(Operand(p.name, _operand_type(hints[p.name]), p.kind is p.VAR_POSITIONAL))
-        returned = hints.get("return")
+        for name in code.co_varnames[code.co_argcount : end]:
+            hint = _hint(semantics, name)
+            choices = get_args(hint) if get_origin(hint) is Literal else None
+            default = defaults.get(name, inspect.Parameter.empty)
+            attributes.append(Attribute(name, default, choices, hint in (int, int | None)))
+        returned = _hint(semantics, "return")
         return Instruction(
             **{fact.name: getattr(self, fact.name) for fact in fields(Facts)},
             semantics=semantics,
@@ -418,6 +423,16 @@ class instruction(Facts):
             blocking=inspect.isgeneratorfunction(semantics),
             doc=inspect.getdoc(semantics) or "",
         )
+
+
+def _hint(semantics: Callable[..., Any], name: str) -> Any:
+    """An annotation of a function. Functions of a module share the value of equal texts."""
+    return _meaning(semantics.__annotations__[name], semantics.__module__)
+
+
+@cache
+def _meaning(text: str, module: str) -> Any:
+    return eval(text, vars(sys.modules[module]))
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -7,11 +7,12 @@ PTX ISA: "tcgen05 shared memory descriptor", "Instruction descriptor", "Matrix D
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+
+from tirx_mini.records import dataclass
 
 CHUNK = 16
 TCGEN05, WGMMA = "tcgen05", "wgmma"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, Flag, auto
 from typing import Any, Literal
+
+from tirx_mini.records import dataclass
 
 
 class Scope(Enum):
@@ -138,7 +140,7 @@ kernels may spell the instruction (`spelling`).
 """
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Facts:
     """The facts that a decorator states.
 

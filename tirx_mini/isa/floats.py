@@ -6,10 +6,11 @@ PTX ISA: "Alternate Floating-Point Data Formats"; the rounding modes are those o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from tirx_mini.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from tirx_mini.ir import HANDLE, AddressOf, BufferLoad, Expr, TirxError, as_expr, binary, const, int_value, simplify
+from tirx_mini.records import replace
 
 from .operands import BadCombination, Operand
 

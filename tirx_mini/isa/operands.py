@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, Flag
 from typing import Annotated, Any
 
@@ -22,6 +21,7 @@ from tirx_mini.ir import (
     as_expr,
     cast,
 )
+from tirx_mini.records import dataclass
 
 from .descriptors import INSTRUCTION, TCGEN05, WGMMA
 from .machine import RegisterOperand

@@ -12,11 +12,11 @@ import inspect
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from tirx_mini.ir import AddressOf, Buffer, TirxError, int_value
+from tirx_mini.records import dataclass
 
 from .core import Instruction
 from .operands import Attribute

@@ -144,7 +144,7 @@ def masked_at_run_time(node: object) -> bool:
 
 def instructions(node: Stmt | Expr | PrimFunc) -> Iterator[Instruction]:
     """The instructions that are called in a statement, an expression or a function, in program order."""
-    for part in node.nodes if isinstance(node, PrimFunc) else walk(node):
+    for part in node.of(Call) if isinstance(node, PrimFunc) else walk(node):
         entry = instruction_of(part)
         if entry is not None:
             yield entry

@@ -62,7 +62,7 @@ class MBarrier:
         self.depth = depth
         self.phase_offset = phase_offset
         self.leader: Any = Tx.threadIdx.x < 1 if leader is None else leader
-        self.buf: Buffer = pool.alloc((depth,), "uint64", align=8, name=name and Tx.variable_name(name))
+        self.buf: Buffer = pool.alloc((depth,), "uint64", align=8, name=name and Tx.variable_name(name, given=True))
 
     @property
     def name(self) -> str:

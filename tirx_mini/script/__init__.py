@@ -1,16 +1,38 @@
 """The front end: translates a Python function to IR and records the source location of every node."""
 
-from . import ir, tirx
-from .builder import Builder, current, in_dialect_of_tvm, is_reading
-from .diagnostics import caller_span, did_you_mean, explained
-from .encoding import add_16B_offset, encode_matrix_descriptor
-from .from_source import from_source
-from .functions import inline
-from .handles import BufferType, DType, Loop, OpenHint, OpenRole, Untyped, data_type, loop, shape_of
-from .pool import PoolAllocator
-from .prim_func import caller_locals, ir_module, prim_func, read, reading
-from .refused import REFUSALS, Refusal, refusal
-from .source import FunctionSource, check_function, source_of
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import ir, tirx
+    from .builder import Builder, current, in_dialect_of_tvm, is_reading
+    from .diagnostics import caller_span, did_you_mean, explained
+    from .encoding import add_16B_offset, encode_matrix_descriptor
+    from .functions import inline
+    from .handles import BufferType, DType, Loop, OpenHint, OpenRole, Untyped, data_type, loop, shape_of
+    from .kernels import caller_locals, ir_module, prim_func, read, reading
+    from .pool import PoolAllocator
+    from .refused import REFUSALS, Refusal, refusal
+    from .source import FunctionSource, check_function, source_of
+    from .written import from_source
+
+_MODULES = ("ir", "tirx")
+_NAMES = {
+    "builder": ("Builder", "current", "in_dialect_of_tvm", "is_reading"),
+    "diagnostics": ("caller_span", "did_you_mean", "explained"),
+    "encoding": ("add_16B_offset", "encode_matrix_descriptor"),
+    "written": ("from_source",),
+    "functions": ("inline",),
+    "handles": ("BufferType", "DType", "Loop", "OpenHint", "OpenRole", "Untyped", "data_type", "loop", "shape_of"),
+    "pool": ("PoolAllocator",),
+    "kernels": ("caller_locals", "ir_module", "prim_func", "read", "reading"),
+    "refused": ("REFUSALS", "Refusal", "refusal"),
+    "source": ("FunctionSource", "check_function", "source_of"),
+}
+_PLACES = {name: module for module, names in _NAMES.items() for name in names}
+"""The module of each name. They are imported when they are asked for: a reader of source needs no language."""
 
 __all__ = [
     "REFUSALS",
@@ -48,3 +70,13 @@ __all__ = [
     "source_of",
     "tirx",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _PLACES:
+        found = getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
+        globals()[name] = found
+        return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tirx_mini.ir import (
@@ -33,6 +33,7 @@ from tirx_mini.ir import (
     seq,
 )
 from tirx_mini.layout import S, TileLayout
+from tirx_mini.records import dataclass
 
 from .builder import Builder, current
 

@@ -6,10 +6,10 @@ and the objects of `lang` call it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Any
 
 from tirx_mini.hardware import MAX_LOCAL_BYTES
@@ -37,6 +37,7 @@ from tirx_mini.ir import (
     seq,
     walk,
 )  # fmt: skip
+from tirx_mini.records import dataclass, replace
 
 from .diagnostics import caller_span
 
@@ -91,10 +92,15 @@ def symbol(dtype: DataType) -> Var:
 def stamp(node: Any, span: Span | None) -> Any:
     """Set the span of `node` and its descendants to `span` where they have none."""
     if isinstance(node, (Expr, Stmt)) and node.span is None:
-        object.__setattr__(node, "span", span)
-        for child in children(node):
-            stamp(child, span)
+        _stamp(node, span)
     return node
+
+
+def _stamp(node: Expr | Stmt, span: Span | None) -> None:
+    object.__setattr__(node, "span", span)
+    for child in children(node):
+        if child.span is None:
+            _stamp(child, span)
 
 
 @dataclass
@@ -161,6 +167,7 @@ class Builder:
     _local_bytes: int = 0
     _once: list[_Once] = field(default_factory=list)
     _names: tuple[str, ...] = ()
+    of_user_class: bool = False
     _declared: set[Buffer] = field(default_factory=set)
     _unfinished: dict[Any, TirxError] = field(default_factory=dict)
 
@@ -168,9 +175,12 @@ class Builder:
 
     def emit(self, stmt: Stmt) -> None:
         """Append a statement to the current block."""
-        stamp(stmt, self.span)
-        for child in children(stmt):
-            stamp(child, stmt.span)
+        if stmt.span is None:
+            _stamp(stmt, self.span)
+        else:
+            for child in children(stmt):
+                if child.span is None:
+                    _stamp(child, stmt.span)
         self.blocks[-1].stmts.append(stmt)
 
     @contextmanager
@@ -251,6 +261,10 @@ class Builder:
         """The symbolic extent of this name; the same one each time."""
         return self.symbols.setdefault(name, Var(dtype, name, span=self.span))
 
+    def forget_symbols(self, variables: Iterable[Any]) -> None:
+        """Take back symbolic extents that stand for what no shape has to have."""
+        self.symbols = {name: var for name, var in self.symbols.items() if not any(var is each for each in variables)}
+
     def is_symbolic(self, value: Expr) -> bool:
         """Whether a value follows from symbolic extents alone, so that it is known before the kernel is lowered."""
         shapes = (extent for param in self.params if isinstance(param, Buffer) for extent in param.shape)
@@ -322,9 +336,13 @@ class Builder:
 
     # -- names, unfinished objects ------------------------------------------------------------------------------
 
-    def suggest_names(self, names: Sequence[str]) -> None:
-        """Set the names of the variables that the next call is assigned to; its new objects take these names."""
+    def suggest_names(self, names: Sequence[str], called: Any = None) -> None:
+        """Set the names of the variables that the next call is assigned to; its new objects take these names.
+
+        called: what is called. A class of the user makes objects with names of their own.
+        """
         self._names = tuple(names)
+        self.of_user_class = isinstance(called, type) and not called.__module__.startswith("tirx_mini.")
 
     def take_name(self, default: str) -> str:
         """The next suggested name, or `default`."""

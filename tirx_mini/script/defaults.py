@@ -7,8 +7,9 @@ A kernel has TVM's defaults if it is read from a file that imports `tvm`, and it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from tirx_mini.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ import difflib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from types import CodeType, TracebackType
 from typing import Any
 
 from tirx_mini.ir import Expr, Span, TirxError
 from tirx_mini.layout import LayoutError
+from tirx_mini.records import replace
 
 from .refused import refusal
 from .source import in_package, is_source, line_span

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from tirx_mini.ir import TirxError
+from tirx_mini.records import replace
 
 from .environment import Env
-from .expressions import Evaluator, describe, element_names
+from .expressions import Evaluator, element_names
+from .syntax import describe
 
 
 class DisplayEvaluator(Evaluator):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from types import ModuleType
 from typing import Any
 
 from tirx_mini.ir import Buffer, Expr, Span, TirxError
+from tirx_mini.records import dataclass
 
 from .diagnostics import UnknownName, did_you_mean
 from .reassigned import Assignments
@@ -183,6 +184,11 @@ def keeps_meaning(value: Any) -> bool:
     if isinstance(value, Buffer):
         return value.scope != "local"
     return not isinstance(value, (Bound, Expr, Gone))
+
+
+def keeps_nothing(value: Any) -> bool:
+    """That no value remains valid."""
+    return False
 
 
 def _gone(name: str, gone: Gone) -> TirxError:

@@ -10,10 +10,11 @@ import ast
 import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import field
+from typing import Any, ClassVar
 
 from tirx_mini.ir import Buffer, Const, DataType, Expr, Region, Span, Str, TirxError, as_bool, binary, select, unary
+from tirx_mini.records import dataclass
 
 from .builder import Builder, in_dialect_of_tvm, stamp
 from .diagnostics import UnknownName, did_you_mean, foreign, placed
@@ -23,6 +24,7 @@ from .once import attributes, check_attributes, check_call, is_new
 from .placement import check_view
 from .runtime_builtins import runtime_builtin
 from .source import FunctionSource
+from .syntax import Handlers, describe, short
 from .views import pool_of
 
 _BINARY: Mapping[type, Callable[[Any, Any], Any]] = {
@@ -68,13 +70,22 @@ class Evaluator:
     inlined_at: the call that expands this body, or None for the kernel itself.
     """
 
+    handlers: ClassVar[Handlers]
     source: FunctionSource
     builder: Builder
     env: Env
     inlined_at: Span | None = None
+    _spans: dict[Any, Span] = field(default_factory=dict, init=False, repr=False)
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.handlers = Handlers(cls)
 
     def span(self, node: Any) -> Span:
-        return self.source.span(node, self.inlined_at)
+        span = self._spans.get(node)
+        if span is None:
+            span = self._spans[node] = self.source.span(node, self.inlined_at)
+        return span
 
     def error(self, node: Any, message: str, hint: str | None = None) -> TirxError:
         return TirxError(message, self.span(node), hint)
@@ -84,10 +95,10 @@ class Evaluator:
 
         names: the variables that it is assigned to, which name the objects that a call creates.
         """
-        handler = getattr(self, f"visit_{type(node).__name__}", None)
+        handler = self.handlers[type(node)]
         if handler is None:
             raise self.error(node, f"{describe(node)} is not supported in a kernel")
-        value = handler(node, names) if names and isinstance(node, _NAMING) else handler(node)
+        value = handler(self, node, names) if names and isinstance(node, _NAMING) else handler(self, node)
         if isinstance(value, Expr) and value.span is None:
             stamp(value, self.span(node))
         return value
@@ -334,7 +345,7 @@ class Evaluator:
         builder = self.builder
         kept = attributes(builder, function)
         before, builder.span = builder.span, span
-        builder.suggest_names(names)
+        builder.suggest_names(names, function)
         try:
             result = function(*args, **kwargs)
         except TirxError as error:
@@ -388,7 +399,7 @@ class Evaluator:
             if isinstance(node, ast.Starred):
                 values.extend(self.iterate(node, self.eval(node.value)))
             else:
-                values.append(self.eval(node, element_names(names, len(values))))
+                values.append(self.eval(node, element_names(names, len(values)) if names else ()))
         return values
 
     def _mapping(self, keyword: ast.keyword, value: Any) -> dict[str, Any]:
@@ -420,17 +431,6 @@ def element_names(names: Sequence[str], key: Any) -> Sequence[str]:
         label = f"{names[0]}_{key}"
         return (label,) if label.isidentifier() else names
     return names[key : key + 1] if isinstance(key, int) else ()
-
-
-def short(node: ast.AST) -> str:
-    """The text of a node, cut off where it is long."""
-    text = ast.unparse(node)
-    return text if len(text) <= 60 else text[:57] + "…"
-
-
-def describe(node: ast.AST) -> str:
-    """A node as the messages of errors name it."""
-    return f"`{ast.unparse(node)}`" if len(ast.unparse(node)) < 40 else f"this {type(node).__name__}"
 
 
 def _describe_value(value: Any) -> str:

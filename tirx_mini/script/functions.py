@@ -10,11 +10,11 @@ import ast
 import copy
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from tirx_mini.ir import Expr, Region, TirxError
+from tirx_mini.records import dataclass, replace
 
 from .builder import current
 from .environment import Bound, Env, Outside
@@ -68,11 +68,17 @@ class InlineFunction:
         arguments = self.source.node.args
         return next(arg for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs) if arg.arg == name)
 
+    @cached_property
+    def _names(self) -> tuple[list[str], list[str]]:
+        """The parameters that may be given by position, and those with the keyword-only ones."""
+        node = self.source.node.args
+        names = [arg.arg for arg in (*node.posonlyargs, *node.args)]
+        return names, [*names, *(arg.arg for arg in node.kwonlyargs)]
+
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The value of each parameter. Raises `TirxError` with the signature if the arguments do not match it."""
         node = self.source.node.args
-        names = [arg.arg for arg in (*node.posonlyargs, *node.args)]
-        every = [*names, *(arg.arg for arg in node.kwonlyargs)]
+        names, every = self._names
         if len(args) > len(names) and node.vararg is None:
             raise self._mismatch(f"takes {len(names)} argument{'s' * (len(names) != 1)}, but {len(args)} are given")
         given: dict[str, Any] = dict(zip(names, args, strict=False))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, NoReturn, TypeVar
 
 from tirx_mini.ir import (
@@ -12,6 +11,7 @@ from tirx_mini.ir import (
     SCOPE_KINDS,
     UNIT_NUMBERS,
     UNROLLED,
+    VECTORIZED,
     AddressOf,
     Buffer,
     BufferLoad,
@@ -29,6 +29,7 @@ from tirx_mini.ir import (
     cast,
     int_value,
 )  # fmt: skip
+from tirx_mini.records import dataclass, replace
 
 from .builder import symbol
 from .diagnostics import did_you_mean
@@ -182,7 +183,7 @@ class Loop:
     @property
     def copies(self) -> int:
         """How many copies of its body the loop becomes."""
-        if self.kind != UNROLLED:
+        if self.kind not in (UNROLLED, VECTORIZED):
             return 1
         known = ((int_value(start), int_value(stop), step) for start, stop, step in self.ranges)
         return math.prod(len(range(start or 0, stop or 0, step)) for start, stop, step in known)
@@ -211,9 +212,10 @@ def loop(kind: str, bounds: tuple[Any, ...], parallel: bool = False) -> Loop:
     if ends[0].dtype != ends[1].dtype:
         wide = max(ends, key=lambda end: (end.dtype.bits, end.dtype.code)).dtype
         ends = [cast(wide, end) for end in ends]
-    if kind == UNROLLED and not all(hasattr(end, "value") for end in ends):
+    if kind in (UNROLLED, VECTORIZED) and not all(hasattr(end, "value") for end in ends):
+        word = "an unrolled" if kind == UNROLLED else "a vectorized"
         raise TirxError(
-            "the number of iterations of an unrolled loop must be known at compile time",
+            f"the number of iterations of {word} loop must be known at compile time",
             hint="use Tx.serial, or a constant defined outside the kernel",
         )
     return Loop(((ends[0], ends[1], step),), kind, parallel)

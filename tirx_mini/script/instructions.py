@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from inspect import Parameter, Signature
 from typing import Any
 
 from tirx_mini.ir import Call, Evaluate, If, TirxError, as_bool, int_value
 from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads, manual, not_in_table, opcode_of, parameters
+from tirx_mini.records import dataclass
 
 from .builder import current, in_dialect_of_tvm, in_native_dialect, place
 from .defaults import TVM_DEFAULTS

@@ -2,6 +2,6 @@
 
 from tirx_mini.ir import GlobalVar, IRModule
 
-from .prim_func import ir_module
+from .kernels import ir_module
 
 __all__ = ["GlobalVar", "IRModule", "ir_module"]

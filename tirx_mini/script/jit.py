@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, overload
 
 from tirx_mini.ir import DIALECT, PrimFunc, TirxError
+from tirx_mini.records import dataclass
 
 from .diagnostics import caller_span, did_you_mean
 from .handles import ConstexprMarker, OptionalType
-from .prim_func import caller_locals, reading
+from .kernels import caller_locals, reading
 from .source import check_function, source_of
 
 constexpr = ConstexprMarker()

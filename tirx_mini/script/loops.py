@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from tirx_mini.ir import PARALLEL, SERIAL, THREAD, TIR, UNROLLED, ExprLike, Span, TirxError, Var, int_value
+from tirx_mini.ir import PARALLEL, SERIAL, THREAD, TIR, UNROLLED, VECTORIZED, ExprLike, Span, TirxError, Var, int_value
+from tirx_mini.records import replace
 
 from .builder import current, in_dialect_of_tvm, in_native_dialect
 from .handles import Loop, loop
@@ -45,9 +45,12 @@ def unroll(
     return loop(UNROLLED, ends, parallel)
 
 
-def vectorized(*bounds: ExprLike) -> Loop:
-    """The same as `unroll`. Tile primitives choose their vector widths themselves."""
-    return loop(UNROLLED, bounds)
+def vectorized(*bounds: ExprLike, annotations: Mapping[str, Any] | None = None) -> Loop:
+    """A loop over the elements of a vector: accesses of up to 16 bytes where they are neighbours and aligned.
+
+    Where they are not, or where the body does more than to load, compute and store, the loop is unrolled.
+    """
+    return loop(VECTORIZED, bounds)
 
 
 def parallel(*bounds: ExprLike, step: int | None = None, annotations: Mapping[str, Any] | None = None) -> Loop:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tirx_mini.ir import (
+    TIR,
     AddressOf,
     Buffer,
     BufferLoad,
@@ -24,6 +24,7 @@ from tirx_mini.layout import (
     Layout,
     tcgen05_ld_layout,
 )  # fmt: skip
+from tirx_mini.records import replace
 
 from .builder import current, in_dialect_of_tvm
 from .diagnostics import caller_span
@@ -89,6 +90,9 @@ def match_buffer(
             hint="pass the part of the tensor, or slice the buffer in the kernel",
         )
     place = layout if isinstance(layout, Layout) else None
+    if strides and builder.spelling == TIR and any(int_value(stride) is None for stride in strides):
+        builder.forget_symbols(strides)  # of an instruction, to which `tensorize` gives regions of any strides
+        strides = None
     if strides or isinstance(layout, str):
         shape = shape_of(shape, "a buffer")  # strides are not symbolic
         place = placed(layout, shape, strides)
@@ -197,9 +201,13 @@ def shared_scalar(dtype: DTypeLike = "float32") -> Any:
     return alloc_scalar(dtype, scope="shared")
 
 
-def variable_name(default: str) -> str:
-    """The name of the variable to which the object under construction is assigned."""
-    return current("this object").take_name(default)
+def variable_name(default: str, given: bool = False) -> str:
+    """The name of the variable to which the object under construction is assigned.
+
+    given: whether the user chose `default`, which is then the name of a part of an object of the user's own class.
+    """
+    builder = current("this object")
+    return default if given and builder.of_user_class else builder.take_name(default)
 
 
 def decl_buffer(

@@ -7,9 +7,10 @@ stands for the rest of a path. Tile primitives are listed once, below ``tile``; 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
+
+from tirx_mini.records import dataclass
 
 _SCOPES = frozenset({"thread", "warp", "warpgroup", "wg", "cta", "cluster"})
 

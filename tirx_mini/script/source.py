@@ -7,13 +7,13 @@ import ast
 import linecache
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 from tirx_mini.ir import Span, TirxError
+from tirx_mini.records import dataclass, replace
 from tirx_mini.resources import DATA
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)

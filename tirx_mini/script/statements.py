@@ -6,7 +6,7 @@ import ast
 import importlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tirx_mini.ir import (
@@ -28,17 +28,19 @@ from tirx_mini.ir import (
     const,
     unary,
 )  # fmt: skip
+from tirx_mini.records import dataclass
 
 from .assignment import Assigner
 from .blocks import OpenBlock, OpenInit
 from .builder import stamp
 from .diagnostics import did_you_mean, first_sentence, keyword_of, todo_error
-from .environment import Bound, Env, keeps_meaning
-from .expressions import is_runtime, short
+from .environment import Bound, Env, keeps_meaning, keeps_nothing
+from .expressions import is_runtime
 from .frames import Assert
 from .handles import Loop, OpenHint, OpenRole, OpenScope, loop
 from .loops import loop_variables
 from .rounds import read_before_assigned
+from .syntax import short
 
 _MAX_UNROLL, _MAX_ROUNDS = 65536, 1 << 18
 """Iterations that are expanded at most: of one loop with those around it, and of all that run at compile time."""
@@ -70,11 +72,11 @@ class StatementExecutor(Assigner):
         """Execute statements in order."""
         for node in statements:
             self.builder.span = self.span(node)
-            handler = getattr(self, f"visit_{type(node).__name__}", None)
+            handler = self.handlers[type(node)]
             if handler is None:
                 raise self.error(node, f"`{keyword_of(node)}` is not supported in a kernel")
             try:
-                outcome = handler(node)
+                outcome = handler(self, node)
             except TirxError as error:
                 raise error.at(self.span(node)) from None
             if outcome is not None:
@@ -91,7 +93,7 @@ class StatementExecutor(Assigner):
             yield lambda: self.builder.body(block)
         self.nesting.pop()
         inner, self.env = self.env, self._parent()
-        inner.leave(span, keeps_meaning if what == "scope" else _keep_nothing, conditional=what != "scope")
+        inner.leave(span, keeps_meaning if what == "scope" else keeps_nothing, conditional=what != "scope")
 
     def _parent(self) -> Env:
         assert self.env.parent is not None
@@ -444,7 +446,3 @@ class StatementExecutor(Assigner):
             return nullcontext(value)
         hint = f"write `with {short(node)}():`" if callable(value) else None
         raise self.error(node, f"`{short(node)}` is not a scope", hint)
-
-
-def _keep_nothing(value: Any) -> bool:
-    return False

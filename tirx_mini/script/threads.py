@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any
 
 from tirx_mini.ir import DataType, Expr, Scope, ScopeIds, Stmt, TirxError, Var, int_value, seq
+from tirx_mini.records import dataclass, replace
 
 from .builder import Builder, current
 

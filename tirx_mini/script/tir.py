@@ -15,13 +15,12 @@ from . import tirx
 from .blocks import alloc_block_buffer as alloc_buffer
 from .blocks import axis, block, block_attr, init, reads, where, writes
 from .builder import current
-from .handles import Loop, loop
-from .loops import parallel, thread_binding
-from .prim_func import caller_locals, reading
+from .kernels import caller_locals, reading
+from .loops import parallel, thread_binding, vectorized
 
 __all__ = [
-    "alloc_buffer", "axis", "block", "block_attr", "func_attr", "init", "parallel", "prim_func", "reads",
-    "thread_binding", "vectorized", "where", "writes",
+    "alloc_buffer", "axis", "block", "block_attr", "Buffer", "func_attr", "if_then_else", "init", "parallel",
+    "prim_func", "reads", "thread_binding", "vectorized", "where", "writes",
 ]  # fmt: skip
 
 
@@ -41,9 +40,25 @@ def _with_caller(function: Callable[..., Any]) -> ir.PrimFunc:
     return reading(function, caller_locals(2), spelling=ir.TIR)
 
 
-def vectorized(*bounds: ir.ExprLike, annotations: Any = None) -> Loop:
-    """A loop whose iterations are the lanes of a vector."""
-    return loop(ir.VECTORIZED, bounds)
+class _Buffer:
+    """``T.Buffer((128,), "float32")``, and as TVM wrote it before 0.11: ``T.Buffer[(128,), "float32"]``."""
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return tirx.Buffer(*args, **options)
+
+    def __getitem__(self, given: Any) -> Any:
+        shape, dtype = given if isinstance(given, tuple) and isinstance(given[-1], str) else (given, "float32")
+        return tirx.Buffer(shape, dtype)
+
+
+Buffer = _Buffer()
+
+
+def if_then_else(cond: Any, t: Any, f: Any, dtype: Any = None) -> Any:
+    """`t` where `cond` holds, else `f`; only one of the two is evaluated. dtype: of both, where they are numbers."""
+    if dtype is not None:
+        t, f = ir.cast(str(dtype), t), ir.cast(str(dtype), f)
+    return tirx.if_then_else(cond, t, f)
 
 
 def func_attr(attrs: Mapping[str, Any]) -> None:

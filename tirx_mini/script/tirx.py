@@ -41,6 +41,7 @@ from .functions import inline
 from .handles import DType, Ptr, bind, hint, let, meta_class, meta_var
 from .instructions import Path, elsewhere, namespace, raw_call
 from .jit import Optional, constexpr, jit
+from .kernels import prim_func
 from .loops import grid, parallel, serial, thread_binding, unroll, vectorized
 from .lowered import launch, node, tensor_map
 from .mathematics import MATH
@@ -81,7 +82,6 @@ from .pointers import (
     var,
 )
 from .pool import PoolAllocator
-from .prim_func import prim_func
 from .primitives import SCOPE_NAMES, Tiles, max, min, primitive_of, scope_of
 from .printing import print_buffer, printf
 from .registers import fetch_register

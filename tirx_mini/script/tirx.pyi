@@ -51,6 +51,7 @@ from .instructions import raw_call as _raw_call
 from .jit import Optional as Optional
 from .jit import constexpr as constexpr
 from .jit import jit as jit
+from .kernels import prim_func as prim_func
 from .loops import grid as grid
 from .loops import parallel as parallel
 from .loops import serial as serial
@@ -90,7 +91,6 @@ from .pointers import tvm_access_ptr as tvm_access_ptr
 from .pointers import type_annotation as type_annotation
 from .pointers import var as var
 from .pool import PoolAllocator as PoolAllocator
-from .prim_func import prim_func as prim_func
 from .primitives import max as max
 from .primitives import min as min
 from .printing import print_buffer as print_buffer

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from tirx_mini.ir import (
@@ -29,6 +28,7 @@ from tirx_mini.ir import (
     simplify,
 )
 from tirx_mini.layout import Layout, TCol, TileLayout, TLane, m, slice_region
+from tirx_mini.records import dataclass, replace
 from tirx_mini.tile import coordinate, layout_of
 
 from .builder import current

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.tirx_mini.script.reading import error_in, printed
@@ -85,3 +87,18 @@ def test_a_barrier_after_commit_is_reported() -> None:
 def test_the_error_for_a_wrong_argument_shows_the_signature() -> None:
     error = error_in('b = TCGen05Bar(Tx.PoolAllocator(), 1, "b")\nb.arrive(0, mask=1)', **NAMES)
     assert "`arrive` has no parameter `mask`" in str(error) and "cta_mask" in str(error)
+
+
+class Ring:
+    """A user's class of barriers."""
+
+    def __init__(self, pool: Any, depth: int) -> None:
+        self.full = lang.TMABar(pool, depth, "tma2mma")
+        self.empty = lang.TCGen05Bar(pool, depth, "mma2tma")
+
+
+def test_barriers_of_a_users_object_keep_the_names_that_they_are_given() -> None:
+    body = "shared = SMEMPool()\nring = Ring(shared, 2)\nshared.commit()\nring.full.init(1)\nring.empty.init(1)"
+    text = printed(body, **NAMES, Ring=Ring)
+    assert "tma2mma = Tx.decl_buffer((2,)" in text and "mma2tma = Tx.decl_buffer((2,)" in text
+    assert "ring" not in text

@@ -19,7 +19,6 @@ SAME = {
     "if lane_id in (0, 3):\n    phase = 1": "if lane_id == 0 or lane_id == 3:\n    phase = 1",
     "if lane_id not in [0, 3]:\n    phase = 1": "if not (lane_id == 0 or lane_id == 3):\n    phase = 1",
     "if lane_id in ():\n    phase = 1": "if Tx.bool(False):\n    phase = 1",
-    "for i in Tx.vectorized(8):\n    reg[i] = 0": "for i in Tx.unroll(8):\n    reg[i] = 0",
     "for i in Tx.serial(8, step=2):\n    reg[i] = 0": "for i in Tx.serial(0, 8, 2):\n    reg[i] = 0",
     "for i in Tx.unroll(2, 8, step=2):\n    reg[i] = 0": "for i in Tx.unroll(2, 8, 2):\n    reg[i] = 0",
     "x: Tx.boolean = True\ny: Tx.f32 = 0\nz: Tx.u8 = 0": "x: Tx.bool = True\ny: Tx.float32 = 0\nz: Tx.uint8 = 0",

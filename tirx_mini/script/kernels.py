@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, overload
 
 from tirx_mini.ir import COURSE, DIALECT, HANDLE, NATIVE, Buffer, DataType, IRModule, PrimFunc, Span, TirxError, Var
+from tirx_mini.records import dataclass, replace
 
 from .builder import Builder, building
 from .environment import Bound, Env, Outside
