@@ -7,12 +7,12 @@ import json
 import os
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from tirx_mini.codegen import CudaSource
+from tirx_mini.records import dataclass
 
 from .compiler import Compiled, compile_cuda, options
 from .toolchain import compiler_of, load, toolchain
@@ -58,8 +58,7 @@ class CompileCache:
 
     def key(self, source: CudaSource, arch: str, line_info: bool) -> str:
         """The name of an entry."""
-        version = str(getattr(compiler_of(arch), "version", ""))
-        parts = (_SCHEMA, *toolchain().versions, version, *options(arch, line_info), source.text)
+        parts = (_SCHEMA, *toolchain().versions, compiler_of(arch).version, *options(arch, line_info), source.text)
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def _store(self) -> Any:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tirx_mini.codegen import CudaSource
 from tirx_mini.ir import Span, TirxError
+from tirx_mini.records import dataclass
 
+from .nvrtc import Program
 from .toolchain import compiler_of, toolchain
 
 OPTIONS = (
@@ -72,57 +72,15 @@ def compile_cuda(source: CudaSource, arch: str, *, line_info: bool = False) -> C
 
     Raises `TirxError` at the kernel's line that NVRTC or ptxas rejects, `ToolchainError` if there is no compiler.
     """
-    program = _Program(source.text, arch)
-    flags = options(arch, line_info)
+    program = _program(source.text, arch)
+    flags = (*options(arch, line_info), f"--include-path={toolchain().include}")
     if not program.compile(flags):
         raise _translated(source, program.log, flags, arch)
     return Compiled(arch, program.ptx(), program.cubin(), program.log)
 
 
-class _Program:
-    """An NVRTC program. (cuda.core's Program needs the GPU driver to produce PTX.)"""
-
-    def __init__(self, text: str, arch: str) -> None:
-        self.include = toolchain().include
-        self.nvrtc = compiler_of(arch)
-        self.handle = self._check(self.nvrtc.nvrtcCreateProgram(text.encode(), FILE_NAME.encode(), 0, None, None))
-
-    def __del__(self) -> None:
-        if hasattr(self, "handle"):
-            self.nvrtc.nvrtcDestroyProgram(self.handle)
-
-    def compile(self, flags: tuple[str, ...]) -> bool:
-        """Whether the text compiles; `log` has the messages."""
-        arguments = [flag.encode() for flag in (*flags, f"--include-path={self.include}")]
-        (status,) = self.nvrtc.nvrtcCompileProgram(self.handle, len(arguments), arguments)
-        result = self.nvrtc.nvrtcResult
-        if status not in (result.NVRTC_SUCCESS, result.NVRTC_ERROR_COMPILATION):
-            self._check((status,), f" ({' '.join(flags)})\n{self.log}")
-        return status == result.NVRTC_SUCCESS
-
-    @property
-    def log(self) -> str:
-        size = self._check(self.nvrtc.nvrtcGetProgramLogSize(self.handle))
-        return self._read(self.nvrtc.nvrtcGetProgramLog, size).rstrip(b"\0").decode(errors="replace").strip()
-
-    def ptx(self) -> str:
-        size = self._check(self.nvrtc.nvrtcGetPTXSize(self.handle))
-        return self._read(self.nvrtc.nvrtcGetPTX, size).rstrip(b"\0").decode()
-
-    def cubin(self) -> bytes:
-        size = self._check(self.nvrtc.nvrtcGetCUBINSize(self.handle))
-        return self._read(self.nvrtc.nvrtcGetCUBIN, size)
-
-    def _read(self, getter: Any, size: int) -> bytes:
-        data = bytearray(size)
-        self._check(getter(self.handle, data))
-        return bytes(data)
-
-    def _check(self, result: tuple[Any, ...], detail: str = "") -> Any:
-        status, *values = result
-        if status != self.nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            raise RuntimeError(f"NVRTC failed: {status.name}{detail}")
-        return values[0] if values else None
+def _program(text: str, arch: str) -> Program:
+    return Program(compiler_of(arch), text, FILE_NAME)
 
 
 _CXX = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (.*)$", re.MULTILINE)
@@ -153,7 +111,7 @@ def _error(who: str, what: str, source: CudaSource, file: str, line: int) -> Tir
 
 def _place_of_ptxas_error(source: CudaSource, flags: tuple[str, ...], arch: str) -> tuple[str, int]:
     """File and line of the PTX line that ptxas rejects, from a second compilation with line information."""
-    program = _Program(source.text, arch)
+    program = _program(source.text, arch)
     program.compile((*flags, "--generate-line-info"))
     match = _PTXAS.search(program.log)
     ptx = program.ptx()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -13,6 +13,7 @@ from tirx_mini.codegen import CudaSource, cuda_source
 from tirx_mini.hardware import DEFAULT_ARCH, architecture_of
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.isa import for_target, written_params
+from tirx_mini.records import dataclass
 
 from .arguments import check_call
 from .arrays import from_device, to_device

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -13,6 +12,7 @@ from tirx_mini.arguments import check_scalar, is_tensor_map, tensor_map_of
 from tirx_mini.codegen import CudaSource
 from tirx_mini.ir import Buffer, PrimFunc, TensorMap, Var
 from tirx_mini.isa import cooperative
+from tirx_mini.records import dataclass
 
 from .arguments import check_call
 from .compiler import Compiled

@@ -7,8 +7,9 @@ import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from tirx_mini.records import dataclass
 
 from .compiler import Compiled
 from .toolchain import ToolchainError, disassembler

@@ -9,15 +9,19 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from tirx_mini.hardware import arch_name, compute_capability
+from tirx_mini.records import dataclass
 
-from .nvrtc12 import EXTRA, LAST, nvrtc12
+from .nvrtc import Nvrtc
+
+EXTRA = "tirx_mini[volta]"
+LAST = 72
+"""The last architecture that only CUDA 12 has (CUDA 13 release notes: "Deprecated Architectures")."""
 
 
 class ToolchainError(RuntimeError):
@@ -46,11 +50,35 @@ def load(module: str) -> Any:
 @cache
 def toolchain() -> Toolchain:
     """The installed NVRTC and headers. Raises `ToolchainError` with one sentence if they are missing."""
-    include = _pathfinder("find_nvidia_header_directory", "cudart") or _in_toolkit("include", "cuda_runtime.h")
+    found = _packaged("cu13/include/cuda_runtime.h")
+    include = found.parent if found else _pathfinder("find_nvidia_header_directory", "cudart")
+    include = include or _in_toolkit("include", "cuda_runtime.h")
     if include is None:
         raise ToolchainError(_missing("the CUDA headers", "nvidia-cuda-runtime"))
-    headers = _distribution("nvidia-cuda-runtime") or str(include)
-    return Toolchain(include, (f"nvrtc {_nvrtc_version()}", f"headers {headers}"))
+    headers = _version(found, "nvidia_cuda_runtime") or str(include)
+    return Toolchain(include, (f"nvrtc {nvrtc13().version}", f"headers {headers}"))
+
+
+@cache
+def nvrtc13() -> Nvrtc:
+    """The compiler of CUDA 13. Raises `ToolchainError` if it is not installed."""
+    path = None if sys.platform == "win32" else _packaged("cu13/lib/libnvrtc.so.13")
+    try:
+        # NVIDIA's search takes longer than to compile a small kernel, so packages are looked into first.
+        return Nvrtc(path or _loaded("nvrtc"), _version(path, "nvidia_cuda_nvrtc"))
+    except (OSError, RuntimeError) as error:
+        raise ToolchainError(_missing("NVRTC", "nvidia-cuda-nvrtc")) from error
+
+
+@cache
+def nvrtc12() -> Nvrtc | None:
+    """The compiler of CUDA 12, for the architectures that CUDA 13 does not have: sm_50 to sm_72.
+
+    It is the package nvidia-cuda-nvrtc-cu12, an extra (`EXTRA`). None without it.
+    """
+    windows = sys.platform == "win32"
+    path = _packaged("cuda_nvrtc/" + ("bin/nvrtc64_120_0.dll" if windows else "lib/libnvrtc.so.12"))
+    return Nvrtc(path, _version(path, "nvidia_cuda_nvrtc_cu12")) if path is not None else None
 
 
 @cache
@@ -71,6 +99,25 @@ def _pathfinder(function: str, what: str) -> Path | None:
     search = getattr(load("cuda.pathfinder"), function, None)
     found = search(what) if search is not None else None
     return Path(found) if found else None
+
+
+def _loaded(library: str) -> Path:
+    """The path of a library that NVIDIA's search has found and loaded, in packages, in conda or in a toolkit."""
+    return Path(load("cuda.pathfinder").load_nvidia_dynamic_lib(library).abs_path)
+
+
+def _packaged(file: str) -> Path | None:
+    """A file of NVIDIA's pip packages, which share the folder `nvidia` of site-packages."""
+    spec = find_spec("nvidia")
+    roots = (spec.submodule_search_locations if spec is not None else None) or ()
+    return next((path for path in (Path(root, file) for root in roots) if path.is_file()), None)
+
+
+def _version(file: Path | None, distribution: str) -> str:
+    """The version of the package that has `file`, "" if no package does. distribution: as its folder is named."""
+    folders = [parent.parent for parent in file.parents if parent.name == "nvidia"] if file is not None else []
+    found = (match.name for folder in folders[:1] for match in folder.glob(f"{distribution}-*.dist-info"))
+    return next((name.removesuffix(".dist-info").rpartition("-")[2] for name in found), "")
 
 
 def _in_toolkit(folder: str, file: str) -> Path | None:
@@ -126,32 +173,15 @@ def known_arch(arch: str) -> str:
 def supported() -> tuple[int, ...]:
     """The architectures that NVRTC compiles for, by number."""
     toolchain()
-    _, numbers = load("cuda.bindings.nvrtc").nvrtcGetSupportedArchs()
-    older = nvrtc12()
-    _, before = older.nvrtcGetSupportedArchs() if older is not None else (None, [])
+    numbers, older = nvrtc13().supported, nvrtc12()
+    before = older.supported if older is not None else ()
     return (*(number for number in before if number <= LAST and number not in numbers), *numbers)
 
 
-def compiler_of(arch: str) -> Any:
-    """The bindings of NVRTC that compile for an architecture: those of CUDA 12 for the ones that it has alone."""
+def compiler_of(arch: str) -> Nvrtc:
+    """The NVRTC that compiles for an architecture: that of CUDA 12 for those that it has alone."""
     older = nvrtc12() if compute_capability(arch) <= LAST else None
-    return load("cuda.bindings.nvrtc") if older is None else older
-
-
-def _nvrtc_version() -> str:
-    nvrtc = load("cuda.bindings.nvrtc")
-    try:
-        _, major, minor = nvrtc.nvrtcVersion()
-    except RuntimeError as error:  # the bindings are installed, the library is not
-        raise ToolchainError(_missing("NVRTC", "nvidia-cuda-nvrtc")) from error
-    return f"{major}.{minor} {_distribution('nvidia-cuda-nvrtc')}"
-
-
-def _distribution(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return ""
+    return older or nvrtc13()
 
 
 def _missing(what: str, package: str) -> str:

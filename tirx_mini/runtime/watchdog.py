@@ -7,17 +7,15 @@ fails. In a child process both end with the child, and the caller can launch aga
 from __future__ import annotations
 
 import atexit
-import statistics
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tirx_mini.arguments import ArgumentError, is_tensor_map
+from tirx_mini.records import dataclass
 from tirx_mini.worker import Task, Worker
 
 from .arguments import check_call
@@ -25,8 +23,11 @@ from .cuda_driver import DriverError
 from .launch import Kernel, Launcher
 from .timing import LaunchGraph
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 REPLAYS = 5
-"""Replays of a graph of launches that are timed."""
+"""Replays of a graph of launches that are timed: an odd number, whose median is one of them."""
 
 
 class KernelFailure(RuntimeError):
@@ -128,7 +129,7 @@ def _time(payload: tuple[Kernel, list[Any], int]) -> Generator[None, None, float
     yield
     with _cuda_errors():
         graph = LaunchGraph(lambda: launcher(args), repeat)
-        return statistics.median(graph.ms() for _ in range(REPLAYS))
+        return sorted(graph.ms() for _ in range(REPLAYS))[REPLAYS // 2]
 
 
 def _on_device(packed: list[Any]) -> list[Any]:

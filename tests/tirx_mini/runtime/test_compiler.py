@@ -104,6 +104,7 @@ def test_an_unknown_architecture_is_an_error(arch: str) -> None:
 
 def test_on_macos_the_error_says_that_nvidia_publishes_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(toolchain, "_packaged", lambda file: None)
     monkeypatch.setitem(sys.modules, "cuda.pathfinder", None)
     toolchain.toolchain.cache_clear()
     with pytest.raises(ToolchainError, match="NVIDIA does not publish for macOS") as caught:
@@ -113,6 +114,7 @@ def test_on_macos_the_error_says_that_nvidia_publishes_no_compiler(monkeypatch: 
 
 
 def test_elsewhere_the_error_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolchain, "_packaged", lambda file: None)
     monkeypatch.setitem(sys.modules, "cuda.pathfinder", None)
     toolchain.toolchain.cache_clear()
     with pytest.raises(ToolchainError, match="pip install"):
@@ -121,6 +123,7 @@ def test_elsewhere_the_error_names_the_package_to_install(monkeypatch: pytest.Mo
 
 
 def test_the_text_of_a_simulated_kernel_needs_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolchain, "_packaged", lambda file: None)
     monkeypatch.setitem(sys.modules, "cuda.pathfinder", None)
     toolchain.toolchain.cache_clear()
     kernel = scale()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from tirx_mini.runtime import ToolchainError, toolchain
+from tirx_mini.codegen import CudaSource
+from tirx_mini.runtime import ToolchainError, compile_cuda, toolchain
 from tirx_mini.runtime.toolchain import disassembler
 from tirx_mini.runtime.toolchain import toolchain as installed
 
@@ -24,7 +26,9 @@ def _searches_anew() -> Iterator[None]:
 
 @pytest.fixture
 def toolkit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine without pip packages, where CUDA_HOME names an empty toolkit."""
+    """A machine without pip packages but NVRTC, where CUDA_HOME names an empty toolkit."""
+    monkeypatch.setattr(toolchain, "nvrtc13", lambda: SimpleNamespace(version="13.0"))
+    monkeypatch.setattr(toolchain, "_packaged", lambda file: None)
     monkeypatch.setattr(toolchain, "_pathfinder", lambda function, what: None)
     monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
     monkeypatch.delenv("CUDA_PATH", raising=False)
@@ -68,8 +72,25 @@ def test_an_older_pathfinder_without_the_function_finds_nothing(monkeypatch: pyt
 
 
 @pytest.mark.compiler
+def test_nvrtc_is_found_in_its_package_and_by_nvidias_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    version = metadata.version("nvidia-cuda-nvrtc")
+    assert toolchain.nvrtc13.__wrapped__().version == version
+    monkeypatch.setattr(toolchain, "_packaged", lambda file: None)
+    assert version.startswith(toolchain.nvrtc13.__wrapped__().version)
+
+
+@pytest.mark.compiler
+def test_without_nvrtc_the_error_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolchain, "_packaged", lambda file: put(tmp_path, "lib/libnvrtc.so.13"))
+    with pytest.raises(ToolchainError, match="pip install nvidia-cuda-nvrtc"):
+        toolchain.nvrtc13.__wrapped__()
+
+
+@pytest.mark.compiler
 def test_volta_is_compiled_by_the_compiler_of_cuda_12(monkeypatch: pytest.MonkeyPatch) -> None:
     assert toolchain.known_arch("sm_70") == "sm_70"
+    source = CudaSource('extern "C" __global__ void f(int* p) { *p = 7; }', "f", (), ())
+    assert ".target sm_70" in compile_cuda(source, "sm_70").ptx
     assert toolchain.compiler_of("sm_70") is toolchain.nvrtc12() is not toolchain.compiler_of("sm_75")
     monkeypatch.setattr(toolchain, "nvrtc12", lambda: None)
     with pytest.raises(ValueError, match=r"sm_70 needs the compiler of CUDA 12: run `pip install tirx_mini\[volta\]`"):

@@ -1,0 +1,101 @@
+"""NVIDIA's run-time compiler, by its C interface (the NVRTC guide): a library, and programs that it compiles.
+
+It is called with ctypes: `cuda.bindings.nvrtc` also imports the driver's bindings, which takes longer than to compile a
+small kernel.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from pathlib import Path
+
+SUCCESS, COMPILATION_FAILED = 0, 6
+"""Statuses (nvrtcResult)."""
+
+
+class Nvrtc:
+    """The library at `path`. Raises `OSError` if it does not load.
+
+    version: as in "13.0.88"; that of its interface, "13.0", unless it is given.
+    """
+
+    def __init__(self, path: Path, version: str = "") -> None:
+        self._builtins = _builtins(path)
+        self._library = ctypes.CDLL(str(path))
+        self._library.nvrtcGetErrorString.restype = ctypes.c_char_p
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        self("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
+        self.version = version or f"{major.value}.{minor.value}"
+
+    def __call__(self, function: str, *args: object, detail: str = "") -> None:
+        """Call a function. Raises `RuntimeError` with its status and `detail` unless it succeeds."""
+        self.succeeded(self.status(function, *args), detail)
+
+    def status(self, function: str, *args: object) -> int:
+        """Call a function that may fail."""
+        return getattr(self._library, function)(*args)
+
+    def succeeded(self, status: int, detail: str = "") -> None:
+        """Raises `RuntimeError` for any other status."""
+        if status != SUCCESS:
+            raise RuntimeError(f"NVRTC failed: {self._library.nvrtcGetErrorString(status).decode()}{detail}")
+
+    @property
+    def supported(self) -> tuple[int, ...]:
+        """The numbers of the architectures that it compiles for."""
+        count = ctypes.c_int()
+        self("nvrtcGetNumSupportedArchs", ctypes.byref(count))
+        numbers = (ctypes.c_int * count.value)()
+        self("nvrtcGetSupportedArchs", numbers)
+        return tuple(numbers)
+
+
+def _builtins(path: Path) -> ctypes.CDLL | None:
+    """The library that NVRTC opens by its bare name when it compiles.
+
+    It is beside NVRTC, where the loader does not look: on Linux the wheels have no RUNPATH, but a library that is
+    loaded already is found by its name.
+    """
+    stem, dot, suffix = path.name.partition(".so")
+    beside = sorted(path.parent.glob(f"{stem}-builtins{dot}{suffix}*")) if dot else []
+    return ctypes.CDLL(str(beside[0])) if beside else None
+
+
+class Program:
+    """A text that NVRTC compiles. Raises `RuntimeError` where NVRTC cannot do what is asked."""
+
+    def __init__(self, nvrtc: Nvrtc, text: str, name: str) -> None:
+        self.nvrtc, handle = nvrtc, ctypes.c_void_p()
+        nvrtc("nvrtcCreateProgram", ctypes.byref(handle), text.encode(), name.encode(), 0, None, None)
+        self.handle = handle
+
+    def __del__(self) -> None:
+        if hasattr(self, "handle"):
+            self.nvrtc.status("nvrtcDestroyProgram", ctypes.byref(self.handle))
+
+    def compile(self, flags: Sequence[str]) -> bool:
+        """Whether the text compiles; `log` has the messages."""
+        options = (ctypes.c_char_p * len(flags))(*(flag.encode() for flag in flags))
+        status = self.nvrtc.status("nvrtcCompileProgram", self.handle, len(flags), options)
+        if status not in (SUCCESS, COMPILATION_FAILED):
+            self.nvrtc.succeeded(status, f" ({' '.join(flags)})\n{self.log}")
+        return status == SUCCESS
+
+    @property
+    def log(self) -> str:
+        """The messages of the compiler and of ptxas."""
+        return self._read("ProgramLog").rstrip(b"\0").decode(errors="replace").strip()
+
+    def ptx(self) -> str:
+        return self._read("PTX").rstrip(b"\0").decode()
+
+    def cubin(self) -> bytes:
+        return self._read("CUBIN")
+
+    def _read(self, what: str) -> bytes:
+        size = ctypes.c_size_t()
+        self.nvrtc(f"nvrtcGet{what}Size", self.handle, ctypes.byref(size))
+        data = ctypes.create_string_buffer(size.value)
+        self.nvrtc(f"nvrtcGet{what}", self.handle, data)
+        return data.raw
