@@ -34,11 +34,14 @@ class Ended(Protocol):
 
 
 class Kinds:
-    """The kinds of clusters in a run, by their decisions. The first and the last cluster of `numbers` are checked."""
+    """The kinds of clusters in a run, by their decisions. The first and the last cluster of `numbers` are checked.
+
+    known: the kinds of which a cluster was checked.
+    """
 
     def __init__(self, numbers: Sequence[int]) -> None:
         self._checks = {numbers[0], numbers[-1]} if len(numbers) >= FEWEST else set(numbers)
-        self._known: set[Hashable] = set()
+        self.known: set[Hashable] = set()
         self._others: dict[Hashable, int] = {}
 
     def checks(self, number: int) -> bool:
@@ -48,14 +51,14 @@ class Kinds:
     def ended(self, cluster: Ended) -> None:
         """A cluster has come to its end."""
         if cluster.checked:
-            self._known.add(cluster.decisions)
+            self.known.add(cluster.decisions)
         else:
             self._others.setdefault(cluster.decisions, cluster.index)
 
     @property
-    def unknown(self) -> list[int]:
+    def unknown(self) -> dict[Hashable, int]:
         """A cluster of each kind of which none was checked."""
-        return [number for kind, number in self._others.items() if kind not in self._known]
+        return {kind: number for kind, number in self._others.items() if kind not in self.known}
 
 
 class NoFacts(FactLog):

@@ -1,17 +1,18 @@
 """A run with data in several processes.
 
 Clusters that neither synchronise nor exchange data can be executed apart. The time depends on all of them at once, so
-it is that of a run without data, which predicts the same. The clusters are divided into portions: each is executed
-with data and checks, in this process or in another one. The results are put together where no granule of an argument
-that one portion writes is read or written in another. In any other case, and where a portion finds anything to
-report, nothing is put together, and the launch has to be run as a whole.
+this process executes the whole launch for it, but only a share of the clusters with data. The others are divided into
+portions, which the other processes execute with data and with no regard to time, and in the end this one, too. The
+results are put together where no granule of an argument that one portion writes is read or written in another. In any
+other case, and where a portion finds anything to report, nothing is put together, and the launch has to be run as a
+whole.
 """
 
 from __future__ import annotations
 
 import itertools
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,10 +29,14 @@ from .gpu import Gpu, Outcome
 from .machine import KernelImage
 from .outputs import unwritten_of
 
-PORTIONS = 3
-"""Portions for each process: the last ones end at about the same time; each costs a machine, and checks of its own."""
-PROBE = 64
-"""One of so many clusters is executed here while the processes start: a wrong kernel shows there, as a rule."""
+PORTIONS = 6
+"""Portions for each other process: the last ones end at about the same time; each costs a machine."""
+DATA = 1.5
+"""How much time the data of clusters take, in that of their execution without, as a rule."""
+UNTIMED = 0.7
+"""How much their execution takes where memory takes no time."""
+LEAST_SHARE = 1 / 64
+"""Of the clusters, those that are executed with data and time: a wrong kernel shows there, as a rule."""
 ONE_THREAD: Mapping[str, str] = MappingProxyType(
     {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 )
@@ -53,9 +58,15 @@ class Marks:
 
 @dataclass(frozen=True)
 class Portion:
-    """A portion that ended without anything to report. marks: by the slot of the argument."""
+    """A portion that ended without anything to report. marks: by the slot of the argument.
+
+    known: the kinds of its clusters of which one was checked. unknown: one of each other kind, which is to be checked.
+    """
 
     marks: dict[int, Marks]
+    outcome: Outcome
+    known: frozenset[Hashable]
+    unknown: dict[Hashable, int]
 
 
 class Launch(Protocol):
@@ -64,12 +75,21 @@ class Launch(Protocol):
     image: KernelImage
     arrays: list[np.ndarray]
 
-    def portion(self, clusters: range, budget: int, pedantic: bool) -> Portion | None:
-        """What some clusters do, with data and checks; None where there is anything to report."""
+    @property
+    def divisible(self) -> bool:
+        """Whether one run may execute some clusters with data, and others without."""
         ...
 
-    def timed(self, budget: int) -> Outcome | None:
-        """The outcome of the whole launch without data; None where there is none."""
+    def portion(self, clusters: range, budget: int, pedantic: bool) -> Portion | None:
+        """What some clusters do, with data; checked if they are not alike. None where there is anything to report."""
+        ...
+
+    def timed(self, share: range, budget: int, pedantic: bool) -> Portion | None:
+        """The same of a share of the clusters, with the outcome of the whole launch."""
+        ...
+
+    def all_checked(self, unknown: Collection[int], budget: int, pedantic: bool) -> bool:
+        """Whether these clusters, one of each kind that no other one was checked of, have nothing to report."""
         ...
 
 
@@ -106,41 +126,35 @@ def run_portion(machine: Gpu, *, keep: bool) -> Portion | None:
             read |= numbers != 0
         values = data.reshape(-1, granule)[written]
         marks[slot] = Marks(written, read, granule, values if keep else None)
-    return Portion(marks)
+    kinds = machine.kinds
+    return Portion(marks, outcome, frozenset(kinds.known if kinds else ()), kinds.unknown if kinds else {})
 
 
 def run_apart(
     launch: Launch,
     save: Callable[[Path], None],
     task: Task,
-    payload: Callable[[Path, range | None], Any],
+    payload: Callable[[Path, range], Any],
     jobs: int,
     budget: int,
     pedantic: bool,
-    done: Callable[[float], None],
 ) -> Outcome | None:
     """The outcome of a launch whose clusters are executed in `jobs` processes; None where it has to be run as a whole.
 
-    save: saves the launch in a folder. task, payload: what another process then executes for a portion, or for the run
-    without data. done: is told the share of the launch that has been executed. The arguments hold the results only
-    where there is an outcome.
+    save: saves the launch in a folder. task, payload: what another process then executes for a portion. The arguments
+    hold the results only where there is an outcome.
     """
     image = launch.image
     clusters = image.launch.num_ctas // image.launch.cluster_size
-    probe = range(max(1, clusters // PROBE))
-    portions = _divided(range(probe.stop, clusters), PORTIONS * jobs)
-    begun = itertools.count()
+    share = range(max(1, round(clusters * own_share(jobs))) if launch.divisible else 0)
+    portions = _divided(range(share.stop, clusters), PORTIONS * (jobs - 1))
     found: list[Portion] = []
 
-    def told(folder: Path, item: range | None) -> Any:
-        done(max(0, next(begun) - jobs) / len(portions))
-        return payload(folder, item)
-
-    def here(item: range | None) -> Any:
-        return launch.timed(budget) if item is None else launch.portion(item, budget, pedantic)
+    def here(item: range) -> Portion | None:
+        return launch.portion(item, budget, pedantic)
 
     def first() -> None:
-        portion = launch.portion(probe, budget, pedantic)
+        portion = launch.timed(share, budget, pedantic)
         if portion is None:
             raise _NotPlain
         found.append(portion)
@@ -149,18 +163,27 @@ def run_apart(
         save(Path(folder))
         with (
             suppress(_NotPlain),
-            Team(task, lambda item: told(Path(folder), item), here, jobs + 1, environment=ONE_THREAD) as team,
+            Team(task, lambda item: payload(Path(folder), item), here, jobs, environment=ONE_THREAD) as team,
         ):
-            results = team.results([None, *portions], meanwhile=first)
-            outcome: Outcome | None = results.pop(None)
-            if outcome is None or any(result is None for result in results.values()):
+            results = team.results(portions, meanwhile=first)
+            if any(result is None for result in results.values()):
                 return None
-            return _together(outcome, [*found, *results.values()], image, launch.arrays)
+            found += results.values()
+            known = found[0].known
+            unknown = {kind: number for each in found for kind, number in each.unknown.items() if kind not in known}
+            if launch.all_checked(unknown.values(), budget, pedantic):
+                return _together(found[0].outcome, found, image, launch.arrays)
     return None
 
 
+def own_share(jobs: int) -> float:
+    """Of the clusters, those of which this process computes the data, so that all processes end at the same time."""
+    others = (DATA + UNTIMED) / (jobs - 1)
+    return max(LEAST_SHARE, (others - 1) / (others + DATA))
+
+
 class _NotPlain(Exception):
-    """The probe found something to report."""
+    """This process's share has something to report."""
 
 
 def _divided(clusters: range, count: int) -> list[range]:
@@ -174,8 +197,8 @@ def _together(
     """The outcome of the whole; None where what one portion writes is read or written in another."""
     buffers = {buffer.slot: buffer for buffer in image.globals}
     found = []
-    for slot in portions[0].marks:
-        marks = [portion.marks[slot] for portion in portions]
+    for slot in portions[-1].marks:
+        marks = [portion.marks[slot] for portion in portions if slot in portion.marks]
         writers = np.sum([each.written for each in marks], axis=0, dtype=np.int32)
         if (writers > 1).any() or any((each.read & (writers > each.written)).any() for each in marks):
             return None

@@ -33,6 +33,8 @@ from .launch import GridNotResident, check_launch
 from .machine import (
     LANES,
     BarrierEvent,
+    Element,
+    FreshWait,
     GlobalMemory,
     GridBarrier,
     KernelImage,
@@ -51,7 +53,7 @@ from .outputs import Unwritten
 from .recording import RecordedMbarrier, RecordedWarp, TimelineRecorder
 from .services import Services
 from .timeline import Timeline
-from .timing import Clock, Traffic
+from .timing import Clock, Traffic, Untimed
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,8 @@ class Outcome:
     mixed: phases of mbarriers that another order may complete with other signals.
     tested: whether a test of an mbarrier found a phase complete that is not in another order.
     stats: figures by name. trace: the timeline, where asked for. barrier_log: likewise.
-    repeats: waits of an mbarrier that found the same phase complete again.
+    repeats: waits of an mbarrier that found the same phase complete again. fresh_waits: first waits that passed before
+        any phase was complete.
     unwritten: parts of arguments that no thread wrote, of a run with checks that came to its end. unread: results of
         MMAs that no thread read, likewise.
     sampled: of which parts it was worked out; None where all of the launch was run.
@@ -96,6 +99,7 @@ class Outcome:
     trace: Timeline | None = None
     barrier_log: list[BarrierEvent] | None = None
     repeats: tuple[RepeatedWait, ...] = ()
+    fresh_waits: tuple[FreshWait, ...] = ()
     open_orders: tuple[OpenOrder, ...] | None = None
     mixed: Ends = field(default_factory=dict)
     tested: bool = False
@@ -106,10 +110,23 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Part:
-    """A run of a part of a launch. clusters: their numbers. weight: of loads, as in `L2`."""
+    """A run of a part of a launch. clusters: their numbers. weight: of loads, as in `L2`.
+
+    untimed: whether memory takes no time, in a run for what the clusters compute; clusters that are alike are checked
+    elsewhere then.
+    """
 
     clusters: range
     weight: float = 1.0
+    untimed: bool = False
+
+
+@dataclass(frozen=True)
+class Share:
+    """The clusters of a launch that have data. bare: the kernel as the others execute it, of which only time passes."""
+
+    clusters: range
+    bare: KernelImage
 
 
 class Standing:
@@ -145,6 +162,7 @@ class Gpu(Services):
     mixed: phases that another order may complete with other signals: `Outcome.mixed` of the same run before.
     late: whether tests of mbarriers come before completions, where another order has them there.
     part: what is run of the launch; None for all of it.
+    share: which clusters have data, where only some do.
     cold: whether the L2 holds nothing at first; otherwise it holds the arguments, if they fit.
     functions: what functions of CUDA C++ that the kernel calls compute, by their names.
     alike: whether to check a few clusters for all that are alike. Raises `Unlike` where there is anything to report.
@@ -167,6 +185,7 @@ class Gpu(Services):
         mixed: Ends | None = None,
         late: bool = False,
         part: Part | None = None,
+        share: Share | None = None,
         cold: bool = False,
         functions: Mapping[str, Callable[..., Any]] | None = None,
         alike: bool = False,
@@ -183,7 +202,8 @@ class Gpu(Services):
         checked = RecordedMbarrier if trace else Mbarrier
         unchecked = RecordedMbarrier if trace else PartMbarrier if part is not None or alike else UncheckedMbarrier
         self._mbarrier_types = unchecked, checked
-        self.data = data
+        self._data = data
+        self._share = share
         self.causality = Causality() if self.checks and image.grid_wide else None
         self.footprints: dict[Hashable, Any] = {}
         self.pedantic = pedantic
@@ -199,7 +219,8 @@ class Gpu(Services):
         self.memory = GlobalMemory(image.globals, arrays, watch)
         self.memory.log.pedantic = pedantic
         nbytes = float("inf") if cold else sum(buffer.nbytes for buffer in image.globals)
-        self.traffic = Traffic(spec, self.clock, self.rng, nbytes)
+        untimed = part is not None and part.untimed
+        self.traffic = (Untimed if untimed else Traffic)(spec, self.clock, self.rng, nbytes)
         self.tma = TmaEngine(self)
         self.tensor = TensorCores(self)
         self.wgmma = WgmmaEngines()
@@ -212,6 +233,7 @@ class Gpu(Services):
         self.grid_barrier = GridBarrier(causality, image.launch.num_ctas * image.launch.warps * LANES)
         self.barrier_log: list[BarrierEvent] | None = [] if log_barriers else None
         self.repeats: dict[Hashable, RepeatedWait] = {}
+        self.fresh_waits: dict[Hashable, tuple[Origin, Element, int]] = {}
         self.unread: dict[Hashable, UnreadColumns] = {}
         self.sms = [Multiprocessor(index, spec, self.clock) for index in range(spec.sms)]
         self.clusters: list[ResidentCluster] = []
@@ -225,7 +247,7 @@ class Gpu(Services):
         if part is not None:
             self._waiting = part.clusters
             self.traffic.cached.weight = part.weight
-        self.kinds = Kinds(self._waiting) if alike else None
+        self.kinds = Kinds(() if untimed else self._waiting if share is None else share.clusters) if alike else None
 
     # -- running -------------------------------------------------------------------------------------------------
 
@@ -250,8 +272,8 @@ class Gpu(Services):
         now = max([self.clock.now, *(warp.time for warp in live)]) if live else self.end
         trace = self.recorder.timeline(live, now, stuck=bool(blocked)) if self.recorder else None
         return Outcome(
-            self.end, facts, fault, blocked, stats, trace, self.barrier_log, repeats, open_orders, mixed,
-            self.tests.found,
+            self.end, facts, fault, blocked, stats, trace, self.barrier_log, repeats,
+            tuple(FreshWait(*wait) for wait in self.fresh_waits.values()), open_orders, mixed, self.tests.found,
         )
 
     def share(self, flops: float) -> float:
@@ -292,7 +314,15 @@ class Gpu(Services):
 
     def checks_cluster(self, number: int) -> bool:
         """Whether the accesses of a cluster are checked: by default of all, in a run with checks."""
-        return self.checks and (self.kinds is None or self.kinds.checks(number))
+        return self.checks and self.has_data(number) and (self.kinds is None or self.kinds.checks(number))
+
+    def has_data(self, number: int) -> bool:
+        """Whether a cluster computes and moves values, or only time passes."""
+        return self._data and (self._share is None or number in self._share.clusters)
+
+    def image_of(self, number: int) -> KernelImage:
+        """The kernel as a cluster executes it."""
+        return self.image if self._share is None or number in self._share.clusters else self._share.bare
 
     def mbarrier_type(self, checked: bool) -> type[Mbarrier]:
         """The mbarriers of clusters whose accesses are checked, and of others."""
@@ -388,7 +418,7 @@ class Gpu(Services):
         self._take(group, -1)
         self.budget.ended += len(group)
         self.clusters.remove(cluster)
-        if self.kinds is not None:
+        if self.kinds is not None and cluster.data:
             self.kinds.ended(cluster)
         while self._waiting and self._fits(group):
             self._start(group, time + self.spec.cta_launch_latency)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -16,7 +16,7 @@ import numpy as np
 from tirx_mini.arguments import check_room, with_tensor_maps
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, PrimFunc, Span, TirxError
-from tirx_mini.isa import for_target, named_params, prints, written_params
+from tirx_mini.isa import Memory, OperandKind, for_target, named_params, prints, written_params
 from tirx_mini.worker import Team
 
 from .alike import MOST_KINDS, Unlike
@@ -25,7 +25,7 @@ from .arguments import bind_arguments
 from .budget import BUDGET
 from .doubts import Ends
 from .facts import Entry, Origin
-from .gpu import Gpu, Outcome, Part, Size, Standing, Watch
+from .gpu import Gpu, Outcome, Part, Share, Size, Standing, Watch
 from .machine import MbarrierFact
 from .outputs import NothingWritten, unwritten
 from .sampling import Sampling
@@ -164,17 +164,25 @@ class Simulation:
                 self._watch(Standing(machine.share))
             outcome = self._complete(machine, machine.run())
             told = outcome.facts or outcome.blocked or outcome.mixed or outcome.tested or outcome.repeats
-            if not told and not outcome.unread and self._all_checked(machine, budget, pedantic):
+            unknown = machine.kinds.unknown.values() if machine.kinds is not None else ()
+            if not told and not outcome.unread and self.all_checked(unknown, budget, pedantic):
                 return outcome
         return None
 
-    def _all_checked(self, machine: Gpu, budget: int, pedantic: bool) -> bool:
-        """Whether the checks of a run speak for all clusters that it executed, or those of one of each other kind do.
-        """
-        unknown = machine.kinds.unknown if machine.kinds is not None else []
-        return len(unknown) <= MOST_KINDS and all(
-            self.portion(range(number, number + 1), budget, pedantic) is not None for number in unknown
-        )
+    def all_checked(self, unknown: Collection[int], budget: int, pedantic: bool) -> bool:
+        """Whether these clusters, one of each kind that no other one was checked of, have nothing to report."""
+        if len(unknown) > MOST_KINDS:
+            return False
+        with suppress(Unlike), np.errstate(all="ignore"), _unscanned():
+            for number in unknown:
+                one = Part(range(number, number + 1))
+                machine = Gpu(
+                    self.image, self.arrays, self.spec, budget=budget, pedantic=pedantic, part=one, alike=True
+                )
+                if run_portion(machine, keep=False) is None:
+                    return False
+            return True
+        return False
 
     # -- clusters apart --------------------------------------------------------------------------------------------
 
@@ -193,14 +201,11 @@ class Simulation:
 
     def _apart(self, jobs: int, budget: int, pedantic: bool) -> Outcome | None:
         """The outcome of a launch that several processes execute; None where one has to, from the beginning."""
-        shares = [0.0]
-        if self._watch is not None:
-            self._watch(Standing(lambda flops: shares[-1]))
 
-        def payload(folder: Path, clusters: range | None) -> _PortionOfLaunch:
+        def payload(folder: Path, clusters: range) -> _PortionOfLaunch:
             return _PortionOfLaunch(folder, clusters, budget, pedantic)
 
-        return run_apart(self, self._save, _portion_in_child, payload, jobs, budget, pedantic, shares.append)
+        return run_apart(self, self._save, _portion_in_child, payload, jobs, budget, pedantic)
 
     def _save(self, folder: Path) -> None:
         """Save the launch, with the arguments, for `_held`."""
@@ -210,25 +215,45 @@ class Simulation:
             np.save(folder / f"{slot}.npy", array.reshape(-1).view(np.uint8))
 
     def portion(self, clusters: range, budget: int, pedantic: bool, *, keep: bool = False) -> Portion | None:
-        """What some clusters do, with data and checks; None where there is anything to report."""
+        """What some clusters do, with data; checked if they are not alike. None where there is anything to report."""
         with suppress(Unlike), np.errstate(all="ignore"), _unscanned():
             machine = Gpu(
-                self.image, self.arrays, self.spec, budget=budget, pedantic=pedantic, part=Part(clusters),
-                alike=self.image.alike,
+                self.image, self.arrays, self.spec, budget=budget, pedantic=pedantic,
+                part=Part(clusters, untimed=True), alike=self.image.alike,
             )  # fmt: skip
-            portion = run_portion(machine, keep=keep)
-            if portion is not None and self._all_checked(machine, budget, pedantic):
-                return portion
+            return run_portion(machine, keep=keep)
         return None
 
-    def timed(self, budget: int) -> Outcome | None:
-        """The outcome of the whole launch without data; None where its time depends on data."""
-        try:
+    @property
+    def divisible(self) -> bool:
+        """Whether one run may execute some clusters with data, and others without: global memory is only accessed by
+        instructions that do without data.
+        """
+        return all(
+            Memory.GLOBAL not in entry.reads | entry.writes
+            or any(operand.type.kind is OperandKind.TENSOR_MAP for operand in entry.operands)
+            for entry in self.image.instructions.values()
+        )
+
+    def timed(self, share: range, budget: int, pedantic: bool) -> Portion | None:
+        """What a share of the clusters do, with data and checks, and the outcome of the whole launch.
+
+        None where there is anything to report, or where the time depends on data. Without a share, the whole launch is
+        executed without data.
+        """
+        with suppress(Unlike, TirxError), np.errstate(all="ignore"), _unscanned():
             bare = Simulation(self.func, tuple(self._arguments()), self.spec, data=False)
-        except TirxError:
-            return None
-        outcome = bare.run(budget=budget)
-        return None if outcome.facts or outcome.blocked else outcome
+            if share:
+                machine = Gpu(
+                    self.image, self.arrays, self.spec, budget=budget, pedantic=pedantic,
+                    share=Share(share, bare.image), alike=self.image.alike,
+                )  # fmt: skip
+            else:
+                machine = Gpu(bare.image, bare.arrays, self.spec, budget=budget, data=False)
+            if self._watch is not None:
+                self._watch(Standing(machine.share))
+            return run_portion(machine, keep=False)
+        return None
 
     # -- samples ---------------------------------------------------------------------------------------------------
 
@@ -314,20 +339,17 @@ def _in_child(part: _PartOfLaunch) -> Generator[None, None, Outcome | None]:
 
 @dataclass(frozen=True)
 class _PortionOfLaunch:
-    """A portion of a launch, for another process. folder: holds the launch. clusters: None for all, without data."""
+    """A portion of a launch, for another process. folder: holds the launch."""
 
     folder: Path
-    clusters: range | None
+    clusters: range
     budget: int
     pedantic: bool
 
 
-def _portion_in_child(part: _PortionOfLaunch) -> Generator[None, None, Portion | Outcome | None]:
+def _portion_in_child(part: _PortionOfLaunch) -> Generator[None, None, Portion | None]:
     yield
-    held = _held(part.folder)
-    if part.clusters is None:
-        return held.timed(part.budget)
-    return held.portion(part.clusters, part.budget, part.pedantic, keep=True)
+    return _held(part.folder).portion(part.clusters, part.budget, part.pedantic, keep=True)
 
 
 @lru_cache(maxsize=1)

@@ -5,7 +5,7 @@ Long because one class answers `isa.machine.Machine`, verb by verb.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -313,6 +313,25 @@ class Services:
                         w, check_column(w, address), -(-rows // THREADS_OF["warp"]), Operation.TCGEN05_MMA
                     )
         self.tensor.mma(w, d, a, a_start, b, b_start, shape, bool(accumulate), cta_group, scales, kept)
+
+    def series(self, w: RunningWarp, key: Hashable) -> list[float] | None:
+        """Issue the MMAs of a loop that others have executed, without what `mma` checks: times to be filled.
+
+        key: as in `TensorCores.series`. None where the loop has to be executed, also to find out what is wrong.
+        """
+        series = self.tensor.series(w, key)
+        if series is None:
+            return None
+        first = series.first
+        even = w.cta.rank & ~1
+        ctas = w.cta.cluster.ctas[even : even + 2] if first.cta_group == 2 else (w.cta,)
+        if len(ctas) < first.cta_group or self.allocators.of(w.cta).cta_group not in (0, None, first.cta_group):
+            return None
+        for cta in ctas:
+            if not self.allocators.of(cta).holds(first.column, series.columns):
+                return None
+        self.allocators.of(w.cta).use_group(w, first.cta_group)
+        return self.tensor.repeat(w, series)
 
     def tmem_copy(
         self,

@@ -52,8 +52,6 @@ def test_a_reference_computes_the_same(step: int, folder: str, many: list[bool])
     assert d.tobytes() == other.tobytes()
 
 
-
-
 @T.prim_func
 def in_place(A: T.Buffer((64, 32), "float32")):
     T.device_entry()
@@ -107,6 +105,15 @@ def test_what_a_cluster_reads_and_writes_alone_may_be_the_same(kernel: PrimFunc,
     assert many == [True]
     assert one == two and same
     assert bool(one.unwritten) == (kernel is that_leaves_a_row_out)
+
+
+def test_a_launch_of_which_no_part_can_do_without_data_is_divided_all_the_same(
+    many: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_of_launches.Simulation, "divisible", False)
+    one, two, same = both(that_leaves_a_row_out, numbers(64, 32), numbers(64, 32))
+    assert many == [True]
+    assert one == two and same and one.unwritten
 
 
 @pytest.mark.parametrize("kernel", [of_the_neighbours_result, of_one_place, with_a_late_fault])

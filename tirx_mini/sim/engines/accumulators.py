@@ -16,6 +16,8 @@ import numpy as np
 from tirx_mini.hardware import TMEM_LANES
 from tirx_mini.isa import InstructionDescriptor, Kept
 
+from ..machine import TensorMemory
+
 _LAYOUT_F = np.concatenate([np.arange(16) + 32 * group for group in range(4)])
 
 
@@ -53,3 +55,24 @@ def store_narrow(
     old = np.ascontiguousarray(words[lanes] & 0xFFFF).astype(np.uint16).view(np.float16).astype(np.float32)
     result = (product + old * np.float32(2.0**-scale) if accumulate else product).astype(np.float16)
     words[lanes] = np.ascontiguousarray(result).view(np.uint16).astype(np.uint32)
+
+
+def store_product(
+    tmem: TensorMemory, column: int, lanes: Any, product: np.ndarray, dtype: str, accumulate: bool, scale: int
+) -> None:
+    """Add a product to the columns from `column` on, or store it there; as in `Kept` for `scale`."""
+    columns = slice(column, column + product.shape[1])
+    if dtype != "float32":
+        store_narrow(tmem.words[:, columns], lanes, product, dtype, accumulate, scale)
+        return
+    target = tmem.floats[:, columns]
+    if scale and accumulate:
+        target[lanes] *= np.float32(2.0**-scale)
+    if isinstance(lanes, slice):
+        block = target[lanes]
+        if accumulate:
+            block += product
+        else:
+            block[...] = product
+    else:
+        target[lanes] = target[lanes] + product if accumulate else product

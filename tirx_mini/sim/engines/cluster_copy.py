@@ -81,7 +81,7 @@ class ClusterCopies:
 
     def _land(self, copy: ClusterCopy) -> None:
         target = copy.barrier.cta
-        if self.gpu.data and copy.cta.alive and target.alive:
+        if copy.cta.cluster.data and copy.cta.alive and target.alive:
             self._move(copy, target)
         if target.alive and copy.barrier.expected:
             now = self.gpu.clock.now

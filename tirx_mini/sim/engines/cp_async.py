@@ -102,11 +102,11 @@ class CpAsyncGroups:
         agent = cta.cluster.causality.fork(w.agent, "cp.async")
         actor = Actor(agent, cta.cluster.domain, Proxy.GENERIC, Operation.CP_ASYNC, w.place, w.span, w.time)
         segment = w.gpu.memory.segments.get(buffer.slot)
-        if segment is not None:
+        if segment is not None and cta.cluster.data:
             first = (places - segment.start) // segment.granule
             segment.read(first[:, None] + np.arange(max(1, nbytes // segment.granule)), actor)
         cta.smem.shadow.write_items(offsets, nbytes, actor)
-        memory = w.gpu.memory.view(buffer.slot, nbytes) if w.gpu.data else w.gpu.memory.bytes[buffer.slot]
+        memory = w.gpu.memory.view(buffer.slot, nbytes) if w.cta.cluster.data else w.gpu.memory.bytes[buffer.slot]
         self._open.append(
             Copy(agent, done, offsets // nbytes, memory, places // nbytes, nbytes, w.mask.owners, w.span, sizes)
         )
@@ -158,7 +158,7 @@ class CpAsyncGroups:
 
     @staticmethod
     def _land(w: Warp, copy: Copy) -> None:
-        if w.gpu.data:
+        if w.cta.cluster.data:
             values = copy.memory[copy.sources]
             if copy.sizes is not None:
                 cells = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tirx_mini.ir import Span
@@ -41,7 +41,7 @@ class Mma:
     time: float
     role: str
     span: Span | None
-    previous: Mma | None
+    previous: Mma | Repeat | None
     scales: BlockScales | None = None
     lane: int = 0
     kept: Kept = PLAIN
@@ -135,7 +135,45 @@ class Burst:
         return self.known.cta_group
 
 
-Issued: TypeAlias = Mma | TmemCopy | Burst
+@dataclass(eq=False)
+class Series:
+    """MMAs that a loop issues, as one thread has issued them. groups: those that continue one another.
+
+    columns: of the accumulator in each CTA. steps: of each MMA, (cycles of its arithmetic, bytes of operands).
+    """
+
+    mmas: tuple[Mma, ...]
+    groups: tuple[list[Mma], ...]
+    columns: int
+    steps: tuple[tuple[float, float], ...]
+
+    @property
+    def first(self) -> Mma:
+        return self.mmas[0]
+
+
+@dataclass(eq=False)
+class Repeat:
+    """A series as another thread issues it whose accesses are not checked. times: of the MMAs, one after the other.
+
+    Attributes with the names of an `Mma`'s mean the same.
+    """
+
+    pipe: Pipe
+    series: Series
+    role: str
+    span: Span | None
+    previous: Mma | Repeat | None
+    times: list[float] = field(default_factory=list)
+    timed: bool = False
+    done: bool = False
+
+    @property
+    def cta_group(self) -> int:
+        return self.series.first.cta_group
+
+
+Issued: TypeAlias = "Mma | TmemCopy | Burst | Repeat"
 
 Pipeline = tuple[int, int, int, int, int, bool]
 """cta_group, the accumulator's address, M, N, K, and whether the MMA is one of integers, which stands for the kind with
@@ -228,7 +266,7 @@ def chain(mma: Issued) -> list[Issued]:
     if mma.previous is None or mma.previous.pipe is mma.pipe:
         return [mma]
     found: list[Issued] = [mma]
-    previous: Mma | None = mma.previous
+    previous: Mma | Repeat | None = mma.previous
     while previous is not None and not previous.done:
         found.append(previous)
         previous = previous.previous

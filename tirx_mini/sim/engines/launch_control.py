@@ -72,7 +72,7 @@ class LaunchControl:
         for barrier in request.barriers:
             if not barrier.cta.alive:
                 continue
-            if self.gpu.data:
+            if request.cta.cluster.data:
                 smem = barrier.cta.smem
                 smem.shadow.write(request.offset, request.offset + ANSWER_BYTES, actor)
                 smem.view(4)[request.offset // 4 : request.offset // 4 + 4] = words

@@ -72,14 +72,24 @@ class Operands:
     def __init__(self) -> None:
         self._patterns: dict[Any, Pattern] = {}
         self._rows: dict[Any, int | None] = {}
+        self._lasting: dict[tuple[int, str], tuple[Pattern, int]] = {}
 
     def read(
-        self, smem: SharedMemory, group: Sequence[MatrixProduct], which: str, rows: int, actor: Actor
-    ) -> np.ndarray:
-        """The operand of all MMAs of a group, side by side along K: float32[rows, depth]."""
+        self, smem: SharedMemory, group: Sequence[MatrixProduct], which: str, rows: int, actor: Actor,
+        lasting: bool = False,
+    ) -> np.ndarray:  # fmt: skip
+        """The operand of all MMAs of a group, side by side along K: float32[rows, depth].
+
+        lasting: whether this list of MMAs exists as long as the run.
+        """
         mma = group[0]
         fmt = getattr(mma.shape, which)
-        pattern, base = self.check(smem, group, which, rows)
+        place = self._lasting.get((id(group), which)) if lasting else None
+        if place is None:
+            place = self.check(smem, group, which, rows)
+            if lasting:
+                self._lasting[id(group), which] = place
+        pattern, base = place
         if smem.boxes and pattern.dense and not pattern.mn_major and fmt.itemsize >= 1:
             loaded = self._loaded(smem, pattern, base + pattern.low, base + pattern.high, fmt.dtype)
             if loaded is not None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -23,16 +22,17 @@ from tirx_mini.isa import PLAIN, BlockScales, InstructionDescriptor, Kept, SmemD
 from ..facts import Fact, Origin
 from ..machine import Cta, Element, Gpu, Mbarrier, Signal, Sm, Warp
 from ..ordering import BEFORE, ORDER, Access, Actor, Agent, Operation
-from .accumulators import keeping, lanes_of, rows_in_tmem, store_narrow
+from .accumulators import keeping, lanes_of, rows_in_tmem, store_product
 from .issued import (
     Batch,
     Burst,
     Issue,
     Issued,
-    Known,
     Mma,
     Pipe,
     Pipeline,
+    Repeat,
+    Series,
     TmemCopy,
     actor_of,
     chain,
@@ -40,6 +40,7 @@ from .issued import (
     pair,
     untimed,
 )
+from .known import KnownBursts, KnownSeries
 from .operands import Operands, multiply, read_tmem
 from .scaled import multiply_scaled
 from .tmem_copy import Copies
@@ -80,10 +81,10 @@ class TensorCores:
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu
         self._pipes: dict[Warp, dict[int, Pipe]] = {}
-        self._last: dict[Cta, dict[Pipeline, Mma]] = {}
+        self._last: dict[Cta, dict[Pipeline, Mma | Repeat]] = {}
         self._uncommitted: dict[Cta, list[Issued]] = {}
-        self._known: dict[Hashable, Known] = {}
-        self._learning: tuple[Hashable, float, int] | None = None
+        self._series = KnownSeries(self._step)
+        self._bursts = KnownBursts(self._step)
         self._operands = Operands()
         self._copies = Copies(gpu)
 
@@ -123,7 +124,8 @@ class TensorCores:
         pipeline = (cta_group, d, shape.m, shape.n, shape.depth, shape.d == "int32")
         last = self._last.setdefault(w.cta, {})
         previous = last.get(pipeline)
-        if previous is not None and previous.pipe is not pipe and not self._take_over(pipe, agent, previous):
+        other = previous is not None and previous.pipe is not pipe
+        if other and isinstance(previous, Mma) and not self._take_over(pipe, agent, previous):
             previous = None
         if pipe.snapshot is None or pipe.seen != (agent.index, agent.version) or pipe.pipeline != pipeline:
             self._renew(pipe, agent, pipeline)
@@ -138,34 +140,39 @@ class TensorCores:
         pipe.elected = w.mask.elected
         pipe.pending.append(mma)
 
+    def series(self, w: Warp, key: Hashable) -> Series | None:
+        """The MMAs of a loop that a thread is about to execute, if one has done so before; else `learn_series` is next.
+
+        key: the loop, and all that the operands of its MMAs are computed from. None also where a commit tracks more.
+        """
+        alone = w.mask.count == 1 and self.gpu.recorder is None and not self.pipe(w).pending
+        return self._series.find(key if alone else None)
+
+    def learn_series(self, w: Warp) -> None:
+        """What the thread has issued since `series` is known from now on, if these are plain MMAs of one sum."""
+        self._series.learn(self.pipe(w).pending)
+
+    def repeat(self, w: Warp, series: Series) -> list[float]:
+        """Issue a series. The result is to be filled with the times of its MMAs."""
+        pipe, first = self.pipe(w), series.first
+        last = self._last.setdefault(w.cta, {})
+        previous = last.get(first.pipeline)
+        again = Repeat(pipe, series, w.place, first.span, None if previous is None or previous.done else previous)
+        last[first.pipeline] = again
+        pipe.elected = w.mask.elected
+        pipe.pending.append(again)
+        return again.times
+
     def again(self, w: Warp, key: Hashable) -> bool:
         """Issue MMAs at once, if those of this key are known; otherwise the next ones are those, to `learn`.
 
         key: where they are in the program, and all that their operands are computed from.
         """
-        pipe, self._learning = self.pipe(w), None
-        if w.mask.count != 1:
-            return False
-        known = self._known.get(key)
-        if known is None:
-            self._learning = key, w.time, len(pipe.pending)
-            return False
-        pipe.elected = w.mask.elected
-        pipe.pending.append(Burst(pipe, known, w.time, known.span))
-        w.time += known.cycles
-        w.span = known.span
-        return True
+        return self._bursts.again(w, self.pipe(w), key)
 
     def learn(self, w: Warp) -> None:
         """What the thread has issued since `again` is known from now on, if these are MMAs."""
-        if self._learning is None:
-            return
-        key, begin, before = self._learning
-        mmas = [mma for mma in self.pipe(w).pending[before:] if isinstance(mma, Mma)]
-        if mmas and len(mmas) == len(self.pipe(w).pending) - before:
-            steps = tuple((mma.time - begin, self._cycles(mma), self._operand_bytes(mma)) for mma in mmas)
-            flops = sum(2.0 * mma.shape.m * mma.shape.n * mma.shape.depth for mma in mmas)
-            self._known[key] = Known(steps, w.time - begin, flops, mmas[0].cta_group, w.span)
+        self._bursts.learn(w, self.pipe(w))
 
     def copy(
         self, w: Warp, column: int, lane: int, layout: SmemDescriptor, start: int, shape: str, multicast: str,
@@ -262,6 +269,11 @@ class TensorCores:
         end = max(gpu.clock.now, pipe.free)
         for mma in [each for last in batch.mmas for each in untimed(last)]:
             mma.timed = True
+            if isinstance(mma, Repeat):
+                for begin, (cycles, nbytes) in zip(mma.times, mma.series.steps, strict=True):
+                    end = self._multiply(sms, begin, cycles, nbytes)
+                    gpu.count("tensor_cycles", cycles * len(sms))
+                continue
             arithmetic = 0.0
             for begin, cycles, nbytes in self._steps(mma):
                 end = self._multiply(sms, begin, cycles, nbytes)
@@ -270,7 +282,8 @@ class TensorCores:
         if batch.mmas:
             pipe.free = max(pipe.free, end + gpu.traffic.jitter(spec.mma_latency))
             if gpu.recorder is not None:
-                busy = sum(cycles for mma in batch.mmas for _, cycles, _ in self._steps(mma))
+                mmas = [mma for mma in batch.mmas if not isinstance(mma, Repeat)]
+                busy = sum(cycles for mma in mmas for _, cycles, _ in self._steps(mma))
                 gpu.recorder.multiplying(pipe, batch, end - busy, end)
         done = max(gpu.clock.now, pipe.free) + spec.commit_latency
         gpu.clock.at(done, pipe, self._complete, pipe)
@@ -286,11 +299,15 @@ class TensorCores:
             sm.tensor_free = end
         return end
 
-    def _steps(self, mma: Issued) -> Iterable[tuple[float, float, float]]:
+    def _steps(self, mma: Mma | TmemCopy | Burst) -> Iterable[tuple[float, float, float]]:
         """(time of issue, cycles of arithmetic, bytes of operands) of each MMA."""
         if isinstance(mma, Burst):
             return [(mma.time + after, cycles, nbytes) for after, cycles, nbytes in mma.known.steps]
-        return [(mma.time, self._cycles(mma), self._operand_bytes(mma))]
+        return [(mma.time, *self._step(mma))]
+
+    def _step(self, mma: Mma | TmemCopy) -> tuple[float, float]:
+        """(cycles of arithmetic, bytes of operands) of an MMA."""
+        return self._cycles(mma), self._operand_bytes(mma)
 
     @staticmethod
     def _sms(batch: Batch) -> list[Sm]:
@@ -344,12 +361,17 @@ class TensorCores:
                 mma.done = True
                 self.gpu.count("flops", mma.known.flops)
                 continue
-            if isinstance(mma, TmemCopy):
+            if isinstance(mma, (TmemCopy, Repeat)):
                 if group:
                     self._execute(group)
                     group = []
                 mma.done = True
-                self._copies.execute(mma)
+                if isinstance(mma, TmemCopy):
+                    self._copies.execute(mma)
+                else:
+                    mma.previous = None
+                    for part in mma.series.groups:
+                        self._execute(part, mma)
                 continue
             if group and not mma.continues(group[0]):
                 self._execute(group)
@@ -359,17 +381,19 @@ class TensorCores:
         if group:
             self._execute(group)
 
-    def _execute(self, group: list[Mma]) -> None:
-        """Carry out MMAs that continue one another."""
+    def _execute(self, group: list[Mma], by: Repeat | None = None) -> None:
+        """Carry out MMAs that continue one another. by: who has issued them, if not themselves."""
         mma = group[0]
-        shape, cta = mma.shape, mma.pipe.cta
+        shape, cta, role = mma.shape, (by or mma).pipe.cta, (by or mma).role
         ctas = pair(cta) if mma.cta_group == 2 else [cta]
         if not all(c.alive for c in ctas):
-            self.gpu.facts.record(MmaAtExit(Origin(mma.role, mma.role, cta.name, mma.span)))
+            self.gpu.facts.record(MmaAtExit(Origin(role, role, cta.name, mma.span)))
             return
         rows, columns = shape.m // mma.cta_group, shape.n // mma.cta_group
         self.gpu.count("flops", 2.0 * shape.m * shape.n * shape.depth * len(group))
-        if not self.gpu.data:
+        if not cta.cluster.data:
+            if by is not None:
+                return  # the operands have been in shared memory before
             for which, extent, c in [("a", rows, c) for c in ctas] + [("b", columns, c) for c in ctas]:
                 if which == "b" or not isinstance(mma.a, TmemOperand):
                     self._operands.check(c.smem, group, which, extent)
@@ -382,8 +406,8 @@ class TensorCores:
             width = mma.a.columns(shape)
             a = [rows_in_tmem(read_tmem(c.tmem, group, width, actor), shape, parts, mma.lane) for c in ctas]
         else:
-            a = [[self._operands.read(c.smem, group, "a", rows, actor)] * parts for c in ctas]
-        b = [self._operands.read(c.smem, group, "b", columns, actor) for c in ctas]
+            a = [[self._operands.read(c.smem, group, "a", rows, actor, by is not None)] * parts for c in ctas]
+        b = [self._operands.read(c.smem, group, "b", columns, actor, by is not None) for c in ctas]
         right = b[0] if len(b) == 1 else np.concatenate(b)
         if shape.negate_a != shape.negate_b:
             right = -right
@@ -416,22 +440,4 @@ class TensorCores:
             self._lost(cta, mma, columns, lost)
         shadow.write(where, actor)
         with keeping(cta.tmem.words[:, where[1]], mma.kept, cta.rank % mma.cta_group):
-            self._store(cta, mma, lanes, columns, product)
-
-    @staticmethod
-    def _store(cta: Cta, mma: Mma, lanes: Any, columns: int, product: np.ndarray) -> None:
-        target = cta.tmem.floats[:, mma.column : mma.column + columns]
-        if mma.shape.d == "float32":
-            if mma.kept.scale and mma.accumulate:
-                target[lanes] *= np.float32(2.0**-mma.kept.scale)
-            if isinstance(lanes, slice):
-                block = target[lanes]
-                if mma.accumulate:
-                    block += product
-                else:
-                    block[...] = product
-            else:
-                target[lanes] = target[lanes] + product if mma.accumulate else product
-            return
-        words = cta.tmem.words[:, mma.column : mma.column + columns]
-        store_narrow(words, lanes, product, mma.shape.d, mma.accumulate, mma.kept.scale)
+            store_product(cta.tmem, mma.column, lanes, product, mma.shape.d, mma.accumulate, mma.kept.scale)

@@ -212,7 +212,7 @@ class TmaEngine:
         copier, now, recorder = copy.copier, self.gpu.clock.now, self.gpu.recorder
         if recorder is not None:
             recorder.loaded(copy)
-        if self.gpu.data:
+        if copy.cta.cluster.data:
             self._move_load(copy)
         for _, barrier in copy.targets:
             if barrier.cta.alive and barrier.expected:
@@ -286,7 +286,7 @@ class TmaEngine:
 
     def _read_store(self, copy: BulkCopy) -> None:
         data: np.ndarray | None = None
-        if self.gpu.data:
+        if copy.cta.cluster.data:
             smem = copy.cta.smem
             smem.shadow.read(copy.offset, copy.offset + copy.copier.box_bytes, _actor(copy))
             data = copy.copier.read_smem(smem, copy.offset)

@@ -362,6 +362,10 @@ class TmemAllocator:
             raise Fault(MixedCtaGroups(w.origin, cta_group, self.cta_group))
         self.cta_group = cta_group
 
+    def holds(self, column: int, columns: int) -> bool:
+        """Whether the CTA holds these columns now."""
+        return any(block.covers(column, columns) for block in self.blocks.values())
+
     def check(self, w: Warp, column: int, columns: int, operation: Operation) -> None:
         """Record an access to columns that the CTA has freed; raise a fault where it never held them.
 

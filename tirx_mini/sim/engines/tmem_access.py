@@ -139,7 +139,7 @@ class WarpTmem:
         """tcgen05.ld: the registers hold the values when they are used, or after the wait."""
         lane, where = self._place(w, address, lanes, columns, Operation.TCGEN05_LD)
         values: np.ndarray | None = None
-        if w.gpu.data:
+        if w.cta.cluster.data:
             values = self._values(lane, where, lanes, columns)
         begin = max(w.time, self._done)
         self._done = begin + (where.stop - where.start) / w.gpu.spec.tmem_columns_per_cycle
@@ -162,7 +162,7 @@ class WarpTmem:
         lane, where = self._place(w, address, lanes, columns, Operation.TCGEN05_ST)
         agent = self._start(Operation.TCGEN05_ST)
         w.cta.tmem.shadow.write((w.warp_id % 4, where), self._actor(Operation.TCGEN05_ST, agent))
-        if w.gpu.data:
+        if w.cta.cluster.data:
             w.cta.tmem.words[lanes + lane, columns + where.start] = registers.read(len(lanes))
         self._stored = True
         self._done = max(w.time, self._done) + (where.stop - where.start) / w.gpu.spec.tmem_columns_per_cycle

@@ -65,7 +65,7 @@ class Copies:
         low, high = int(items.min()) * 16, int(items.max()) * 16 + 16
         if low < 0 or high > cta.smem.size:
             raise Fault(CopyOutOfShared(origin, low, high, cta.smem.size))
-        if not self._gpu.data:
+        if not cta.cluster.data:
             return
         actor = actor_of(copy, Operation.TCGEN05_CP)
         cta.smem.shadow.read_items(items.reshape(-1) * 16, 16, actor)

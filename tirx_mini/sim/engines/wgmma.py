@@ -18,13 +18,11 @@ import numpy as np
 from tirx_mini.isa import FRAGMENT_REGISTERS, WgmmaProduct
 
 from ..facts import Fact, Fault, Origin
-from ..machine import Blocking, Cta, RegisterArray, Registers, Wait, Warp, numpy_dtype
+from ..machine import Blocking, Cta, RegisterArray, Registers, Wait, Warp
 from ..ordering import Actor, Agent, Operation, Proxy, Snapshot
 from ..timing import Flow
-from .operands import Operands, multiply, to_float
-from .wgmma_group import Group, Issued, Series, Work, matrix_a, work_of
-
-WARPS = 4
+from .operands import Operands, multiply
+from .wgmma_group import WARPS, Group, Issued, Series, Work, from_registers, work_of
 
 
 @dataclass
@@ -82,6 +80,7 @@ class Warpgroup:
         self.led = False
         self.free = self.done = 0.0
         self._operands = Operands()
+        self._anyone = Actor(agent, cta.cluster.domain, Proxy.ASYNC, Operation.WGMMA, self.name)
 
     @property
     def cluster_index(self) -> int:
@@ -105,7 +104,8 @@ class Warpgroup:
             self.groups.append(Group(number, series=series))
         group = self.groups[number]
         first = next(iter(group.parts.values()), None)
-        if first is not None and first is not issued and not _alike(first, issued):
+        known = series is not None and series is group.series
+        if first is not None and first is not issued and not known and not _alike(first, issued):
             raise Fault(WgmmasDiffer(w.origin, self.name))
         group.begun = max(group.begun, begun)
         group.parts[w.warp_id % WARPS] = issued
@@ -146,7 +146,7 @@ class Warpgroup:
 
     def _complete(self) -> None:
         group = self.running.popleft()
-        if self.cta.gpu.data:
+        if self.cta.cluster.data:
             self._execute_all(group)
         else:
             self._check(group)
@@ -185,6 +185,10 @@ class Warpgroup:
 
         MMAs of other accumulators may lie between those that continue one another: a loop over K around one over rows.
         """
+        series = group.series
+        if series is not None and series.batches:
+            self._execute_each(group, series.batches)
+            return
         parts = group.parts.values()
         batches: list[list[int]] = []
         for position, mma in enumerate(group.parts[0]):
@@ -194,9 +198,11 @@ class Warpgroup:
                 continue
             if any(mma.overlaps(group.parts[0][b[0]]) for b in batches):
                 self._execute_each(group, batches)
-                batches = []
+                batches, series = [], None
             batches.append([position])
         self._execute_each(group, batches)
+        if series is not None:
+            series.batches = batches
 
     def _execute_each(self, group: Group, batches: Sequence[list[int]]) -> None:
         for batch in batches:
@@ -208,20 +214,25 @@ class Warpgroup:
         mma = mmas[0]
         shape = mma.shape
         self.cta.gpu.count("flops", 2.0 * shape.m * shape.n * shape.depth * len(batch))
-        clocks = [part[batch[0]].clocks for part in group.parts.values()]
-        width = min(each.shape[1] for each in clocks)
-        common = np.minimum.reduce([each[:, :width] for each in clocks])
-        snapshot = Snapshot(self.agent.index, group.epoch, common, None)
-        cluster = self.cta.cluster.domain
-        actor = Actor(snapshot, cluster, Proxy.ASYNC, Operation.WGMMA, mma.role, mma.span, mma.time)
+        actor = self._actor(group, mma, batch[0]) if self.cta.cluster.checked else self._anyone
         if mma.product.a is None:
-            left = _from_registers(group, batch)
+            left = from_registers(group, batch)
         else:
             left = self._operands.read(self.cta.smem, mmas, "a", shape.m, actor)
         right = self._operands.read(self.cta.smem, mmas, "b", shape.n, actor)
         product = fragments(_exact(left, right) if shape.d == "int32" else multiply(left, right))
         for warp, part in group.parts.items():
             part[batch[0]].registers.accumulate(product[warp], mma.accumulate)
+
+
+    def _actor(self, group: Group, mma: Issued, position: int) -> Actor:
+        """Who carries out an MMA: it comes after what happens before its issue in each of the warps."""
+        clocks = [part[position].clocks for part in group.parts.values()]
+        width = min(each.shape[1] for each in clocks)
+        common = np.minimum.reduce([each[:, :width] for each in clocks])
+        snapshot = Snapshot(self.agent.index, group.epoch, common, None)
+        domain = self.cta.cluster.domain
+        return Actor(snapshot, domain, Proxy.ASYNC, Operation.WGMMA, mma.role, mma.span, mma.time)
 
 
 class WarpWgmma:
@@ -231,7 +242,8 @@ class WarpWgmma:
         self._warp = w
         self.warpgroup = warpgroup
         self._known = known
-        self._learning: tuple[Hashable, float] | None = None
+        self._learning: tuple[Hashable, float, tuple[RegisterArray, ...]] | None = None
+        self._mine: dict[int, tuple[tuple[RegisterArray, ...], tuple[Issued, ...]]] = {}
         self._open: list[Issued] = []
         self._begun = 0.0
         self._series: Series | None = None
@@ -239,7 +251,7 @@ class WarpWgmma:
         self._number = 0
         self._clocks_then: np.ndarray | None = None
         self._seen = -1
-        self._data = w.gpu.data
+        self._data = w.cta.cluster.data
         self._whole = w.warp_id // WARPS * WARPS + WARPS <= len(w.cta.warps)
 
     def fence(self) -> None:
@@ -275,10 +287,11 @@ class WarpWgmma:
             self._begun = w.time
         self._open.append(issued)
 
-    def again(self, key: Hashable, arrays: Sequence[RegisterArray]) -> bool:
+    def again(self, key: Hashable, arrays: tuple[RegisterArray, ...]) -> bool:
         """Issue a series of MMAs at once, if one with this key is known; otherwise the next ones are one, to `learn`.
 
         arrays: those of its accumulators. key: where it is in the program, and all that its operands are computed from.
+        With data, those that take A from registers are never known.
         """
         w = self._warp
         self._learning = None
@@ -286,13 +299,15 @@ class WarpWgmma:
             return False
         series = self._known.get(key)
         if series is None:
-            self._learning = key, w.time
+            self._learning = key, w.time, arrays
+            return False
+        if self._data and series.sourced:
             return False
         fences = w.register_fences
         if fences == 0 or any(array.touched == fences for array in arrays):
             return False
         self._begun = w.time + series.first
-        self._open.extend(series.mmas)
+        self._open.extend(self._own(series, arrays) if self._data else series.mmas)
         self._series = series
         w.time += series.cycles
         w.span = series.span
@@ -301,9 +316,21 @@ class WarpWgmma:
     def learn(self) -> None:
         """The MMAs that were issued since `again` are a series."""
         if self._learning is not None:
-            w, (key, time) = self._warp, self._learning
-            series = Series(tuple(self._open), self._begun - time, w.time - time, w.span)
-            self._series = self._known[key] = series
+            w, (key, time, arrays) = self._warp, self._learning
+            places = tuple((arrays.index(mma.registers.array), mma.index) for mma in self._open)
+            series = Series(tuple(self._open), places, self._begun - time, w.time - time, w.span)
+            self._known[key] = series
+            self._series = None if self._data else series
+
+    def _own(self, series: Series, arrays: tuple[RegisterArray, ...]) -> tuple[Issued, ...]:
+        """The MMAs of a series with the accumulators of this warp."""
+        found = self._mine.get(id(series))
+        if found is None or any(mine is not array for mine, array in zip(found[0], arrays, strict=True)):
+            registers = (Registers(self._warp, arrays[number], index) for number, index in series.places)
+            pairs = zip(series.mmas, registers, strict=True)
+            mmas = tuple(Issued(self._warp, mine, mma.product, span=mma.span) for mma, mine in pairs)
+            found = self._mine[id(series)] = arrays, mmas
+        return found[1]
 
     def _clocks(self) -> np.ndarray:
         """The warp's clocks as they are now; the same array as long as they do not change."""
@@ -317,10 +344,10 @@ class WarpWgmma:
     def commit(self) -> None:
         """wgmma.commit_group."""
         series, self._series = self._series, None
-        if series is not None and len(series.mmas) == len(self._open):
-            issued = series.mmas
-        else:
+        if series is None or len(series.mmas) != len(self._open):
             issued, series = tuple(self._open), None
+        else:
+            issued = self._mine[id(series)][1] if self._data else series.mmas
         self._open = []
         self._committed.append((self._number, issued))
         self.warpgroup.committed(self._warp, self._number, issued, self._begun, series)
@@ -411,16 +438,6 @@ def fragments(product: np.ndarray) -> np.ndarray:
 def _exact(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """left @ right.T of integers, which float64 holds; int32 wraps around."""
     return (left.astype(np.float64) @ right.T.astype(np.float64)).astype(np.int64).astype(np.int32)
-
-
-def _from_registers(group: Group, batch: Sequence[int]) -> np.ndarray:
-    """Matrix A of MMAs that continue one another, side by side along K, from the registers of the four warps."""
-    fmt = group.parts[0][batch[0]].shape.a
-    parts: list[np.ndarray] = []
-    for position in batch:
-        fragments = [group.parts[warp][position].fragment for warp in range(WARPS)]
-        parts.append(matrix_a([fragment for fragment in fragments if fragment is not None]))
-    return to_float(np.concatenate(parts, axis=1).view(numpy_dtype(fmt.dtype)), fmt.dtype)
 
 
 def _alike(first: Sequence[Issued], other: Sequence[Issued]) -> bool:

@@ -11,7 +11,10 @@ from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import Span
 from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, WgmmaProduct
 
-from ..machine import Flight, Registers, Warp
+from ..machine import Flight, Registers, Warp, numpy_dtype
+from .numbers import to_float
+
+WARPS = 4
 
 
 class Issued:
@@ -26,7 +29,10 @@ class Issued:
         "time",
     )  # fmt: skip
 
-    def __init__(self, w: Warp, registers: Registers, product: WgmmaProduct, source: Registers | None = None) -> None:
+    def __init__(
+        self, w: Warp, registers: Registers, product: WgmmaProduct, source: Registers | None = None,
+        span: Span | None = None,
+    ) -> None:  # fmt: skip
         self.registers = registers
         self.source = source
         self.source_flight: Flight | None = None
@@ -35,7 +41,7 @@ class Issued:
         self.product = product
         self.time = w.time
         self.role = w.place
-        self.span = w.span
+        self.span = span or w.span
         self.flight: Flight | None = None
         self.clocks: np.ndarray = _NO_CLOCKS
 
@@ -106,18 +112,27 @@ class Work:
 
 @dataclass(eq=False)
 class Series:
-    """MMAs that are issued one after the other, as each warp of any CTA issues them in a run without data.
+    """MMAs that are issued one after the other, as each warp of any CTA issues them whose accesses are not checked.
 
-    first, cycles: of their issue, until that of the first and of all. span: of the last one. work: what they take, once
-    that was worked out. checked: whether their operands are known to lie in the shared memory of a CTA.
+    places: of their accumulators, (which of the arrays, the index of the first register in it). first, cycles: of their
+    issue, until that of the first and of all. span: of the last one. work: what they take, once that was worked out.
+    checked: whether their operands are known to lie in the shared memory of a CTA. batches: the positions of those that
+    continue one another, once they were carried out.
     """
 
     mmas: tuple[Issued, ...]
+    places: tuple[tuple[int, int], ...]
     first: float
     cycles: float
     span: Span | None
     work: Work | None = None
     checked: bool = False
+    batches: list[list[int]] = field(default_factory=list)
+
+    @property
+    def sourced(self) -> bool:
+        """Whether an MMA takes its matrix A from registers."""
+        return any(mma.source is not None for mma in self.mmas)
 
 
 @dataclass(eq=False)
@@ -165,3 +180,13 @@ def matrix_a(fragments: Sequence[np.ndarray]) -> np.ndarray:
     """
     words = np.stack(fragments).reshape(len(fragments), 2, 2, 8, 4)
     return np.ascontiguousarray(words.transpose(0, 2, 3, 1, 4)).reshape(16 * len(fragments), 8)
+
+
+def from_registers(group: Group, batch: Sequence[int]) -> np.ndarray:
+    """Matrix A of MMAs that continue one another, side by side along K, from the registers of the four warps."""
+    fmt = group.parts[0][batch[0]].shape.a
+    parts: list[np.ndarray] = []
+    for position in batch:
+        fragments = [group.parts[warp][position].fragment for warp in range(WARPS)]
+        parts.append(matrix_a([fragment for fragment in fragments if fragment is not None]))
+    return to_float(np.concatenate(parts, axis=1).view(numpy_dtype(fmt.dtype)), fmt.dtype)

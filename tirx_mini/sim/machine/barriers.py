@@ -106,6 +106,18 @@ class RepeatedWait:
 
 
 @dataclass(frozen=True)
+class FreshWait:
+    """A warp's first wait for a barrier, which passed as no phase of the barrier was complete: no fact by itself.
+
+    origin: of the warp and its wait. barrier: which. warp: its number in its CTA.
+    """
+
+    origin: Origin
+    barrier: Element
+    warp: int
+
+
+@dataclass(frozen=True)
 class RemoteSignal:
     """The last signal by an agent of another CTA. epoch: of that agent."""
 

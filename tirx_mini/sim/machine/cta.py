@@ -15,6 +15,7 @@ from ..ordering import ORDER, AccessLog, Causality, Complain, Conflict, GridBefo
 from ..timing import Clock, FairShare, SmTraffic
 from .barriers import StoreOverBarrier
 from .counting import ClusterBarrier, NamedBarriers
+from .image import KernelImage
 from .interfaces import QUARTERS, Gpu, Warp
 from .mbarrier import Mbarrier
 from .memory import SharedMemory, TensorMemory
@@ -49,6 +50,14 @@ class Host(Gpu, Protocol):
 
     def checks_cluster(self, number: int) -> bool:
         """Whether the accesses of a cluster are checked."""
+        ...
+
+    def has_data(self, number: int) -> bool:
+        """Whether a cluster computes and moves values, or only time passes."""
+        ...
+
+    def image_of(self, number: int) -> KernelImage:
+        """The kernel as a cluster executes it."""
         ...
 
     @property
@@ -110,7 +119,7 @@ class ResidentCta:
         self.name = f"CTA {block_idx[0]}" if used == 1 else f"CTA ({', '.join(map(str, block_idx[:used]))})"
         shared: Complain | None = gpu.watch_shared(self) if cluster.checked else None
         tensor: Complain | None = gpu.watch_tensor(self) if cluster.checked else None
-        self.smem = SharedMemory(gpu.image.launch.smem_bytes, gpu.image.shared, cluster.log, shared, gpu.data)
+        self.smem = SharedMemory(gpu.image.launch.smem_bytes, gpu.image.shared, cluster.log, shared, cluster.data)
         self.tmem = TensorMemory(cluster.tmem_log, tensor)
         self.mbarriers: dict[int, Mbarrier] = {}
         self.named = NamedBarriers(self)
@@ -203,13 +212,15 @@ class ResidentCluster:
     """CTAs that are launched together and may reach each other's shared memory. live_warps: those that run.
 
     domain: the number of its clocks: its own, or where clusters synchronise with one another, that of all.
-    checked: whether accesses are checked that its threads make.
+    checked: whether accesses are checked that its threads make. data: whether they compute and move values.
     """
 
     def __init__(self, gpu: Host, index: int) -> None:
         self.gpu = gpu
         self.index = index
         self.checked = gpu.checks_cluster(index)
+        self.data = gpu.has_data(index)
+        self.image = gpu.image_of(index)
         self.causality: Causality = gpu.causality or (Causality() if self.checked else UncheckedCausality())
         self.domain = index if gpu.causality is None else 0
         early = self.checked and gpu.image.launch.programmatic

@@ -21,7 +21,7 @@ from ..timing import Clock, FairShare, SmTraffic, Traffic
 from .barriers import RepeatedWait
 from .image import KernelImage
 from .masks import Mask
-from .memory import GlobalMemory, Locator, SharedMemory, TensorMemory
+from .memory import Element, GlobalMemory, Locator, SharedMemory, TensorMemory
 from .registers import Registers
 
 
@@ -121,11 +121,6 @@ class Gpu(Protocol):
         ...
 
     @property
-    def data(self) -> bool:
-        """Whether values are computed and moved, or only time passes."""
-        ...
-
-    @property
     def checks(self) -> bool:
         """Whether it looks for accesses that nothing orders."""
         ...
@@ -164,6 +159,11 @@ class Gpu(Protocol):
     def unread(self) -> dict[Hashable, Any]: ...
     @property
     def repeats(self) -> dict[Hashable, RepeatedWait]: ...
+    @property
+    def fresh_waits(self) -> dict[Hashable, tuple[Origin, Element, int]]:
+        """The first waits of warps that passed before a phase was complete, as `FreshWait` has them."""
+        ...
+
     def wake(self, warp: Any, time: float) -> None:
         """Let a blocked warp run on from `time`."""
         ...
@@ -199,6 +199,11 @@ class Cluster(Protocol):
     @property
     def checked(self) -> bool:
         """Whether accesses are checked that its threads make."""
+        ...
+
+    @property
+    def data(self) -> bool:
+        """Whether values are computed and moved, or only time passes."""
         ...
 
     @property
@@ -256,6 +261,7 @@ class Warp(Protocol):
     span: Span | None
     mask: Mask
     register_fences: int
+    data: bool
     dependence: GridDependence | None
 
     @property

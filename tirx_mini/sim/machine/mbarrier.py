@@ -274,6 +274,8 @@ class Mbarrier:
         counted = history.wait_counts.get(w.place)
         if counted is None:
             counted = history.wait_counts[w.place] = WaitCount(w.time, self.phase)
+            if not self.phase:
+                w.gpu.fresh_waits.setdefault((id(w.span), w.role, self.name), (w.origin, self.element, w.warp_id))
         counted.count += 1
         if counted.seen == self.phase and counted.span is w.span:
             seen_twice = RepeatedWait(w.origin, self.element, self.phase)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,20 +17,19 @@ LANE = np.arange(LANES)
 
 
 class Run(Protocol):
-    """What registers need of the GPU. data: whether values are computed."""
+    """What registers need of the GPU."""
 
     @property
     def facts(self) -> FactLog: ...
-    @property
-    def data(self) -> bool: ...
 
 
 class Owner(Protocol):
-    """What registers need of their warp."""
+    """What registers need of their warp. data: whether values are computed."""
 
     mask: Mask
     span: Span | None
     register_fences: int
+    data: bool
 
     @property
     def origin(self) -> Origin: ...
@@ -294,7 +294,7 @@ class RegisterArray:
 
         PTX ISA: "Register dependencies, same thread" has true dependences only.
         """
-        for element in np.unique(np.arange(len(self.data))[rows]).tolist():
+        for element in self._numbers(rows):
             load = self.pending.get(element)
             if load is None:
                 continue
@@ -310,10 +310,16 @@ class RegisterArray:
     def _settle(self, rows: Any) -> None:
         """After a write: no load is pending there any more, and the array may be complete."""
         if self.pending:
-            for element in np.unique(np.arange(len(self.data))[rows]):
-                self.pending.pop(int(element), None)
+            for element in self._numbers(rows):
+                self.pending.pop(element, None)
         if not self.complete:
             self.complete = bool(self.defined.all())
+
+    def _numbers(self, rows: Any) -> Iterable[int]:
+        """The elements that a NumPy index of the first axis selects, each once."""
+        if isinstance(rows, slice):
+            return range(*rows.indices(self._size))
+        return np.unique(np.arange(self._size)[rows]).tolist()
 
     def _check_inside(self, w: Owner, start: int, stop: int) -> None:
         if start < 0 or stop > len(self.data):
@@ -395,7 +401,8 @@ class Registers:
             target += values
         else:
             target[...] = values
-        array.define(self.index, len(values))
+        if array.pending or not array.complete:
+            array.define(self.index, len(values))
 
     def invalidate(self, words: int, load: Load) -> None:
         """An asynchronous load will write the next `words` registers; what reads them before waits for it."""
@@ -436,5 +443,5 @@ def _outside(w: Owner, name: str, span: Span | None, index: int, size: int) -> F
 
 def _uninitialised(w: Owner, name: str, span: Span | None) -> None:
     """Record a read of what nothing wrote. A run without data leaves out what would have written it."""
-    if w.gpu.data:
+    if w.data:
         w.gpu.facts.record(UninitialisedRegister(w.origin, name, span))

@@ -37,7 +37,7 @@ from . import access, matrix, moving, passing, warp_mma
 from .addresses import window
 from .counting import ClusterBarrier, NamedBarriers
 from .dtypes import numpy_dtype
-from .image import GlobalBuffer, SharedBuffer
+from .image import GlobalBuffer, KernelImage, SharedBuffer
 from .interfaces import Cluster, Cta, Gpu, Wait
 from .masks import FULL, LANES, Mask
 from .mbarrier import Mbarrier
@@ -75,6 +75,8 @@ class HostCluster(Cluster, Protocol):
     def ctas(self) -> Sequence[HostCta]: ...
     @property
     def barrier(self) -> ClusterBarrier: ...
+    @property
+    def image(self) -> KernelImage: ...
     def mbarriers(self) -> Iterator[Mbarrier]:
         """All mbarriers of its CTAs."""
         ...
@@ -126,15 +128,16 @@ class RunningWarp:
     """
 
     __slots__ = (
-        "_wgmma", "agent", "all_lanes", "apart", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta", "decisions",
-        "dependence", "done", "gpu", "grid_dim", "lanes", "loads", "mask", "place", "program", "register_fences",
-        "role", "span", "stores", "thread_idx", "threads", "time", "waiting", "warp_id", "window", "woken",
+        "_wgmma", "agent", "all_lanes", "apart", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta", "data",
+        "decisions", "dependence", "done", "gpu", "grid_dim", "lanes", "loads", "mask", "place", "program",
+        "register_fences", "role", "span", "stores", "thread_idx", "threads", "time", "waiting", "warp_id", "window",
+        "woken",
     )  # fmt: skip
 
     def __init__(self, cta: HostCta, warp_id: int, agent: Agent, time: float) -> None:
         launch = cta.gpu.image.launch
         self.gpu: Gpu = cta.gpu
-        self.cta = cta
+        self.cta, self.data = cta, cta.cluster.data
         self.warp_id = warp_id
         self.role = warp_name(warp_id, launch.warps)
         self.place = f"{self.role} of {cta.name}" if launch.num_ctas > 1 else self.role
@@ -164,7 +167,7 @@ class RunningWarp:
         self.done = False
         self.decisions: list[Any] = []
         self._wgmma: WgmmaVerbs[Registers] | None = None
-        self.program: Generator[Wait, None, None] = cta.gpu.image.warp(self)
+        self.program: Generator[Wait, None, None] = cta.cluster.image.warp(self)
 
     @property
     def origin(self) -> Origin:

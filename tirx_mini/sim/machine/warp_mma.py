@@ -32,7 +32,7 @@ def multiply_matrices(w: Warp, d: Fragment, a: Fragment, b: Fragment, c: Fragmen
     m, n, k = product.m, product.n, product.k
     width = numpy_dtype(product.a).itemsize
     _spend(w, 2 * m * n * k, width)
-    if not w.gpu.data:
+    if not w.cta.cluster.data:
         return
     wide = np.dtype(np.float64 if product.d == "int32" else np.float32)
     words = m * k * width // 128
@@ -68,7 +68,7 @@ def multiply_quads(w: Warp, d: Fragment, a: Fragment, b: Fragment, c: Fragment, 
     Its rate is that of the other shapes; chips after Volta may be slower (PTX ISA: "mma").
     """
     _spend(w, QUADS * 2 * 8 * 8 * 4, 2)
-    if not w.gpu.data:
+    if not w.cta.cluster.data:
         return
     left = _halves(a).take(_places_of_factor(product.a_columns))
     right = _halves(b).take(_places_of_factor(not product.b_columns)).transpose(0, 2, 1)

@@ -3,9 +3,9 @@
 from .bandwidth import WINDOW, Bandwidth
 from .clock import Clock, Event, EventOwner, HoldingClock
 from .fair_share import FairShare, Flow
-from .traffic import LINE_BITS, SmTraffic, Traffic, through_l2
+from .traffic import LINE_BITS, SmTraffic, Traffic, Untimed, through_l2
 
 __all__ = [
     "Bandwidth", "Clock", "Event", "EventOwner", "FairShare", "Flow", "HoldingClock", "LINE_BITS",
-    "SmTraffic", "Traffic", "WINDOW", "through_l2",
+    "SmTraffic", "Traffic", "Untimed", "WINDOW", "through_l2",
 ]  # fmt: skip

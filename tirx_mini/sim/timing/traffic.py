@@ -175,6 +175,43 @@ class Traffic:
         }  # fmt: skip
 
 
+class Untimed(Traffic):
+    """A memory system without limits, for a run of which only the results count."""
+
+    def touch(self, slot: int, where: Any, width: int, count: int) -> tuple[int, int]:
+        """As `Traffic.touch`."""
+        return 0, 0
+
+    def touch_lines(self, slot: int, lines: np.ndarray, counts: np.ndarray, width: int) -> int:
+        """As `Traffic.touch_lines`."""
+        return 0
+
+    def load(self, sm: SmTraffic, time: float, nbytes: int, issues: float) -> float:
+        """As `Traffic.load`."""
+        return time + self.spec.l2_latency
+
+    def load_tile(self, sm: SmTraffic, key: Any, nbytes: int, arrived: Callable[[float, float], None]) -> None:
+        """As `Traffic.load_tile`."""
+        last = self._clock.now + self.spec.l2_latency
+        arrived(last, last)
+
+    def store_tile(self, sm: SmTraffic, time: float, key: Any, nbytes: int) -> float:
+        """As `Traffic.store_tile`."""
+        return time + self.spec.l2_latency
+
+    def serve(self, sm: SmTraffic, time: float, nbytes: int, missed: int, write: bool) -> float:
+        """As `Traffic.serve`."""
+        return time + self.spec.l2_latency
+
+    def shared(self, sm: SmTraffic, time: float, nbytes: float) -> float:
+        """As `Traffic.shared`."""
+        return time
+
+    def access(self, sm: SmTraffic, time: float, nbytes: float) -> float:
+        """As `Traffic.access`."""
+        return time
+
+
 def through_l2(where: Any, width: int, count: int) -> int:
     """The bytes that come through the L2 for `count` items number `where` of `width` bytes: whole sectors."""
     return max(count * width, SECTOR * _sectors(where, width))

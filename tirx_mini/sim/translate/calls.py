@@ -28,15 +28,24 @@ class Calls:
         self.used: dict[str, Instruction] = {}
         """The instructions of the program, by the names of their functions in it."""
 
+        self.times = ""
+        """The list that gets the times of instructions, where these are known and only their operands' loads remain."""
+
     def statement(self, call: Call) -> None:
         """An instruction executed for its effect."""
-        text, _ = self._text(call)
+        text, operands, _ = self._text(call)
         self.out.settle()
-        self.out.line(text)
+        if not self.times:
+            self.out.line(text)
+            return
+        for code in operands:
+            if "w.load(" in code:
+                self.out.line(code)
+        self.out.line(f"{self.times}.append(w.time)")
 
     def value(self, call: Call) -> Value:
         """An instruction that has a result."""
-        text, lanes = self._text(call)
+        text, _, lanes = self._text(call)
         entry = instruction_of(call)
         if entry is not None and entry.reads_clock:
             self.out.settle()  # all that was executed before it has to be counted
@@ -46,8 +55,8 @@ class Calls:
         """The mask of the lane that the instruction elects."""
         return f"w.elected({self._text(call)[0]})"
 
-    def _text(self, call: Call) -> tuple[str, bool]:
-        """The call, and whether an operand differs among lanes.
+    def _text(self, call: Call) -> tuple[str, list[str], bool]:
+        """The call, its operands, and whether one differs among lanes.
 
         A function is called directly where all lanes agree; otherwise `execute` does what the table says.
         """
@@ -63,8 +72,9 @@ class Calls:
         prefix = "I_" + call.op.replace(".", "_").replace(":", "_") + "_"
         function = self.out.object(prefix, entry.execute if lanes else entry.semantics, (call.op, lanes))
         self.used[function] = entry
-        text = f"{function}({', '.join(['w.gpu', 'w', *(code for code, _ in operands), *keywords])})"
-        return (f"yield from {text}" if entry.blocking else text), lanes
+        codes = [code for code, _ in operands]
+        text = f"{function}({', '.join(['w.gpu', 'w', *codes, *keywords])})"
+        return (f"yield from {text}" if entry.blocking else text), codes, lanes
 
     def _presume(self, call: Call) -> None:
         """What the operands point to may be written by an instruction that is not modelled."""

@@ -29,13 +29,11 @@ from tirx_mini.ir import (
     int_value,
     walk,
 )
-from tirx_mini.isa import Completion
 
 from .leading import WARPS, Loop, joins_warpgroup, moved_scalars
 from .needed import Needed, is_kept
 from .repeats import Cut
 from .sameness import Samenesses
-from .series import accumulators, series_of, what_it_depends_on
 from .statements import Statements
 from .uniformity import Uniformity
 from .values import Value
@@ -51,6 +49,8 @@ class ClockStatements(Statements):
         super().__init__(func, facts, same, writer)
         self.needed = needed
         self.cut = cut
+        self.data = False
+        self.bursts = cut.known_mmas
         self.leading = False
         """Whether this is in a loop that one warp goes round for its warpgroup."""
         self.each = ""
@@ -67,13 +67,7 @@ class ClockStatements(Statements):
         if stmt in self.cut.led.loops:
             self._led(stmt, super()._For)
         else:
-            kind = series_of(stmt)
-            if kind is Completion.WGMMA_GROUP:
-                self._series(stmt, "w.wgmma", ("local",))
-            elif kind is Completion.COMMIT and self.cut.known_mmas:
-                self._series(stmt, "w.gpu.tensor", ("local", "shared"))
-            else:
-                super()._For(stmt)
+            super()._For(stmt)
 
     def _While(self, stmt: While) -> None:
         if stmt in self.cut.led.loops:
@@ -99,25 +93,6 @@ class ClockStatements(Statements):
             self.leading = False
             self.out.settle()
             self.out.line(f"w.gpu.leads.end(w, ({names}))")
-
-    def _series(self, stmt: For, engine: str, scopes: tuple[str, ...]) -> None:
-        """MMAs that are issued at once where the engine knows them. scopes: of the memories they may take operands
-        from."""
-        parts = what_it_depends_on(stmt, scopes)
-        with self.out.free(), self.storage.peeking():
-            values = [self.expressions.value(part) for part in parts or ()]
-        places = [self.storage.place(buffer) for buffer in accumulators(stmt)]
-        if parts is None or any(value.lanes for value in values) or any(place.kind != "array" for place in places):
-            super()._For(stmt)
-            return
-        self.out.settle()
-        key = "".join(f"{code}, " for code in (self.out.object("K", stmt), *(value.code for value in values)))
-        arrays = "".join(f"{place.name}, " for place in places)
-        operands, warp = (f", ({arrays})", "") if places else ("", "w, ")
-        with self.out.block(f"if not {engine}.again({warp}({key}){operands}):"):
-            super()._For(stmt)
-            self.out.settle()
-            self.out.line(f"{engine}.learn({warp.rstrip(', ')})")
 
     def _condition(self, stmt: While) -> Expr:
         if stmt not in self.cut.tiles:

@@ -1,13 +1,15 @@
-"""Series of MMAs that a run without data issues at once: loops, mostly over parts of a K tile, of nothing else.
+"""Series of MMAs that are known again: loops, mostly over parts of a K tile, of nothing else.
 
 The operands of such a series follow from a few values that the loop does not change: the descriptors of a stage, and
-whether the product is the first of a tile. The engine knows a series again by these values (`engines.wgmma`, and in
-runs of parts `engines.tcgen05`).
+whether the product is the first of a tile. The engine knows a series again by these values. A run without data issues
+those of `engines.wgmma` at once, and a run of a part those of `engines.tcgen05`. Any other goes through the loop for
+the times of the MMAs, and for nothing else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from typing import Protocol
 
 from tirx_mini.ir import (
     AddressOf,
@@ -28,7 +30,31 @@ from tirx_mini.ir import (
 )
 from tirx_mini.isa import TABLE, Completion
 
+from .calls import Calls
+from .expressions import Expressions, flat_index
+from .storage import Storage
+from .writer import Writer
+
 MMAS = (Completion.WGMMA_GROUP, Completion.COMMIT)
+
+
+class StatementTranslator(Protocol):
+    """The translator of statements. data: of a run with data. bursts: whether it issues tcgen05 MMAs at once."""
+
+    data: bool
+    bursts: bool
+
+    @property
+    def out(self) -> Writer: ...
+    @property
+    def expressions(self) -> Expressions: ...
+    @property
+    def storage(self) -> Storage: ...
+    @property
+    def calls(self) -> Calls: ...
+    def plain_for(self, stmt: For) -> None:
+        """Translate a loop as any other."""
+        ...
 
 
 def series_of(loop: For) -> Completion | None:
@@ -65,6 +91,76 @@ def what_it_depends_on(loop: For, scopes: Container[str]) -> tuple[Expr, ...] | 
         for argument in stmt.call.args:
             found += _unchanged(argument, inner)
     return tuple(dict.fromkeys(found))
+
+
+def as_series(to: StatementTranslator, loop: For) -> bool:
+    """Translate a loop of MMAs for threads that find them known, and for others; False for any other loop."""
+    kind = series_of(loop)
+    if kind is None or to.calls.times:
+        return False
+    bursts = kind is Completion.WGMMA_GROUP or to.bursts
+    key = _key(to, loop, kind, to.data or not bursts)
+    if key is None:
+        return False
+    if not bursts:
+        _for_times(to, loop, key)
+        return True
+    return _at_once(to, loop, key, "w.wgmma" if kind is Completion.WGMMA_GROUP else "w.gpu.tensor")
+
+
+def _key(to: StatementTranslator, loop: For, kind: Completion, plain: bool) -> str | None:
+    """The text of what a series of this kind is known by: a tuple; None where that cannot be looked at.
+
+    plain: whether it has to be looked at without a trace.
+    """
+    scopes = ("local", "shared") if kind is Completion.COMMIT else ("local",)
+    parts = what_it_depends_on(loop, scopes)
+    if parts is None or (plain and not all(_is_plain(node, to.storage) for part in parts for node in walk(part))):
+        return None
+    with to.out.free(), to.storage.peeking():
+        values = [to.expressions.value(part) for part in parts]
+    if any(value.lanes for value in values):
+        return None
+    return f"({''.join(f'{code}, ' for code in (to.out.object('K', loop), *(value.code for value in values)))})"
+
+
+def _for_times(to: StatementTranslator, loop: For, key: str) -> None:
+    """MMAs that the engine knows: the loop is executed for their times alone."""
+    times = to.out.fresh("times")
+    to.out.settle()
+    to.out.line(f"{times} = None if w.cta.cluster.checked else w.gpu.series(w, {key})")
+    with to.out.block(f"if {times} is not None:"):
+        to.calls.times = times
+        to.plain_for(loop)
+        to.calls.times = ""
+    with to.out.block("else:"):
+        to.plain_for(loop)
+        to.out.settle()
+        to.out.line("w.gpu.tensor.learn_series(w)")
+
+
+def _at_once(to: StatementTranslator, loop: For, key: str, engine: str) -> bool:
+    """MMAs that are issued at once where the engine knows them; False where it cannot tell their registers."""
+    places = [to.storage.place(buffer) for buffer in accumulators(loop)]
+    if any(place.kind != "array" for place in places):
+        return False
+    to.out.settle()
+    arrays = "".join(f"{place.name}, " for place in places)
+    operands, warp = (f", ({arrays})", "") if places else ("", "w, ")
+    with to.out.block(f"if w.cta.cluster.checked or not {engine}.again({warp}{key}{operands}):"):
+        to.plain_for(loop)
+        to.out.settle()
+        to.out.line(f"{engine}.learn({warp.rstrip(', ')})")
+    return True
+
+
+def _is_plain(node: object, storage: Storage) -> bool:
+    """Whether a value can be looked at without a trace: no element is read that might not be there."""
+    if not isinstance(node, BufferLoad):
+        return True
+    if node.buffer.scope == "local":
+        return storage.place(node.buffer).kind == "scalar"
+    return int_value(flat_index(node, node.buffer)) is not None
 
 
 def _stmts(stmt: Stmt) -> Iterator[Stmt]:

@@ -45,6 +45,7 @@ from .moves import copied, stored
 from .parallel import together
 from .progress import loop_state
 from .sameness import Samenesses
+from .series import as_series
 from .storage import Place, Storage
 from .uniformity import Uniformity
 from .values import Value, integer_range
@@ -78,6 +79,9 @@ class Statements:
         self.loops: list[Loop] = []
         self.regions = 0
         self.course = Course(writer)
+        self.data = True
+        self.bursts = False
+        """Whether tcgen05 MMAs are issued at once where they are known (`series`)."""
 
     def stmt(self, stmt: Stmt | None) -> None:
         if stmt is None:
@@ -288,6 +292,10 @@ class Statements:
         if stmt in self.facts.ragged:
             self._ragged_for(stmt)
             return
+        if not as_series(self, stmt):
+            self.plain_for(stmt)
+
+    def plain_for(self, stmt: For) -> None:
         start, stop = self.expressions.value(stmt.start), self.expressions.value(stmt.stop)
         self.out.at(stmt.span)
         name = self._loop_var(stmt, start, stop)

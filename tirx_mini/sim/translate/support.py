@@ -76,15 +76,23 @@ def _divisor(w: Any, b: Any) -> Any:
 def shift_left(a: Any, b: Any, bits: int) -> Any:
     """``a << b``; 0 where b is not below `bits` (PTX ISA: shl clamps the shift amount)."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return np.where((b >= 0) & (b < bits), a << np.clip(b, 0, bits - 1), 0)
+        a, count = _with_count(a, np.clip(b, 0, bits - 1))
+        return np.where((b >= 0) & (b < bits), a << count, a.dtype.type(0))
     return a << b if 0 <= b < bits else 0
 
 
 def shift_right(a: Any, b: Any, bits: int) -> Any:
     """``a >> b``; only copies of the sign remain where b is not below `bits` (PTX ISA: shr)."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return a >> np.where((b >= 0) & (b < bits), b, bits - 1)
+        a, count = _with_count(a, np.where((b >= 0) & (b < bits), b, bits - 1))
+        return a >> count
     return a >> (b if 0 <= b < bits else bits - 1)
+
+
+def _with_count(a: Any, count: Any) -> tuple[Any, Any]:
+    """An operand of a shift and its count with one dtype: NumPy has no shift of uint64 by int64."""
+    a = np.asarray(a) if isinstance(a, np.ndarray) else np.asarray(a, np.uint64 if a >= 2**63 else np.int64)
+    return a, np.asarray(count).astype(a.dtype)
 
 
 def float_to_int(value: Any, low: int, high: int) -> Any:

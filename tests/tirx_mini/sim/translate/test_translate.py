@@ -231,6 +231,19 @@ def test_unsigned_sums_wrap_and_descriptors_have_64_bits() -> None:
     assert (out[32:64] == 8).all() and out[64] == 4
 
 
+def test_numbers_of_64_bits_are_shifted_by_lanes() -> None:
+    wide = cast("uint64", cast("uint32", TID)) | const(1 << 63, "uint64")
+    back = cast("uint64", const(60, INT32) + cast(INT32, WARP))  # not known before the run
+    out = run(
+        store(OUT, cast("int32", wide >> cast("uint64", TID * 2)), TID),
+        store(OUT, cast("int32", wide >> back), TID + 32),
+        store(OUT, cast("int32", (wide << back) >> back), TID + 64),
+    )
+    numbers = [(1 << 63) | lane for lane in range(32)]
+    assert out[:32].tolist() == [np.uint64(n >> (2 * lane)).astype(np.int32) for lane, n in enumerate(numbers)]
+    assert (out[32:64] == 8).all() and out[64:96].tolist() == [lane % 16 for lane in range(32)]
+
+
 def test_conversions_of_floating_point_numbers() -> None:
     F = Buffer("F", (64,), DataType("bfloat16"))
     third = cast("float32", TID) / const(3.0)
