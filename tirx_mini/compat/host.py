@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from statistics import mean, median
+from statistics import mean, median, pstdev
 from time import perf_counter
 from typing import Any
 
@@ -124,6 +124,13 @@ class CompiledKernel:
             'a compiled kernel is not exported as a library: exe.source("cuda") and exe.source("ptx") are its text'
         )
 
+    save = export_library
+
+    @property
+    def type_key(self) -> str:
+        """What executes the function: "cuda", or "llvm"."""
+        return "cuda" if self.imported_modules else "llvm"
+
     def source(self, stage: str = "cuda", comments: bool = True) -> str:
         return self.inner.source(stage, comments)
 
@@ -139,6 +146,10 @@ class CompiledKernel:
     def time_evaluator(self, name: str, device: Any = None, number: int = 10, repeat: int = 1, **_: Any) -> Evaluator:
         """TVM's way to time a kernel: ``exe.time_evaluator("main", dev)(A, B, D).mean`` is in seconds."""
         return Evaluator(self.get_function(name), number, repeat)
+
+
+Module = CompiledKernel
+"""`tvm.runtime.Module`."""
 
 
 @dataclass(frozen=True)
@@ -206,6 +217,7 @@ class Times:
 
     mean = property(lambda self: mean(self.results))
     median = property(lambda self: median(self.results))
+    std = property(lambda self: pstdev(self.results))
     min = property(lambda self: min(self.results))
     max = property(lambda self: max(self.results))
 

@@ -22,6 +22,8 @@ PATHS: Mapping[str, tuple[str, ...]] = {
     "tvm.runtime": (f"{_COMPAT}.host", _IR),
     "tvm.nd": (f"{_COMPAT}.host",),
     "tvm.te": ("tirx_mini.te",),
+    "tvm.topi": (f"{_COMPAT}.topi",),
+    "tvm.topi.nn": (f"{_COMPAT}.topi_nn",),
     "tvm.target": (f"{_COMPAT}.target",),
     "tvm.target.target": (f"{_COMPAT}.target",),
     "tvm.transform": (f"{_COMPAT}.transform",),
@@ -34,6 +36,9 @@ PATHS: Mapping[str, tuple[str, ...]] = {
     "tvm.script.tir": ("tirx_mini.script.tir",),
     "tvm.script.tirx": (_TIRX,),
     "tvm.tir": (_NODES, _IR, _TIRX),
+    "tvm.tir.schedule": (f"{_COMPAT}.s_tir",),
+    "tvm.s_tir": (f"{_COMPAT}.s_tir",),
+    "tvm.s_tir.schedule": (f"{_COMPAT}.s_tir",),
     "tvm.tir.layout": (_LAYOUT,),
     "tvm.tirx": (_NODES, _IR, _LAYOUT, _TIRX, f"{_COMPAT}.host"),
     "tvm.tirx.bench": (f"{_COMPAT}.bench",),
@@ -87,7 +92,8 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     "tvm": {"lower": "tirx_mini.te:lower", "TVMError": f"{_COMPAT}.error:TVMError"},
     "tvm.ir": {"Range": f"{_NODES}:Range"},
     "tvm.tir": {
-        "Schedule": "tirx_mini.te:TirSchedule", "Allocate": "tirx_mini.ir:AllocBuffer", "IfThenElse": "tirx_mini.ir:If",
+        **{name: f"{_COMPAT}.s_tir:{name}" for name in ("Schedule", "ScheduleError", "TensorIntrin", "IndexMap")},
+        "Allocate": "tirx_mini.ir:AllocBuffer", "IfThenElse": "tirx_mini.ir:If",
         "SeqStmt": "tirx_mini.ir:Seq", **{name: f"tirx_mini.te:{name}" for name in _MATHEMATICS.split()}
     },
     "tvm.script": {"tir": "tvm.script.tir:", "tirx": "tvm.script.tirx:", "ir": "tvm.script.ir:"},
@@ -100,10 +106,19 @@ NAMES: Mapping[str, Mapping[str, str]] = {
 }
 """Names that differ, or that are in another module than the rest of theirs."""
 
+_INTRINSICS = "te.mma() and te.mma_store() are the tensor core's; tir.TensorIntrin.register describes others"
+
 REFUSED_MODULES: Mapping[str, str] = {
     "tvm.relax": "tirx_mini compiles kernels, not models: call the compiled kernel from PyTorch or NumPy",
-    "tvm.topi": "write the operator with te.compute",
-    "tvm.s_tir": "schedules are in tvm.te and tvm.tir.Schedule, as before Apache TVM 0.20",
+    "tvm.tir.tensor_intrin": _INTRINSICS,
+    "tvm.s_tir.tensor_intrin": _INTRINSICS,
+    "tvm.tir.ir_builder": "write the statements as a function of tvm.script, and register it as a tir.TensorIntrin",
+    "tvm.topi.cuda": "schedule the operator's tensors with te.create_schedule",
+    "tvm.topi.x86": "schedule the operator's tensors with te.create_schedule",
+    "tvm.topi.generic": "schedule the operator's tensors with te.create_schedule",
+    "tvm.s_tir.meta_schedule": "choose factors with Schedule.sample_perfect_tile, and time what they make",
+    "tvm.s_tir.dlight": "schedule the function with tvm.s_tir.Schedule",
+    "tvm.meta_schedule": "choose factors with Schedule.sample_perfect_tile, and time what they make",
     "tvm.rpc": "kernels run in this process, or in the cloud: `modal run run_modal.py`",
     "tvm.contrib": "for a reference result, use PyTorch or NumPy",
     "tvm.topi.testing": "for a reference result, use PyTorch or NumPy",

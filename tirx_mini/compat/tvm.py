@@ -61,6 +61,8 @@ def _stand_in(path: str) -> ModuleType:
             return getattr(found, attribute) if attribute else found
         if f"{path}.{name}" in PATHS:
             return importlib.import_module(f"{path}.{name}")
+        if f"{path}.{name}" in REFUSED_MODULES:
+            raise not_provided(f"{path}.{name}", AttributeError)
         missing: AttributeError | None = None
         for room in ours:
             try:
@@ -78,12 +80,15 @@ def _stand_in(path: str) -> ModuleType:
     return module
 
 
-def not_provided(path: str) -> Exception:
-    """The `ImportError` for a module or a name of TVM, at the user's line that imports it. It says what to use."""
+def not_provided(path: str, base: type[Exception] = ImportError) -> Exception:
+    """The error for a module or a name of TVM, at the user's line that imports it. It says what to use.
+
+    base: `ImportError`, or `AttributeError` for a name of a module.
+    """
     from tirx_mini.ir import TirxError
     from tirx_mini.script import caller_span, did_you_mean, refusal
 
-    class NotProvided(TirxError, ImportError):
+    class NotProvided(TirxError, base):
         """A module or a name of TVM that tirx_mini does not provide."""
 
     parent, _, name = path.rpartition(".")

@@ -5,6 +5,7 @@ from typing import Any
 from .advice import check
 from .axis import IterVar, reduce_axis, thread_axis
 from .build import Launches, build
+from .index_map import IndexMap
 from .intrinsic import TensorIntrin, decl_tensor_intrin
 from .lower import lower
 from .mathematics import (
@@ -53,6 +54,7 @@ from .mathematics import (
 )  # fmt: skip
 from .prim_func import create_prim_func
 from .reduction import Reduce, comm_reducer, max, max_value, min, min_value, prod, sum
+from .registered import RegisteredIntrin
 from .scalars import (
     all,
     any,
@@ -80,12 +82,12 @@ __all__ = [
     "abs", "acos", "acosh", "all", "any", "asin", "asinh", "atan", "atan2", "atanh", "BlockRV", "build", "ceil",
     "check", "comm_reducer", "compute", "ComputeOp", "const", "copysign", "cos", "cosh", "create_prim_func",
     "create_schedule", "decl_tensor_intrin", "div", "erf", "exp", "exp10", "exp2", "floor", "floordiv", "floormod",
-    "fmod", "hypot", "if_then_else", "indexdiv", "indexmod", "isfinite", "isinf", "isnan", "IterVar", "Launches",
-    "ldexp", "log", "log10", "log1p", "log2", "LoopRV", "lower", "max", "max_value", "min", "min_value", "mma",
-    "mma_store", "nearbyint", "nextafter", "Operation", "placeholder", "PlaceholderOp", "popcount", "pow", "power",
-    "prod", "Reduce", "reduce_axis", "round", "rsqrt", "Schedule", "sigmoid", "sin", "sinh", "size_var", "sqrt",
-    "Stage", "sum", "SymbolicFunction", "SymbolicModule", "tan", "tanh", "Tensor", "TensorIntrin", "thread_axis",
-    "TirSchedule", "Trace", "trunc", "truncdiv", "truncmod", "var",
+    "fmod", "hypot", "if_then_else", "indexdiv", "IndexMap", "indexmod", "isfinite", "isinf", "isnan", "IterVar",
+    "Launches", "ldexp", "log", "log10", "log1p", "log2", "LoopRV", "lower", "max", "max_value", "min", "min_value",
+    "mma", "mma_store", "nearbyint", "nextafter", "Operation", "placeholder", "PlaceholderOp", "popcount", "pow",
+    "power", "prod", "Reduce", "reduce_axis", "RegisteredIntrin", "round", "rsqrt", "Schedule", "sigmoid", "sin",
+    "sinh", "size_var", "sqrt", "Stage", "sum", "SymbolicFunction", "SymbolicModule", "tan", "tanh", "Tensor",
+    "TensorIntrin", "thread_axis", "TirSchedule", "Trace", "trunc", "truncdiv", "truncmod", "var",
 ]  # fmt: skip
 
 

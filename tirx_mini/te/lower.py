@@ -8,13 +8,12 @@ from typing import Any
 
 from tirx_mini.ir import (
     SERIAL,
+    THREAD,
     TIR,
     AllocBuffer,
     Analyzer,
-    Bind,
     Buffer,
     BufferLoad,
-    BufferStore,
     Expr,
     For,
     If,
@@ -34,7 +33,7 @@ from tirx_mini.passes import box, vectorize
 from tirx_mini.script import caller_span
 
 from .across import across_threads
-from .axis import REDUCTION
+from .axis import REDUCTION, VIRTUAL
 from .double_buffer import Ahead, ahead, reading
 from .nest import Loop, Nest, nest_of, outside
 from .reduction import Group, Reduce
@@ -44,6 +43,7 @@ from .storage import Storage, storage_of
 from .symbolic import SHOWN_EXTENT, SymbolicModule, specialised, symbols_of
 from .tensor import PlaceholderOp, Tensor, tensors_in
 from .tensorize import tensorized
+from .tree import stored
 
 NOALIAS = ("tir.noalias", True)
 """The attribute of a function none of whose buffers overlap: a schedule has one buffer for each tensor."""
@@ -182,7 +182,8 @@ class _Lowering:
         """The region of a stage that its readers need in one iteration of the loops around it."""
         at = stage.place
         assert isinstance(at, At)
-        still = {loop.var for loop in fixed if not (scope == "shared" and loop.thread.startswith("threadIdx"))}
+        together = ("threadIdx", VIRTUAL) if scope == "shared" else ()
+        still = {loop.var for loop in fixed if not loop.thread.startswith(together)}
         accesses: list[tuple[tuple[Expr, ...], Analyzer]] = []
         for reader in self.computed:
             if not set(stage.tensors) & set(tensors_in(self.bodies[reader])):
@@ -280,18 +281,8 @@ class _Lowering:
     def _stores(self, stage: Stage, indices: Sequence[Expr], values: Sequence[Expr]) -> Stmt:
         """The stores of the values of an element. Those that another store would change come first."""
         storages = [self.storages[tensor] for tensor in stage.tensors]
-        first: list[Stmt] = []
-        own = {storage.buffer for storage in storages}
-        for number, value in enumerate(values):
-            if len(values) > 1 and any(isinstance(node, BufferLoad) and node.buffer in own for node in walk(value)):
-                var = Var(value.dtype, f"v{number}")
-                first.append(Bind(var, value, span=stage.op.span))
-                values = [*values[:number], var, *values[number + 1 :]]
-        pairs = zip(storages, values, strict=True)
-        return seq(*first, *(
-            BufferStore(storage.buffer, storage.place(indices, self.ranges), value, span=stage.op.span)
-            for storage, value in pairs
-        ))  # fmt: skip
+        places = [(storage.buffer, storage.place(indices, self.ranges)) for storage in storages]
+        return stored(places, values, stage.op.span)
 
     def _guarded(self, nest: Nest, body: Stmt, reduces: bool) -> Stmt:
         """`body` for the iterations that are to execute it."""
@@ -361,4 +352,5 @@ def _loop(loop: Loop, body: Stmt, stage: Stage) -> Stmt:
     if not loop.written:
         return body
     stop = const(loop.extent)
-    return For(loop.var, const(0), stop, body, kind=loop.kind, thread=loop.thread, span=stage.op.span)
+    thread = loop.thread if loop.kind == THREAD else ""
+    return For(loop.var, const(0), stop, body, kind=loop.kind, thread=thread, span=stage.op.span)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tirx_mini.ir import INT32, SERIAL, THREAD, Analyzer, Expr, TirxError, Var, const, key
 
-from .axis import REDUCTION, IterVar
+from .axis import REDUCTION, VIRTUAL, IterVar
 from .stage import Fuse, Split, Stage
 
 
@@ -17,7 +17,7 @@ class Loop:
 
     var: its variable, from 0 on.
     kind: a kind of `For`.
-    thread: the index of the grid that it is bound to, or "".
+    thread: the index of the grid that it is bound to, "vthread" for a virtual thread, or "".
     """
 
     axis: IterVar
@@ -72,7 +72,8 @@ def nest_of(stage: Stage, first: tuple[Expr, ...], sizes: tuple[int, ...], range
                 "split the loop by the extent of the index",
             )
         kind = stage.kinds.get(leaf, SERIAL)
-        loop = Loop(leaf, Var(INT32, leaf.name), extent, kind, index.thread if index is not None else "")
+        thread = VIRTUAL if leaf in stage.virtual else index.thread if index is not None else ""
+        loop = Loop(leaf, Var(INT32, leaf.name), extent, kind, thread)
         nest.loops.append(loop)
         ranges = ranges.bind(loop.var, 0, extent - 1)
     values: dict[IterVar, Expr] = {loop.axis: loop.value for loop in nest.loops}

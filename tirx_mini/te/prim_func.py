@@ -12,7 +12,6 @@ from tirx_mini.ir import (
     AllocBuffer,
     Block,
     Buffer,
-    BufferStore,
     Expr,
     PrimFunc,
     Range,
@@ -25,11 +24,11 @@ from tirx_mini.ir import (
 )
 from tirx_mini.script import caller_span
 
-from .reduction import Reduce
+from .reduction import Group, Reduce
 from .schedule import create_schedule
 from .symbolic import symbols_of
 from .tensor import ComputeOp, PlaceholderOp, Tensor
-from .tree import in_loops
+from .tree import in_loops, stored
 
 
 def create_prim_func(ops: Sequence[Tensor]) -> PrimFunc:
@@ -43,13 +42,12 @@ def create_prim_func(ops: Sequence[Tensor]) -> PrimFunc:
     buffers: dict[Buffer, Buffer] = {}
     parts: list[Stmt] = []
     for stage in create_schedule([tensor.op for tensor in outputs]).stages:
-        stage.single("create_prim_func")
-        tensor = stage.tensor
-        buffers[tensor] = Buffer(tensor.name, tensor.shape, tensor.dtype, span=tensor.span)
-        if tensor not in ops:
-            if isinstance(stage.op, PlaceholderOp):
-                raise TirxError(f"{tensor.name} is read, but is not among the arguments", caller_span())
-            parts.insert(0, AllocBuffer(buffers[tensor], span=tensor.span))
+        for tensor in stage.tensors:
+            buffers[tensor] = Buffer(tensor.name.replace(".", "_"), tensor.shape, tensor.dtype, span=tensor.span)
+            if tensor not in ops:
+                if isinstance(stage.op, PlaceholderOp):
+                    raise TirxError(f"{tensor.name} is read, but is not among the arguments", caller_span())
+                parts.insert(0, AllocBuffer(buffers[tensor], span=tensor.span))
         if isinstance(stage.op, ComputeOp):
             parts.append(_nest(stage.op, buffers))
     params = tuple(buffers[tensor] for tensor in ops)
@@ -63,15 +61,22 @@ def _nest(op: ComputeOp, buffers: dict[Buffer, Buffer]) -> Stmt:
     own = [Var(INT32, f"v_{axis.name}") for axis in axes]
     names: dict[Var, Expr] = {axis.var: var for axis, var in zip(axes, own, strict=True)}
     place = tuple(own[: len(op.axis)])
-    target, body = buffers[op.tensor], op.body
+    body, targets = op.body, [buffers[tensor] for tensor in op.tensors]
+
+    def stores(values: Sequence[Expr]) -> Stmt:
+        own = [substitute(value, names, buffers) for value in values]
+        return stored([(target, place) for target in targets], own, op.span)
+
     init = None
     if isinstance(body, Reduce):
-        init = BufferStore(target, place, substitute(body.identity, names, buffers), span=op.span)
-        body = body.combined(op.tensor[tuple(axis.var for axis in op.axis)])
+        init = stores(body.identities)
+        statement = stores(body.all_combined([tensor[tuple(axis.var for axis in op.axis)] for tensor in op.tensors]))
+    else:
+        statement = stores(body.values if isinstance(body, Group) else [body])
     block = Block(
         op.name, tuple(own), (SPATIAL,) * len(op.axis) + (REDUCE,) * len(op.reduce_axis),
         tuple(Range(const(axis.first), const(axis.size)) for axis in axes),
         tuple(loop + axis.first for loop, axis in zip(loops, axes, strict=True)),
-        BufferStore(target, place, substitute(body, names, buffers), span=op.span), init, span=op.span,
+        statement, init, span=op.span,
     )  # fmt: skip
     return in_loops(block, [(loop, axis.size) for loop, axis in zip(loops, axes, strict=True)], block)

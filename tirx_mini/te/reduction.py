@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tirx_mini.ir import DataType, Expr, TirxError, as_bool, as_expr, binary, cast, const, select
+from tirx_mini.records import dataclass
 from tirx_mini.script import caller_span
 
 from .axis import REDUCTION, IterVar

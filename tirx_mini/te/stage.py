@@ -69,6 +69,7 @@ class Stage:
     tensorized: the loop from which on an instruction computes the stage, and the instruction.
     doubled: whether it is in two buffers, one of them for the next iteration of the loop that it is computed at.
     across: the loop that threads reduce together, and their index.
+    virtual: the loops that virtual threads count.
     scope: the memory of the tensor; "" to follow from the place.
     """
 
@@ -84,6 +85,7 @@ class Stage:
     tensorized: tuple[IterVar, TensorIntrin] | None = None
     doubled: bool = False
     across: tuple[IterVar, IterVar] | None = None
+    virtual: set[IterVar] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         if isinstance(self.op, ComputeOp):
@@ -215,6 +217,7 @@ class Stage:
         self._independent(ivar, "bind", f"bound to {thread_ivar.thread}")
         if thread_ivar.thread == VIRTUAL:
             self.kinds[ivar] = UNROLLED
+            self.virtual.add(ivar)
             return
         taken = next((axis for axis, index in self.threads.items() if index.thread == thread_ivar.thread), None)
         if taken is not None and taken is not ivar:
@@ -367,7 +370,8 @@ SCOPES_OF_STAGES = ("global", "shared", "local", ACCUMULATOR)
 
 
 def checked_scope(scope: str) -> str:
-    """A memory that a stage may be in. Raises `TirxError` for another one."""
+    """A memory that a stage may be in; "shared.dyn" is "shared". Raises `TirxError` for another one."""
+    scope = "shared" if scope == "shared.dyn" else scope
     if scope not in SCOPES_OF_STAGES:
         hint = f"use one of {', '.join(SCOPES_OF_STAGES)}"
         raise TirxError(f"{scope!r} is not a memory of a stage", caller_span(), hint)

@@ -21,12 +21,14 @@ class Storage(NamedTuple):
     """Where a tensor is: from the element `first` of the tensor on, the dimensions `kept` of `buffer`.
 
     fragments: the shape of what a lane holds of one tile, for accumulators of tensor cores; None for all others.
+    by_dims: whether regions are indexed dimension by dimension, because the size of the buffer may still change.
     """
 
     buffer: Buffer
     first: tuple[Expr, ...]
     kept: tuple[int, ...]
     fragments: tuple[int, ...] | None = None
+    by_dims: bool = False
 
     def place(self, indices: Sequence[Expr], ranges: Analyzer) -> tuple[Expr, ...]:
         """The indices in the buffer of an element of the tensor. Raises `TirxError` for accumulators."""

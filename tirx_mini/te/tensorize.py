@@ -71,11 +71,18 @@ def tensorized(
         raise match.error("its declaration has no statements", "pass decl_tensor_intrin a function that returns them")
     made = intrin.lower(inputs, [output])
     whole, reset, update = (*(made if isinstance(made, tuple) else (made, None, None)), None, None)[:3]
+    if continues and reset is None and update is not None:
+        return Tensorized(None, match.marked(update))
     outside = continues or any(loop.axis.kind == REDUCTION and loop.written for loop in nest.loops[:depth])
     if not outside and whole is not None:
         return Tensorized(None, match.marked(whole))
     if isinstance(body, Reduce) and (reset is None or update is None):
-        raise match.error("its reduction goes on in a loop around it, and it has no initialisation and step")
+        raise match.error(
+            "its reduction goes on in a loop around it, and it has no initialisation and step"
+            if update is None
+            else "the instruction adds to what is there, and the stage begins its reduction itself",
+            None if update is None else "call decompose_reduction first",
+        )
     if reset is None or update is None:
         raise match.error("the instruction returned no statement")
     return Tensorized(match.marked(reset), match.marked(update))
@@ -181,7 +188,8 @@ class _Match:
         if storage.fragments is not None:
             shape, strides = storage.fragments, [1]
         view = Buffer(f"{storage.buffer.name}_tile", shape, tensor.dtype, storage.buffer.scope)
-        self.regions[view] = _Region(storage.buffer, start, tuple(strides[len(strides) - len(shape) :]))
+        dims = tuple(first) if storage.by_dims else None
+        self.regions[view] = _Region(storage.buffer, start, tuple(strides[len(strides) - len(shape) :]), dims)
         return view
 
     def marked(self, stmt: Stmt) -> Stmt:
@@ -191,11 +199,15 @@ class _Match:
 
 
 class _Region(NamedTuple):
-    """A region of a buffer: where it begins, in elements, and the strides of its dimensions."""
+    """A region of a buffer: where it begins, in elements, and the strides of its dimensions.
+
+    dims: where it begins along each dimension of a buffer whose size is not decided yet.
+    """
 
     buffer: Buffer
     start: Expr
     strides: tuple[int, ...]
+    dims: tuple[Expr, ...] | None
 
 
 class _Placed(Mutator):
@@ -217,6 +229,11 @@ class _Placed(Mutator):
         region = self.regions.get(node.buffer)
         if region is None:
             return node
+        if region.dims is not None:
+            skipped = len(region.dims) - len(node.indices)
+            moved = (first + index for first, index in zip(region.dims[skipped:], node.indices, strict=True))
+            indices = tuple(self.ranges.simplify(index) for index in (*region.dims[:skipped], *moved))
+            return replace(node, buffer=region.buffer, indices=indices)
         place = region.start
         for index, stride in zip(node.indices, region.strides, strict=True):
             place = place + index * stride

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from tirx_mini.ir import TIR, Block, For, IRModule, PrimFunc, Stmt, TirxError, int_value
+from tirx_mini.ir import TIR, AllocBuffer, Block, For, IRModule, PrimFunc, Stmt, TirxError, int_value, seq
 from tirx_mini.script import caller_span
 
 from . import tree
@@ -27,80 +28,135 @@ class BlockSchedule:
     """
 
     def __init__(self, mod: IRModule | PrimFunc, *, seed: int | None = None, **_: Any) -> None:
-        self.func = mod.main if isinstance(mod, IRModule) else mod
+        whole = mod if isinstance(mod, IRModule) else IRModule({"main": mod})
+        self.functions = {str(name): opened(func) for name, func in whole.functions.items()}
         self.trace = Trace()
         self.random = Random(seed)
         self.renamed: dict[BlockRV, str] = {}
-        if self.func.spelling != TIR:
-            raise TirxError(f"{self.func.name} has no blocks to schedule", caller_span(), "write it with T.block")
+        self.notes: dict[LoopRV, dict[str, Any]] = {}
+        scheduled = [name for name, func in self.functions.items() if func.spelling == TIR]
+        if not scheduled:
+            name = next(iter(whole.functions.values())).name if whole.functions else "the module"
+            raise TirxError(f"{name} has no blocks to schedule", caller_span(), "write it with T.block")
+        self.working_on = "main" if "main" in scheduled else scheduled[0]
+
+    @property
+    def func(self) -> PrimFunc:
+        """The function that the schedule works on, as it is now."""
+        return self.functions[self.working_on]
+
+    @func.setter
+    def func(self, func: PrimFunc) -> None:
+        self.functions[self.working_on] = func
 
     @property
     def mod(self) -> IRModule:
-        """The function as it is now."""
-        return IRModule({"main": self.func})
+        """The module as it is now."""
+        return IRModule(self.functions)
+
+    def work_on(self, func_name: str) -> None:
+        """Look for blocks in this function of the module from now on."""
+        self._known(func_name)
+        self.working_on = func_name
+
+    def _known(self, func_name: str) -> None:
+        if func_name not in self.functions:
+            raise TirxError(
+                f"the module has no function {func_name!r}", caller_span(), f"it has {', '.join(self.functions)}"
+            )
+
+    def focus(self, rv: Any) -> None:
+        """Work on the function in which a block or a loop is."""
+        if isinstance(rv, BlockRV) and rv.function in self.functions:
+            self.working_on = rv.function
+        if isinstance(rv, LoopRV) and len(self.functions) > 1:
+            own = (n for n, func in self.functions.items() if any(f.var is rv.var for f in tree.loops_in(func.body)))
+            self.working_on = next(own, self.working_on)
 
     def copy(self) -> Self:
         """Another schedule of the function as it is now. Blocks and loops of this one are those of the other, too."""
-        made = type(self)(self.func)
+        made = type(self)(self.mod)
+        made.working_on = self.working_on
         made.trace.calls = list(self.trace.calls)
         made.renamed = dict(self.renamed)
+        made.notes = {loop: dict(notes) for loop, notes in self.notes.items()}
         made.random.setstate(self.random.getstate())
         return made
 
     def show(self, *_: Any, **__: Any) -> None:
-        """Print the function, and the trace."""
-        print(self.func.script())
+        """Print the functions, and the trace."""
+        for func in self.functions.values():
+            print(func.script())
         print(self.trace)
 
     # -- finding -------------------------------------------------------------------------------------------------
 
     @traced
     def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
-        """The block of a name."""
-        known = [block.name for block in tree.blocks_in(self.func.body)]
-        if name == ROOT and ROOT not in known:
-            return BlockRV(ROOT)
-        if name not in known:
+        """The block of a name, in the function that `work_on` named, or in another one."""
+        if func_name is not None:
+            self.work_on(func_name)
+        known = [block.name for block in tree.all_blocks(self.func.body)]
+        if name not in known and name != ROOT:
             raise TirxError(f"there is no block {name!r}", caller_span(), f"there are {', '.join(known)}")
-        return BlockRV(name)
+        return BlockRV(name, self.working_on)
+
+    def get_sblock(self, name: str, func_name: str | None = None) -> BlockRV:
+        """`get_block`, by the name of Apache TVM 0.26."""
+        return self.get_block(name, func_name)
 
     @traced
     def get_loops(self, block: BlockRV) -> list[LoopRV]:
         """The loops around a block, outermost first."""
-        return [LoopRV(node.var) for node in self._path(block) if isinstance(node, For)]
+        loops: list[LoopRV] = []
+        for node in self._path(block)[:-1]:
+            if isinstance(node, Block):
+                loops = []
+            elif isinstance(node, For):
+                loops.append(LoopRV(node.var))
+        return loops
 
     @traced
     def get_producers(self, block: BlockRV) -> list[BlockRV]:
         """The blocks that write what a block reads."""
         read = set(tree.reads_of(self._block(block)))
-        return [BlockRV(each.name) for each in self._others(block) if read & set(tree.writes_of(each))]
+        return [self._named(each) for each in self._others(block) if read & set(tree.writes_of(each))]
 
     @traced
     def get_consumers(self, block: BlockRV) -> list[BlockRV]:
         """The blocks that read what a block writes."""
         written = set(tree.writes_of(self._block(block)))
-        return [BlockRV(each.name) for each in self._others(block) if written & set(tree.reads_of(each))]
+        return [self._named(each) for each in self._others(block) if written & set(tree.reads_of(each))]
 
     @traced
     def get_child_blocks(self, block_or_loop: BlockRV | LoopRV) -> list[BlockRV]:
-        """The blocks in a loop, or with ``get_block("root")`` all blocks."""
+        """The blocks in a loop or a block; with ``get_block("root")`` those of the function."""
         whole = isinstance(block_or_loop, BlockRV) and block_or_loop.name == ROOT
         inside = self.func.body if whole else self.get(block_or_loop)
-        return [BlockRV(each.name) for each in tree.blocks_in(inside) if each is not inside]
+        return [self._named(each) for each in tree.blocks_in(inside.body if isinstance(inside, Block) else inside)]
 
     def get_output_blocks(self, scope_block: BlockRV | str = "root") -> list[BlockRV]:
         """The blocks that write arguments."""
         params = set(self.func.params)
         blocks = tree.blocks_in(self.func.body)
-        return [BlockRV(each.name) for each in blocks if params & set(tree.writes_of(each))]
+        return [self._named(each) for each in blocks if params & set(tree.writes_of(each))]
+
+    def _named(self, block: Block) -> BlockRV:
+        return BlockRV(block.name, self.working_on)
 
     def _others(self, block: BlockRV) -> list[Block]:
         own = self._block(block)
         return [each for each in tree.blocks_in(self.func.body) if each is not own]
 
-    def get(self, rv: BlockRV | LoopRV) -> Stmt:
-        """The statement that a block or loop is now."""
-        return self._block(rv) if isinstance(rv, BlockRV) else self._loop(rv)
+    def get(self, rv_or_name: Any, func_name: str | None = None) -> Any:
+        """The statement that a block or loop is now; a function by its name; a number as it is."""
+        if isinstance(rv_or_name, str):
+            self._known(rv_or_name)
+            return self.functions[rv_or_name]
+        self.focus(rv_or_name)
+        if isinstance(rv_or_name, BlockRV):
+            return self._block(rv_or_name)
+        return self._loop(rv_or_name) if isinstance(rv_or_name, LoopRV) else rv_or_name
 
     def _path(self, block: BlockRV) -> list[Stmt]:
         name = self.renamed.get(block, block.name)
@@ -120,6 +176,11 @@ class BlockSchedule:
             raise TirxError(f"the loop {loop} is gone", caller_span(), "use the loops that split or fuse returned")
         assert isinstance(path[-1], For)
         return path[-1]
+
+    def _unused(self, name: str) -> str:
+        """`name`, or with a number the first name that no block has."""
+        known = {block.name for block in tree.all_blocks(self.func.body)}
+        return next(n for n in (name, *(f"{name}_{i}" for i in range(1, len(known) + 2))) if n not in known)
 
     def _set(self, body: Stmt) -> None:
         self.func = self.func.with_body(body)
@@ -161,13 +222,39 @@ class BlockSchedule:
 
     @traced
     def annotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: Any) -> None:
-        """A note on a block or loop, which the trace keeps. It changes nothing: no pass of tirx_mini reads it."""
-        self.get(block_or_loop)
+        """A note on a block, which its text has as `T.block_attr`, or on a loop, which only the schedule keeps.
+
+        No pass of tirx_mini reads it, and it changes no result.
+        """
+        node = self.get(block_or_loop)
+        if isinstance(node, Block):
+            self._swap(node, replace(node, attrs=tuple({**dict(node.attrs), ann_key: ann_val}.items())))
+        else:
+            self.notes.setdefault(self._kept(block_or_loop), {})[ann_key] = ann_val
 
     @traced
     def unannotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str) -> None:
-        """Take a note back."""
-        self.get(block_or_loop)
+        """Take a note back. Raises `TirxError` where there is none of this key."""
+        node = self.get(block_or_loop)
+        notes = dict(node.attrs) if isinstance(node, Block) else self.notes.get(self._kept(block_or_loop), {})
+        if ann_key not in notes:
+            known = f"there are {', '.join(map(repr, notes))}" if notes else "there are no notes on it"
+            raise TirxError(f"there is no note {ann_key!r} to take back", caller_span(), known)
+        del notes[ann_key]
+        if isinstance(node, Block):
+            self._swap(node, replace(node, attrs=tuple(notes.items())))
+
+    def _kept(self, loop: Any) -> LoopRV:
+        """The loop by which the notes of a variable are kept: several `get_loops` return several for one."""
+        return next((each for each in self.notes if each.var is loop.var), loop)
+
+
+def opened(func: PrimFunc) -> PrimFunc:
+    """A function without the block `root` that TVM's text may have around all others."""
+    body = func.body
+    if isinstance(body, Block) and body.name == ROOT and not body.vars and body.init is None:
+        return func.with_body(seq(*(AllocBuffer(buffer, span=body.span) for buffer in body.allocs), body.body))
+    return func
 
 
 def extent_of(loop: For) -> int:

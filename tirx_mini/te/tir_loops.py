@@ -11,6 +11,7 @@ from tirx_mini.ir import (
     PARALLEL,
     REDUCE,
     SPATIAL,
+    SPECIALS,
     THREAD,
     UNROLLED,
     VECTORIZED,
@@ -29,6 +30,7 @@ from tirx_mini.ir import (
 from tirx_mini.script import caller_span
 
 from . import tree
+from .axis import VIRTUAL
 from .tir_blocks import BlockSchedule, extent_of
 from .trace import BlockRV, LoopRV, traced
 
@@ -44,8 +46,17 @@ class LoopSchedule(BlockSchedule):
     # -- loops ---------------------------------------------------------------------------------------------------
 
     @traced
-    def split(self, loop: LoopRV, factors: Sequence[int | None]) -> list[LoopRV]:
-        """Nested loops for one, of the extents `factors`, of which one may be None: what is left."""
+    def split(
+        self,
+        loop: LoopRV,
+        factors: Sequence[int | None],
+        preserve_unit_iters: bool = True,
+        disable_predication: bool = False,
+    ) -> list[LoopRV]:
+        """Nested loops for one, of the extents `factors`, of which one may be None: what is left.
+
+        preserve_unit_iters, disable_predication: accepted as TVM has them; iterations too many are always left out.
+        """
         node = self._loop(loop)
         extent = extent_of(node)
         known = 1
@@ -71,8 +82,8 @@ class LoopSchedule(BlockSchedule):
         return [LoopRV(var) for var in variables]
 
     @traced
-    def fuse(self, *loops: LoopRV) -> LoopRV:
-        """One loop for nested ones."""
+    def fuse(self, *loops: LoopRV, preserve_unit_iters: bool = True) -> LoopRV:
+        """One loop for nested ones. preserve_unit_iters: accepted as TVM has it."""
         nodes = [self._loop(loop) for loop in loops]
         for outer, inner in pairwise(nodes):
             if outer.body is not inner:
@@ -155,19 +166,33 @@ class LoopSchedule(BlockSchedule):
 
     @traced
     def bind(self, loop: LoopRV, thread_axis: str) -> None:
-        """Make the iterations the CTAs or threads that an index counts."""
+        """Make the iterations the CTAs or threads that an index counts.
+
+        The threads of a loop that reduces combine their results through shared memory. Each thread executes the
+        iterations of a virtual thread, "vthread" or "vthread.x", one after the other, unrolled. Raises `TirxError` for
+        another name.
+        """
+        if str(thread_axis).split(".")[0] == VIRTUAL:
+            self._kind(loop, UNROLLED, f"bound to {thread_axis}")
+            return
+        if thread_axis not in SPECIALS or not thread_axis.startswith(("blockIdx", "threadIdx")):
+            hint = "use blockIdx or threadIdx with .x, .y or .z, or vthread"
+            raise TirxError(f"{thread_axis!r} is not an index of a grid", caller_span(), hint)
         self._kind(loop, THREAD, f"bound to {thread_axis}", thread_axis)
 
     def _kind(self, loop: LoopRV, kind: str, what: str, thread: str = "") -> None:
         node = self._loop(loop)
         for block in tree.blocks_in(node):
             for of, value in zip(block.kinds, block.values, strict=True):
-                if of == REDUCE and loop.var in set(walk(value)):
+                shared = thread.startswith("threadIdx") and block.init is not None
+                if of == REDUCE and loop.var in set(walk(value)) and not shared:
                     raise TirxError(
                         f"{loop} cannot be {what}: {block.name} reduces over it, so its iterations add to the same "
                         "elements",
                         caller_span(),
-                        "choose a loop over its spatial variables",
+                        "choose a loop over its spatial variables"
+                        if not thread.startswith("threadIdx")
+                        else "bind it before decompose_reduction, or call rfactor",
                     )
         self._swap(node, replace(node, kind=kind, thread=thread))
 

@@ -34,16 +34,14 @@ from tirx_mini.passes import STORAGE_ALIGN, box
 from tirx_mini.script import caller_span
 
 from . import tree
-from .intrinsic import TensorIntrin
 from .stage import checked_scope
 from .tir_blocks import extent_of
-from .tir_loops import LoopSchedule
+from .tir_padding import PaddingSchedule
 from .tir_rfactor import factored
-from .tir_tensorize import tensorized_loops
 from .trace import BlockRV, LoopRV, traced
 
 
-class Schedule(LoopSchedule):
+class Schedule(PaddingSchedule):
     """A function with blocks, and transformations of its loops, applied at once.
 
     Raises `TirxError`, at the line of the call, for a transformation that would change the result.
@@ -52,8 +50,14 @@ class Schedule(LoopSchedule):
     # -- places --------------------------------------------------------------------------------------------------
 
     @traced
-    def compute_at(self, block: BlockRV, loop: LoopRV) -> None:
-        """Compute, in each iteration of a loop, what this iteration reads of a block."""
+    def compute_at(
+        self, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1
+    ) -> None:
+        """Compute, in each iteration of a loop, what this iteration reads of a block.
+
+        preserve_unit_loops: keep loops of one iteration. index: accepted as TVM has it; the block comes before the
+            first one that reads it.
+        """
         node, at = self._block(block), self._loop(loop)
         buffer = self._intermediate(node, "compute_at")
         readers = [b for b in tree.blocks_in(self.func.body) if b is not node and buffer in tree.reads_of(b)]
@@ -65,7 +69,7 @@ class Schedule(LoopSchedule):
         if node in inside:
             raise TirxError(f"{block.name} is already computed in {loop}", caller_span())
         region = self._region(buffer, readers, at)
-        moved = self._over(node, _written_by(node, buffer), region)
+        moved = self._over(node, _written_by(node, buffer), region, preserve_unit_loops)
         body = tree.without(self.func.body, node)
         at = next(each for each in tree.loops_in(body) if each.var is loop.var)
         parts = list(at.body.stmts) if isinstance(at.body, Seq) else [at.body]
@@ -74,8 +78,13 @@ class Schedule(LoopSchedule):
         self._set(tree.replaced(body, at, replace(at, body=seq(*parts))))
 
     @traced
-    def reverse_compute_at(self, block: BlockRV, loop: LoopRV) -> None:
-        """Compute, in each iteration of a loop, what a block makes of the elements that this iteration produces."""
+    def reverse_compute_at(
+        self, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1
+    ) -> None:
+        """Compute, in each iteration of a loop, what a block makes of the elements that this iteration produces.
+
+        preserve_unit_loops: keep loops of one iteration. index: accepted as TVM has it; the block comes last.
+        """
         node, at = self._block(block), self._loop(loop)
         inside = tree.blocks_in(at)
         made = {buffer: writer for writer in inside for buffer in tree.writes_of(writer)}
@@ -95,7 +104,7 @@ class Schedule(LoopSchedule):
                 caller_span(),
             )
         region = self._region(buffer, [made[buffer]], at)
-        moved = self._over(node, _read_by(node, buffer, block.name), region)
+        moved = self._over(node, _read_by(node, buffer, block.name), region, preserve_unit_loops)
         body = tree.without(self.func.body, node)
         at = next(each for each in tree.loops_in(body) if each.var is loop.var)
         self._set(tree.replaced(body, at, replace(at, body=seq(at.body, moved))))
@@ -156,7 +165,7 @@ class Schedule(LoopSchedule):
         accesses = [(indices, ranges) for block in blocks for indices in tree.accesses_of(block, buffer)]
         return box(accesses, buffer.shape, lambda var: var not in still)
 
-    def _over(self, node: Block, places: Sequence[Var | None], region: Sequence[Any]) -> Stmt:
+    def _over(self, node: Block, places: Sequence[Var | None], region: Sequence[Any], units: bool) -> Stmt:
         """A block in loops of its own over a region: `places` are its variables along the dimensions of the buffer."""
         ranges = tree.ranges_of(self.func.body)
         loops: list[tuple[Var, int]] = []
@@ -171,7 +180,7 @@ class Schedule(LoopSchedule):
             own = Var(INT32, f"ax{len(loops)}")
             ranges = ranges.bind(own, 0, size - 1)
             value = ranges.simplify(first + own) if size > 1 else first
-            if size > 1:
+            if size > 1 or units:
                 loops.append((own, size))
             inside = ranges.simplify(binary("<", value, domain.start + domain.extent))
             if getattr(inside, "value", None) is not True:
@@ -183,8 +192,15 @@ class Schedule(LoopSchedule):
     # -- memory --------------------------------------------------------------------------------------------------
 
     @traced
-    def cache_read(self, block: BlockRV, read_buffer_index: int, storage_scope: str) -> BlockRV:
-        """A block that copies a buffer into a memory, from which `block` then reads it."""
+    def cache_read(
+        self, block: BlockRV, read_buffer_index: int | str | Buffer, storage_scope: str, consumer_blocks: Any = None
+    ) -> BlockRV:
+        """A block that copies a buffer into a memory, from which `block` then reads it.
+
+        read_buffer_index: its position among those that the block reads, its name, or itself. consumer_blocks: None,
+            or a list of `block`: other readers are not changed.
+        """
+        self._only_consumer(block, consumer_blocks)
         node = self._block(block)
         buffer = _chosen(tree.reads_of(node), read_buffer_index, block.name, "reads")
         self._alone(node, buffer, "cache_read", tree.writes_of)
@@ -193,14 +209,30 @@ class Schedule(LoopSchedule):
         return self._copied(self._path(block), buffer, copy, copy.name, before=True)
 
     @traced
-    def cache_write(self, block: BlockRV, write_buffer_index: int, storage_scope: str) -> BlockRV:
-        """A block that copies what `block` then writes into a memory to where it wrote it before."""
+    def cache_write(
+        self, block: BlockRV, write_buffer_index: int | str | Buffer, storage_scope: str, consumer_blocks: Any = None
+    ) -> BlockRV:
+        """A block that copies what `block` then writes into a memory to where it wrote it before.
+
+        write_buffer_index: its position among those that the block writes, its name, or itself.
+        """
+        self._only_consumer(block, consumer_blocks)
         node = self._block(block)
         buffer = _chosen(tree.writes_of(node), write_buffer_index, block.name, "writes")
         self._alone(node, buffer, "cache_write", lambda each: [*tree.reads_of(each), *tree.writes_of(each)])
         copy = self._cached(buffer, checked_scope(storage_scope))
         self._swap(node, tree.with_buffers(node, {buffer: copy}))
         return self._copied(self._path(block), copy, buffer, copy.name, before=False)
+
+    def _only_consumer(self, block: BlockRV, consumers: Any) -> None:
+        listed = consumers if isinstance(consumers, (list, tuple)) else [consumers] if consumers else []
+        names = [each if isinstance(each, str) else self._block(each).name for each in listed]
+        if set(names) - {self._block(block).name}:
+            raise TirxError(
+                f"the copy is for {block.name}, not for {', '.join(names)}",
+                caller_span(),
+                "leave out consumer_blocks, and call it for each reader",
+            )
 
     def _alone(self, node: Block, buffer: Buffer, what: str, uses: Callable[[Block], list[Buffer]]) -> None:
         """Raises `TirxError` where another block in the nest of loops around `node` uses a buffer."""
@@ -232,57 +264,28 @@ class Schedule(LoopSchedule):
         new = seq(nest, top) if before else seq(top, nest)
         fresh = target if before else source
         self._set(tree.allocated(tree.replaced(self.func.body, top, new), fresh))
-        return BlockRV(unique)
-
-    def _unused(self, name: str) -> str:
-        """`name`, or with a number the first name that no block has."""
-        known = _names(tree.blocks_in(self.func.body))
-        return next(n for n in (name, *(f"{name}_{i}" for i in range(1, len(known) + 2))) if n not in known)
+        return BlockRV(unique, self.working_on)
 
     @traced
-    def storage_align(self, block: BlockRV, buffer_index: int, axis: int, factor: int, offset: int) -> None:
+    def storage_align(self, block: BlockRV, buffer_index: int | str, axis: int, factor: int, offset: int) -> None:
         """Pad the rows along dimension `axis` of a buffer that a block writes to ``factor * n + offset`` elements."""
         node = self._block(block)
         buffer = _chosen(tree.writes_of(node), buffer_index, block.name, "writes")
         if buffer in self.func.params:
             raise TirxError(f"{buffer.name} is an argument, whose memory the caller lays out", caller_span())
         attrs = dict(node.attrs)
-        attrs[STORAGE_ALIGN] = (*attrs.get(STORAGE_ALIGN, ()), (buffer_index, axis, factor, offset))
+        place, dim = tree.writes_of(node).index(buffer), axis % buffer.ndim
+        attrs[STORAGE_ALIGN] = (*attrs.get(STORAGE_ALIGN, ()), (place, dim, factor, offset))
         self._swap(node, replace(node, attrs=tuple(attrs.items())))
 
     @traced
-    def set_scope(self, block: BlockRV, buffer_index: int, storage_scope: str) -> None:
+    def set_scope(self, block: BlockRV, buffer_index: int | str | Buffer, storage_scope: str) -> None:
         """Keep a buffer that a block writes in a memory."""
         buffer = _chosen(tree.writes_of(self._block(block)), buffer_index, block.name, "writes")
         if buffer in self.func.params:
             raise TirxError(f"{buffer.name} is an argument, which is in global memory", caller_span())
         moved = replace(buffer, scope=checked_scope(storage_scope))
         self._set(substitute(self.func.body, {}, {buffer: moved}))
-
-    # -- instructions --------------------------------------------------------------------------------------------
-
-    @traced
-    def tensorize(self, loop: LoopRV, tensor_intrin: TensorIntrin) -> None:
-        """Let an instruction compute what a loop and those inside it compute. The block in them is gone then.
-
-        tensor_intrin: of `te.decl_tensor_intrin`. Where its reduction goes on in a loop around it, the reduction begins
-            in a block of its own (`decompose_reduction`).
-        """
-        if not isinstance(tensor_intrin, TensorIntrin):
-            raise TirxError(f"{tensor_intrin!r} is not an instruction", caller_span(), "use te.decl_tensor_intrin")
-        if not isinstance(loop, LoopRV):
-            raise TirxError(f"{loop!r} is not a loop", caller_span(), "tensorize a loop of get_loops")
-        node = self._loop(loop)
-        self._swap(node, tensorized_loops(self.func.body, node, tensor_intrin))
-
-    def blockize(self, target: Any, preserve_unit_iters: bool = True) -> BlockRV:
-        """Raises `TirxError`: `tensorize` takes the loop itself."""
-        raise TirxError("blockize is not provided", caller_span(), "tensorize a loop: the loops in it need no block")
-
-    def transform_layout(self, *_: Any, **__: Any) -> None:
-        """Raises `TirxError`: the axes of a buffer are those that the function gives it."""
-        hint = "write the buffer with the axes of its tiles"
-        raise TirxError("transform_layout is not provided", caller_span(), hint)
 
     # -- reductions ----------------------------------------------------------------------------------------------
 
@@ -308,7 +311,7 @@ class Schedule(LoopSchedule):
         body = tree.replaced(self.func.body, top, seq(tree.replaced(top, node, made.partial), made.whole))
         self._set(tree.allocated(body, made.buffer))
         self._tidy()
-        return BlockRV(name)
+        return BlockRV(name, self.working_on)
 
     @traced
     def decompose_reduction(self, block: BlockRV, loop: LoopRV) -> BlockRV:
@@ -336,7 +339,7 @@ class Schedule(LoopSchedule):
         update = replace(node, init=None, name=f"{node.name}_update")
         self._swap(at, seq(tree.in_loops(start, loops, node), tree.replaced(at, node, update)))
         self.renamed[block] = update.name
-        return BlockRV(start.name)
+        return BlockRV(start.name, self.working_on)
 
 
 class _Inline(Mutator):
@@ -392,7 +395,10 @@ def _reduced(node: Block) -> set[Expr | Stmt]:
     return {part for kind, value in pairs if kind == REDUCE for part in walk(value)}
 
 
-def _chosen(buffers: Sequence[Buffer], index: int, name: str, what: str) -> Buffer:
+def _chosen(buffers: Sequence[Buffer], index: int | str | Buffer, name: str, what: str) -> Buffer:
+    if not isinstance(index, int):
+        known = [n for n, buffer in enumerate(buffers) if buffer is index or buffer.name == index]
+        index = known[0] if known else -1
     if not 0 <= index < len(buffers):
         listed = ", ".join(f"{n}: {buffer.name}" for n, buffer in enumerate(buffers))
         raise TirxError(f"{name} {what} no buffer {index}", caller_span(), f"there are {listed}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from tirx_mini.ir import (
     REDUCE,
@@ -47,14 +47,37 @@ def tensorized_loops(root: Stmt, at: For, intrin: TensorIntrin) -> Stmt:
 
     Raises `TirxError` where the instruction computes something else, or the loops hold more than one block.
     """
-    return _Block(root, at, intrin).statement()
+    return _Block(root, at, intrin.name).statement(intrin)
+
+
+class Computation(NamedTuple):
+    """What loops around one block compute.
+
+    target: the buffer that it writes. tensors: for the buffers that it reads, the tensors in `op`. continues: whether
+        it adds to what was there before.
+    """
+
+    op: ComputeOp
+    target: Buffer
+    tensors: dict[Any, Tensor]
+    continues: bool
+
+
+def computation_of(loops: For, name: str) -> Computation:
+    """The computation of a description of the instruction `name`. Raises `TirxError` for more than one block."""
+    whole = _Block(loops, loops, name)
+    op = ComputeOp(name, whole.axes(), whole.body(), span=whole.block.span)
+    target = whole.store.buffer
+    defined(op, tuple(int(extent) for extent in target.shape), target.dtype)
+    continues = REDUCE in whole.block.kinds and whole.block.init is None
+    return Computation(op, target, dict(whole.tensors), continues)
 
 
 class _Block:
     """The block in a nest of loops, as the stage of a tensor expression that `tensorize` compares."""
 
-    def __init__(self, root: Stmt, at: For, intrin: TensorIntrin) -> None:
-        self.at, self.intrin = at, intrin
+    def __init__(self, root: Stmt, at: For, name: str) -> None:
+        self.at, self.name = at, name
         self.block, self.inner = self._only_block()
         self.around = [each for each in tree.path_to(root, lambda stmt: stmt is at)[:-1] if isinstance(each, For)]
         self.ranges: Analyzer = tree.ranges_of(root)
@@ -65,7 +88,7 @@ class _Block:
         self.store = store
 
     def _refuse(self, why: str) -> NoReturn:
-        what = f"the loops from {self.at.var.name} on cannot be tensorized by {self.intrin.name}"
+        what = f"the loops from {self.at.var.name} on cannot be tensorized by {self.name}"
         raise TirxError(f"{what}: {why}", caller_span())
 
     def _only_block(self) -> tuple[Block, list[For]]:
@@ -77,16 +100,16 @@ class _Block:
             self._refuse("they hold more than a block")
         return node, loops
 
-    def statement(self) -> Stmt:
+    def statement(self, intrin: TensorIntrin) -> Stmt:
         reduces = REDUCE in self.block.kinds
-        op = ComputeOp(self.block.name, self._axes(), self._body(), span=self.block.span)
+        op = ComputeOp(self.block.name, self.axes(), self.body(), span=self.block.span)
         target = self.store.buffer
         result = defined(op, tuple(int(extent) for extent in target.shape), target.dtype)
         storages = {tensor: _whole(buffer) for buffer, tensor in self.tensors.items()}
         storages[result] = _whole(target)
         continues = reduces and self.block.init is None
         nest = self._nest(Stage(op))
-        made = tensorized(nest, len(self.around), op.body, self.intrin, storages, self.ranges, continues)
+        made = tensorized(nest, len(self.around), op.body, intrin, storages, self.ranges, continues)
         if made.init is None or continues:
             return made.update
         if any(self._kind(loop) == REDUCTION for loop in self.around):
@@ -112,7 +135,7 @@ class _Block:
         used = {part for kind, value in pairs if kind == REDUCE for part in walk(value)}
         return REDUCTION if loop.var in used else DATA_PARALLEL
 
-    def _axes(self) -> tuple[IterVar, ...]:
+    def axes(self) -> tuple[IterVar, ...]:
         """The block's variables along the dimensions of the buffer that it writes."""
         known = self._variables(SPATIAL, DATA_PARALLEL)
         indices = self.store.indices
@@ -127,7 +150,7 @@ class _Block:
             for var, of, domain in triples if of == kind
         }  # fmt: skip
 
-    def _body(self) -> Expr:
+    def body(self) -> Expr:
         """The value of an element, as a tensor expression has it."""
         value = self.store.value
         if REDUCE not in self.block.kinds:
@@ -154,4 +177,4 @@ class _Block:
 
 
 def _whole(buffer: Buffer) -> Storage:
-    return Storage(buffer, (const(0),) * buffer.ndim, tuple(range(buffer.ndim)))
+    return Storage(buffer, (const(0),) * buffer.ndim, tuple(range(buffer.ndim)), by_dims=True)

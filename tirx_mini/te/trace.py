@@ -12,9 +12,13 @@ from tirx_mini.ir import Var
 
 @dataclass(frozen=True, eq=False)
 class BlockRV:
-    """A block of a schedule, as `get_block` returns it."""
+    """A block of a schedule, as `get_block` returns it. function: the name of the function in the module."""
 
     name: str
+    function: str = "main"
+
+    def __repr__(self) -> str:
+        return self.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,19 +31,49 @@ class LoopRV:
         return self.var.name
 
 
+_BLOCKS = ("block", "block_or_loop", "target")
+"""The parameters of a schedule's methods that a block's name may be given for."""
+
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def traced(method: _Method) -> _Method:
-    """Note a call in the trace once it has succeeded."""
+    """Note a call in the trace once it has succeeded.
+
+    A block may be given by its name. The call works on the function in which its blocks and loops are.
+    """
+    code = method.__code__
+    blocks = [n for n, name in enumerate(code.co_varnames[1 : code.co_argcount]) if name in _BLOCKS]
 
     @wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if any(isinstance(each, str) for each in (*args, *kwargs.values())):
+            args = tuple(self.get_block(a) if n in blocks and isinstance(a, str) else a for n, a in enumerate(args))
+            kwargs = {k: self.get_block(v) if k in _BLOCKS and isinstance(v, str) else v for k, v in kwargs.items()}
+        for each in (*args, *kwargs.values()):
+            self.focus(each)
         result = method(self, *args, **kwargs)
         self.trace.note(method.__name__, args, kwargs, result)
         return result
 
     return call  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class InstructionKind:
+    """Which method of a schedule a call of a trace calls."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """A call of a trace."""
+
+    kind: InstructionKind
+    inputs: tuple[Any, ...]
+    attrs: dict[str, Any]
+    outputs: Any
 
 
 class Trace:
@@ -50,6 +84,27 @@ class Trace:
 
     def note(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         self.calls.append((name, args, kwargs, result))
+
+    @property
+    def insts(self) -> list[Instruction]:
+        """The calls."""
+        return [
+            Instruction(InstructionKind(name), args, kwargs, result) for name, args, kwargs, result in self.calls
+        ]
+
+    @property
+    def decisions(self) -> dict[int, Any]:
+        """What was chosen at random, by the position of the call."""
+        known = enumerate(self.calls)
+        return {number: kwargs["decision"] for number, (_, _, kwargs, _) in known if "decision" in kwargs}
+
+    def as_python(self, unicode: Any = None) -> list[str]:
+        """The lines of `str(trace)`."""
+        return str(self).splitlines()
+
+    def show(self, *_: Any, **__: Any) -> None:
+        """Print the trace."""
+        print(self)
 
     def __str__(self) -> str:
         names: dict[Any, str] = {}
@@ -66,8 +121,8 @@ class Trace:
             lines[-1] += f"sch.{name}({', '.join(given)})"
         return "\n".join(lines)
 
-    def apply_to_schedule(self, schedule: Any) -> None:
-        """Make the same calls on another schedule."""
+    def apply_to_schedule(self, schedule: Any, remove_postproc: bool = False, decision_provider: Any = None) -> None:
+        """Make the same calls on another schedule. The options are accepted as TVM has them."""
         made: dict[Any, Any] = {}
 
         def of(value: Any) -> Any:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tirx_mini.ir import (
     AllocBuffer,
     Analyzer,
+    Bind,
     Block,
     Buffer,
     BufferLoad,
@@ -16,8 +17,10 @@ from tirx_mini.ir import (
     For,
     Mutator,
     Seq,
+    Span,
     Stmt,
     Var,
+    children,
     const,
     int_value,
     seq,
@@ -31,6 +34,8 @@ def path_to(root: Stmt, found: Callable[[Stmt], bool]) -> list[Stmt]:
     if found(root):
         return [root]
     parts = root.stmts if isinstance(root, Seq) else [root.body] if isinstance(root, (For, Block)) else []
+    if isinstance(root, Block) and root.init is not None:
+        parts = [root.init, *parts]
     for part in parts:
         below = path_to(part, found)
         if below:
@@ -39,6 +44,14 @@ def path_to(root: Stmt, found: Callable[[Stmt], bool]) -> list[Stmt]:
 
 
 def blocks_in(stmt: Stmt) -> list[Block]:
+    """The blocks in a statement, or itself, without those in them, which `blockize` makes."""
+    if isinstance(stmt, Block):
+        return [stmt]
+    return [block for part in children(stmt) if isinstance(part, Stmt) for block in blocks_in(part)]
+
+
+def all_blocks(stmt: Stmt) -> list[Block]:
+    """All blocks in a statement."""
     return [node for node in walk(stmt) if isinstance(node, Block)]
 
 
@@ -118,9 +131,51 @@ def writes_of(block: Block) -> list[Buffer]:
 def accesses_of(block: Block, buffer: Buffer) -> list[tuple[Expr, ...]]:
     """The indices of all accesses of `buffer` in a block, in the variables of the loops around it."""
     values = dict(zip(block.vars, block.values, strict=True))
-    nodes = [node for part in (block.init, block.body) if part is not None for node in walk(part)]
-    found = [node.indices for node in nodes if isinstance(node, (BufferLoad, BufferStore)) and node.buffer is buffer]
-    return [tuple(substitute(indices, values)) for indices in found]
+    found: list[tuple[Expr, ...]] = []
+    for part in (block.init, block.body):
+        inner = all_blocks(part) if part is not None else []
+        nested = {var: value for each in inner for var, value in zip(each.vars, each.values, strict=True)}
+        nodes = walk(part) if part is not None else ()
+        for node in nodes:
+            if isinstance(node, (BufferLoad, BufferStore)) and node.buffer is buffer:
+                indices = tuple(node.indices)
+                for _ in range(_depth(part)):
+                    indices = tuple(substitute(indices, nested))
+                found.append(tuple(substitute(indices, values)))
+    return found
+
+
+def _depth(stmt: Stmt | None) -> int:
+    """How many blocks are around one another in a statement."""
+    return max((1 + _depth(block.body) for block in blocks_in(stmt)), default=0) if stmt is not None else 0
+
+
+def stored(places: Sequence[tuple[Buffer, tuple[Expr, ...]]], values: Sequence[Expr], span: Span | None) -> Stmt:
+    """The stores of values. Those that another store would change are computed first."""
+    first: list[Stmt] = []
+    own, made = {buffer for buffer, _ in places}, list(values)
+    for number, value in enumerate(values):
+        if len(made) > 1 and any(isinstance(node, BufferLoad) and node.buffer in own for node in walk(value)):
+            made[number] = var = Var(value.dtype, f"v{number}")
+            first.append(Bind(var, value, span=span))
+    pairs = zip(places, made, strict=True)
+    return seq(*first, *(BufferStore(buffer, place, value, span=span) for (buffer, place), value in pairs))
+
+
+class _Simplified(Mutator):
+    """Simplifies the indices of accesses."""
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        return replace(node, indices=tuple(Analyzer().simplify(self.expr(index)) for index in node.indices))
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        indices = tuple(Analyzer().simplify(index) for index in node.indices)
+        return replace(node, indices=indices, value=self.expr(node.value))
+
+
+def simplified(stmt: Stmt) -> Stmt:
+    """A statement with simpler indices."""
+    return _Simplified().stmt(stmt)
 
 
 def with_buffers(block: Block, buffers: dict[Buffer, Buffer]) -> Block:

@@ -49,6 +49,26 @@ def test_tiles_in_shared_memory_with_barriers_around_their_use(align):
     run(te.lower(tiled(mm, align=align), mm.args), mm)
 
 
+def test_shared_memory_holds_the_tile_of_all_virtual_threads():
+    mm = matmul(32, 16, 16)
+    s = te.create_schedule(mm.C.op)
+    AA, CL = s.cache_read(mm.A, "shared", [mm.C]), s.cache_write(mm.C, "local")
+    virtual, inner = s[mm.C].split(mm.C.op.axis[0], nparts=2)
+    s[mm.C].reorder(virtual, inner, mm.C.op.axis[1])
+    s[mm.C].bind(virtual, te.thread_axis("vthread"))
+    s[mm.C].bind(inner, te.thread_axis((0, 16), "threadIdx.y"))
+    s[mm.C].bind(mm.C.op.axis[1], te.thread_axis((0, 16), "threadIdx.x"))
+    s[CL].compute_at(s[mm.C], mm.C.op.axis[1])
+    ko, _ = s[CL].split(s[CL].op.reduce_axis[0], factor=8)
+    s[AA].compute_at(s[CL], ko)
+    y, x = s[AA].split(s[AA].fuse(*AA.op.axis), factor=16)
+    s[AA].bind(y, te.thread_axis((0, 16), "threadIdx.y"))
+    s[AA].bind(x, te.thread_axis((0, 16), "threadIdx.x"))
+    module = te.lower(s, mm.args)
+    assert "A_shared = T.alloc_buffer((32, 8)" in str(module)
+    run(module, mm)
+
+
 def test_extents_that_no_tile_divides():
     mm = matmul(40, 24, 50)
     run(te.lower(tiled(mm), mm.args), mm)

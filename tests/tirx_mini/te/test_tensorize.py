@@ -203,7 +203,7 @@ def test_blocks_that_compute_something_else_are_not_tensorized():
         sch.tensorize(ki, dot(8))
     with refused("the loops from there on cover 1 × 1 × 8|the loops from there on cover 8, and the instruction 16"):
         sch.tensorize(ki, dot(16))
-    with refused("is not an instruction"):
+    with refused("there is no instruction 'dot'"):
         sch.tensorize(ki, "dot")
-    with refused("is not a loop"):
+    with refused("C is not a block of loops around one block"):
         sch.tensorize(sch.get_block("C"), dot(8))

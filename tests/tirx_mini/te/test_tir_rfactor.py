@@ -83,10 +83,6 @@ def test_a_reduction_that_cannot_be_factored_is_refused():
     sch.decompose_reduction(block, k)
     with pytest.raises(TirxError, match=r"its loops hold more than one block|it is not one reduction"):
         sch.rfactor(k, 0)
-    with pytest.raises(TirxError, match="blockize is not provided"):
-        sch.blockize(k)
-    with pytest.raises(TirxError, match="transform_layout is not provided"):
-        sch.transform_layout(block, ("write", 0), lambda i: (i // 2, i % 2))
 
 
 def test_blocks_are_found_by_what_they_read_and_write_and_copies_are_independent():

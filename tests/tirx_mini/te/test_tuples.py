@@ -76,13 +76,19 @@ def test_values_that_read_what_others_write_are_computed_first():
     assert body.index("v0") < body.index("T_v0[i] = v0") and body.index("v1 ") < body.index("T_v0[i] = v0")
 
 
+def test_the_values_of_a_tuple_are_stores_of_one_block():
+    args = largest()
+    sch = te.TirSchedule(te.create_prim_func(args))
+    sch.parallel(sch.get_loops("T")[0])
+    check_largest(te.build(sch.mod, target="llvm"))
+
+
 def test_what_single_tensors_alone_have_is_refused():
     args = largest()
     s = te.create_schedule(args[2].op)
     for call in (
         lambda: s.cache_write(args[2], "local"),
         lambda: s.rfactor(args[2], args[2].op.reduce_axis[0]),
-        lambda: te.create_prim_func(args),
     ):
         with pytest.raises(TirxError, match="T computes 2 tensors together"):
             call()

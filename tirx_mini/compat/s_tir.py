@@ -1,0 +1,11 @@
+"""`tvm.s_tir` of Apache TVM 0.26, before that in `tvm.tir`: schedules of blocks, and what they are called with."""
+
+from tirx_mini.ir import TirxError as ScheduleError
+from tirx_mini.te import BlockRV as SBlockRV
+from tirx_mini.te import IndexMap, LoopRV, Trace
+from tirx_mini.te import RegisteredIntrin as TensorIntrin
+from tirx_mini.te import TirSchedule as Schedule
+
+BlockRV = SBlockRV
+
+__all__ = ["BlockRV", "IndexMap", "LoopRV", "SBlockRV", "Schedule", "ScheduleError", "TensorIntrin", "Trace"]
