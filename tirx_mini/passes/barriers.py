@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 from tirx_mini.ir import (
     AddressOf,
@@ -23,6 +23,7 @@ from tirx_mini.ir import (
     walk,
 )
 from tirx_mini.isa import NAMES, Memory, instruction_of
+from tirx_mini.records import dataclass, replace
 
 
 @dataclass

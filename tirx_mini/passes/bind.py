@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from tirx_mini.ir import (
     COURSE,
@@ -40,17 +39,16 @@ from tirx_mini.ir import (
     substitute,
     walk,
 )
+from tirx_mini.records import dataclass, replace
 
 from .barriers import insert_barriers
 from .invariant import hoist_loads
-from .vectorize import vectorize
+from .vectorize import MOST_BYTES, vectorize
 
 _AXES = "xyz"
 TENSOR_INTRIN = "tensor_intrin"
 """The attribute around statements that the lanes of a warp, counted by threadIdx.x, execute together."""
 LANES = 32
-MOST_BYTES = 16
-"""The widest access of a thread (PTX ISA, "Vector Data Types")."""
 
 
 @dataclass(frozen=True)

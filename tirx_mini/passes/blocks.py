@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tirx_mini.ir import (
     REDUCE,
@@ -22,7 +22,9 @@ from tirx_mini.ir import (
     substitute,
     walk,
 )
+from tirx_mini.records import dataclass
 
+from .across_threads import reduce_across_threads
 from .compact import Padding, compact_buffers
 
 STORAGE_ALIGN = "buffer_dim_align"
@@ -35,10 +37,10 @@ def lower_blocks(func: PrimFunc) -> PrimFunc:
     The initialisation of a reduction is executed where all of its variables are at their first value. A buffer that one
     iteration of some loops fills and empties is allocated within them, for what that iteration accesses.
     """
-    if func.spelling != TIR or not any(isinstance(node, Block) for node in func.nodes):
+    if func.spelling != TIR or not func.of(Block):
         return func
     lowering = _Blocks()
-    body = lowering.stmt(func.body)
+    body = lowering.stmt(reduce_across_threads(func.body))
     return func.with_body(compact_buffers(body, lowering.carried, lowering.paddings))
 
 

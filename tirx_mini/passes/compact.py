@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tirx_mini.ir import (
@@ -24,6 +23,7 @@ from tirx_mini.ir import (
     seq,
 )
 from tirx_mini.layout import S, TileLayout
+from tirx_mini.records import dataclass, replace
 
 from .regions import box
 

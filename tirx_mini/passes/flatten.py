@@ -7,7 +7,6 @@ of shared memory to its source. Tensor memory has addresses instead of elements.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
@@ -33,6 +32,7 @@ from tirx_mini.ir import (
     simplify,
 )
 from tirx_mini.layout import Layout, TCol, TLane, m, vector_length
+from tirx_mini.records import replace
 from tirx_mini.tile import coordinate, layout_of
 
 from .retyped import retyped_index, retyped_load, retyped_store

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tirx_mini.ir import PrimFunc
 from tirx_mini.isa import instructions
+from tirx_mini.records import replace
 
 from .ranges import launch_of
 
 
 def find_grid_dependence(func: PrimFunc) -> PrimFunc:
     """`func` with a programmatic launch if any thread may execute griddepcontrol.wait."""
-    return replace(func, launch=replace(launch_of(func), programmatic=waits_for_grids(func)))
+    launch, waits = launch_of(func), waits_for_grids(func)
+    return func if launch.programmatic == waits else replace(func, launch=replace(launch, programmatic=waits))
 
 
 def waits_for_grids(func: PrimFunc) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tirx_mini.ir import (
     AddressOf,
     AllocBuffer,
@@ -20,6 +18,7 @@ from tirx_mini.ir import (
     walk,
 )
 from tirx_mini.isa import Access, Memory, instruction_of
+from tirx_mini.records import replace
 
 
 def hoist_loads(body: Stmt) -> Stmt:

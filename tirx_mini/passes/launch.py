@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tirx_mini.hardware import MAX_CLUSTER, MAX_THREADS_PER_CTA, THREADS_OF
 from tirx_mini.ir import UNIT_NUMBERS, Expr, Launch, PrimFunc, ScopeIds, Span, TirxError, Var, special
+from tirx_mini.records import dataclass
 
 DEFAULT_PARENT: Mapping[str, str] = {
     "cluster": "kernel", "cta": "kernel", "warpgroup": "cta", "warp": "cta", "thread": "cta", "lane": "warp",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tirx_mini.ir import PrimFunc, TirxError, symbols
+from tirx_mini.records import dataclass
 
 from .bind import bind_loops
 from .blocks import lower_blocks
@@ -17,6 +17,7 @@ from .scopes import lower_scopes
 from .shared_memory import plan_shared_memory
 from .simplify import simplify_function
 from .tiles import dispatch_tile_primitives
+from .vectorize import vectorize_loops
 from .vectors import lower_vectors
 from .verify import verify_lowered
 
@@ -42,6 +43,7 @@ PIPELINE: tuple[Pass, ...] = (
     Pass("LowerVectors", "vectors that are computed become the lanes of which they are made", lower_vectors),
     Pass("DispatchTilePrimitives", "tile calls become instructions", dispatch_tile_primitives),
     Pass("FlattenBuffers", "layouts are applied and views resolved: one flat index an access", flatten_buffers),
+    Pass("VectorizeLoops", "loops over the elements of a vector become accesses of 16 bytes at most", vectorize_loops),
     Pass("PlanSharedMemory", "one dynamic allocation holds every shared buffer", plan_shared_memory),
     Pass("Simplify", "constants folded, indices simplified, dead branches gone", simplify_function),
     Pass("PrefetchTensorMaps", "one thread of each CTA begins by prefetching its tensor maps", prefetch_tensor_maps),

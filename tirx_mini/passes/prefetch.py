@@ -29,8 +29,8 @@ def _used_maps(func: PrimFunc) -> list[TensorMap]:
     used: set[Var] = set()
     prefetched: set[Var] = set()
     if func.tensor_maps:
-        for node in func.nodes:
-            if isinstance(node, Call) and (entry := instruction_of(node)):
+        for node in func.of(Call):
+            if entry := instruction_of(node):
                 copies = Memory.GLOBAL in entry.reads | entry.writes
                 (used if copies else prefetched).update(arg for arg in node.args if isinstance(arg, Var))
     return [tensor_map for tensor_map in func.tensor_maps if tensor_map.var in used - prefetched]

@@ -43,14 +43,17 @@ class RangedMutator(Mutator):
         return rebuilt
 
     def visit_For(self, node: For) -> Stmt:
-        start, stop = self.expr(node.start), self.expr(node.stop)
+        self.enter(node, self.expr(node.start), self.expr(node.stop))
+        return self.rebuild(node)
+
+    def enter(self, node: For, start: Expr, stop: Expr) -> None:
+        """Note the bounds of the variable of a loop. start, stop: what became of its own."""
         low, high = self.analyzer.bounds(start), self.analyzer.bounds(stop)
         if low is not None and high is not None and node.step > 0:
             last = high[1] - 1
             if int_value(start) is not None and last >= low[0]:
                 last -= (last - low[0]) % node.step
             self.analyzer = self.analyzer.bind(node.var, low[0], max(low[0], last))
-        return self.rebuild(node)
 
     def visit_If(self, node: If) -> Stmt:
         return self.branches(node, self.expr(node.cond))

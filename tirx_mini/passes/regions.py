@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from tirx_mini.ir import Analyzer, Expr, Var, const, int_value, simplify, walk
+from tirx_mini.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tirx_mini.ir import (
     INT32,
     AllocBuffer,
@@ -26,11 +24,12 @@ from tirx_mini.ir import (
     unary,
     walk,
 )
+from tirx_mini.records import replace
 
 
 def lower_returns(func: PrimFunc) -> PrimFunc:
     """`func` without `Return`: what follows one is under a condition, and loops around it are left."""
-    if not _returns(func.body):
+    if not func.of(Return):
         return func
     lowering = _Returns()
     body = lowering.statement(func.body, True)

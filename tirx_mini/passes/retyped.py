@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tirx_mini.ir import (
     Buffer,
     BufferLoad,
@@ -19,6 +17,7 @@ from tirx_mini.ir import (
     reinterpret,
     simplify,
 )
+from tirx_mini.records import replace
 
 
 def retyped_load(holder: Buffer, dtype: DataType, index: Expr, span: Span | None) -> Expr:

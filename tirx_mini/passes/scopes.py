@@ -7,7 +7,6 @@ its scope, and the launch (grid, cluster, threads) is computed from the extents 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from tirx_mini.ir import (
@@ -26,6 +25,7 @@ from tirx_mini.ir import (
     TirxError,
     Var,
 )
+from tirx_mini.records import replace
 
 from .launch import Declared, id_values
 
@@ -33,7 +33,7 @@ from .launch import Declared, id_values
 def lower_scopes(func: PrimFunc) -> PrimFunc:
     """`func` with a launch and without scopes and ids. Raises TirxError if the declarations determine no launch."""
     declared = Declared()
-    ids = [node for node in func.nodes if isinstance(node, ScopeIds)]
+    ids = func.of(ScopeIds)
     for node in ids:
         declared.add(node)
     launch = declared.launch(func)

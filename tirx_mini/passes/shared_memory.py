@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tirx_mini.hardware import SWIZZLE_PERIOD, TMA_SMEM_ALIGN
 from tirx_mini.ir import AllocBuffer, Buffer, DataType, DeclBuffer, Mutator, PrimFunc, Stmt, seq
 from tirx_mini.layout import swizzle_mode
+from tirx_mini.records import replace
 
 from .ranges import launch_of
 
@@ -21,7 +20,7 @@ def plan_shared_memory(func: PrimFunc) -> PrimFunc:
     Pools come first; the buffers of `alloc_shared` follow in program order.
     """
     launch = launch_of(func)
-    roots = [node.buffer for node in func.nodes if isinstance(node, AllocBuffer) and node.buffer.scope == "shared"]
+    roots = [node.buffer for node in func.of(AllocBuffer) if node.buffer.scope == "shared"]
     if not roots:
         return func
     pools = [root for root in roots if _is_pool(root)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from operator import is_
 from typing import Any
 
 from tirx_mini.ir import (
@@ -26,6 +26,7 @@ from tirx_mini.ir import (
     int_value,
     walk,
 )
+from tirx_mini.records import replace
 
 from .ranges import RangedMutator, launch_of
 
@@ -51,6 +52,8 @@ class _Simplify(RangedMutator):
 
     def index(self, index: Expr) -> Expr:
         """`index` as ``uniform + (per lane)``."""
+        if isinstance(index, (Var, Const, Special)):
+            return index
         if isinstance(index, Ramp):
             return replace(index, base=self.index(index.base))
         lane, uniform = self.analyzer.partition(index, self.varies)
@@ -85,10 +88,12 @@ class _Simplify(RangedMutator):
         return replace(rebuilt, orelse=None) if empty else rebuilt
 
     def visit_For(self, node: For) -> Stmt:
-        start, stop = int_value(self.expr(node.start)), int_value(self.expr(node.stop))
-        if start is not None and stop is not None and start >= stop and node.step > 0:
+        start, stop = self.expr(node.start), self.expr(node.stop)
+        first, end = int_value(start), int_value(stop)
+        if first is not None and end is not None and first >= end and node.step > 0:
             return Seq((), span=node.span)
-        return super().visit_For(node)
+        self.enter(node, start, stop)
+        return replace(node, start=start, stop=stop, body=self.stmt(node.body))
 
     def visit_While(self, node: While) -> Stmt:
         rebuilt = self.rebuild(node)
@@ -109,4 +114,5 @@ class _GroupIndices(Mutator):
         return self._indexed(node)
 
     def _indexed(self, node: Any) -> Expr:
-        return replace(node, indices=tuple(self.simplifier.index(index) for index in node.indices))
+        indices = tuple(map(self.simplifier.index, node.indices))
+        return node if all(map(is_, indices, node.indices)) else replace(node, indices=indices)

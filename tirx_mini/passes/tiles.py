@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from tirx_mini.ir import COPY_FENCES, TVM, PrimFunc, Stmt, TileCall, TirxError
+from tirx_mini.ir import COPY_FENCES, TVM, Expr, PrimFunc, Stmt, TileCall, TirxError
+from tirx_mini.records import replace
 from tirx_mini.tile import RULES, SCOPES, Context, TensorMaps, dispatch, tiles_of
 
 from .ranges import RangedMutator, launch_of
@@ -22,6 +21,10 @@ class _Dispatch(RangedMutator):
         super().__init__(launch_of(func))
         self.launch, self.maps, self.fences = launch_of(func), maps, dict(func.attrs).get(COPY_FENCES, True)
         self.by_threads = func.dialect == TVM
+
+    def expr(self, node: Expr) -> Expr:
+        """Tile calls are statements: expressions stay as they are."""
+        return node
 
     def visit_TileCall(self, node: TileCall) -> Stmt:
         assert node.scope is not None

@@ -1,16 +1,18 @@
-"""VectorizeLoops: a loop whose kind is VECTORIZED becomes operations on vectors."""
+"""Loops whose kind is VECTORIZED become operations on vectors: in schedules (`vectorize`), and in kernels by
+VectorizeLoops."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tirx_mini.ir import (
     SERIAL,
+    UNROLLED,
     VECTORIZED,
     Analyzer,
     Binary,
+    Bind,
     BufferLoad,
     BufferStore,
+    Call,
     Cast,
     DataType,
     Expr,
@@ -24,10 +26,19 @@ from tirx_mini.ir import (
     Stmt,
     Unary,
     Var,
+    const,
     int_value,
     seq,
+    substitute,
     walk,
 )
+from tirx_mini.isa import instruction_of
+from tirx_mini.records import replace
+
+from .vectors import lower_vectors
+
+MOST_BYTES = 16
+"""The widest access of a thread (PTX ISA, "Vector Data Types")."""
 
 
 def vectorize(func: PrimFunc) -> PrimFunc:
@@ -37,6 +48,60 @@ def vectorize(func: PrimFunc) -> PrimFunc:
     stays as it is where its iterations do not access neighbours, or are guarded by a condition.
     """
     return func.with_body(_Vectorize().stmt(func.body))
+
+
+def vectorize_loops(func: PrimFunc) -> PrimFunc:
+    """`func`, a kernel with flat indices, without VECTORIZED loops.
+
+    An iteration over as many elements as one access has, 16 bytes at most, takes the place of theirs where all of them
+    access neighbours, from a multiple of the access' size on. Any other loop is unrolled.
+    """
+    if not any(isinstance(node, For) and node.kind == VECTORIZED for node in func.nodes):
+        return func
+    return lower_vectors(func.with_body(_Accesses().stmt(func.body)))
+
+
+class _Accesses(Mutator):
+    def visit_For(self, node: For) -> Stmt:
+        loop = self.rebuild(node)
+        if loop.kind != VECTORIZED:
+            return loop
+        count, width = int_value(loop.stop), max((_itemsize(access) for access in _accesses(loop.body)), default=1)
+        lanes = MOST_BYTES // width
+        while count is not None and int_value(loop.start) == 0 and loop.step == 1 and lanes > 1:
+            vectors = None if count % lanes else self._by(loop, lanes)
+            if vectors is not None:
+                rounds = count // lanes
+                return vectors if rounds == 1 else replace(loop, stop=const(rounds), body=vectors, kind=UNROLLED)
+            lanes //= 2
+        return replace(loop, kind=UNROLLED)
+
+    @staticmethod
+    def _by(loop: For, lanes: int) -> Stmt | None:
+        """The statements of `lanes` iterations, of which the loop's variable counts the groups."""
+        group, lane = const(0) if int_value(loop.stop) == lanes else loop.var * lanes, Var(loop.var.dtype, "lane")
+        vectors = _LanesOfThread(lane, lanes).statement(substitute(loop.body, {loop.var: group + lane}))
+        if vectors is None or not all(_aligned(access) for access in _accesses(vectors)):
+            return None
+        return vectors
+
+
+def _accesses(body: Stmt) -> list[BufferLoad | BufferStore]:
+    return [node for node in walk(body) if isinstance(node, (BufferLoad, BufferStore))]
+
+
+def _itemsize(access: BufferLoad | BufferStore) -> int:
+    """Bytes of an element; more than any vector has for elements of a few bits, which share bytes."""
+    return access.buffer.dtype.itemsize if access.buffer.dtype.bits >= 8 else MOST_BYTES
+
+
+def _aligned(access: BufferLoad | BufferStore) -> bool:
+    """Whether an access, if it is one of a vector, begins at a multiple of the vector's size."""
+    index, buffer = access.indices[-1], access.buffer
+    if not isinstance(index, Ramp):
+        return True
+    size = index.lanes * buffer.dtype.itemsize
+    return not buffer.byte_offset % size and Analyzer().divisible(index.base, index.lanes)
 
 
 class _Vectorize(Mutator):
@@ -121,3 +186,38 @@ class _Lanes:
     def _wide(value: Expr, dtype: DataType) -> Expr:
         """A value as a vector of `dtype`: the same in all lanes if it is a scalar."""
         return value if value.dtype == dtype else Cast(dtype, value, span=value.span)
+
+
+class _LanesOfThread(_Lanes):
+    """Lanes whose instructions a thread executes one after the other, as those of mathematical functions.
+
+    bound: the vectors of the variables that the iterations bind.
+    """
+
+    def __init__(self, var: Var, lanes: int) -> None:
+        super().__init__(var, lanes)
+        self.bound: dict[Var, Var] = {}
+
+    def depends(self, expr: Expr) -> bool:
+        return any(node is self.var or node in self.bound for node in walk(expr) if isinstance(node, Var))
+
+    def statement(self, body: Stmt) -> Stmt | None:
+        if not isinstance(body, Bind) or not self.depends(body.value):
+            return body if isinstance(body, Bind) else super().statement(body)
+        try:
+            value = self.value(body.value)
+        except _NotAVector:
+            return None
+        self.bound[body.var] = Var(value.dtype, body.var.name)
+        return replace(body, var=self.bound[body.var], value=value)
+
+    def value(self, expr: Expr) -> Expr:
+        if isinstance(expr, Var) and expr in self.bound:
+            return self.bound[expr]
+        if not isinstance(expr, Call) or not self.depends(expr):
+            return super().value(expr)
+        entry = instruction_of(expr)
+        if entry is None or not entry.pure:
+            raise _NotAVector
+        args = tuple(self.value(argument) for argument in expr.args)
+        return replace(expr, dtype=expr.dtype.with_lanes(self.lanes), args=args)

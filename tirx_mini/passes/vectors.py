@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tirx_mini.ir import (
     INT32,
     AllocBuffer,
@@ -12,6 +10,7 @@ from tirx_mini.ir import (
     Buffer,
     BufferLoad,
     BufferStore,
+    Call,
     Cast,
     Const,
     DataType,
@@ -35,6 +34,7 @@ from tirx_mini.ir import (
     unary,
 )
 from tirx_mini.ir import select as choose
+from tirx_mini.records import replace
 
 _WIDTHS = (2, 4, 8, 16)
 """The bytes that one access copies."""
@@ -139,6 +139,8 @@ class _Lanes:
             return binary(expr.op, self.lane(expr.a, lane), self.lane(expr.b, lane), span=expr.span)
         if isinstance(expr, Unary):
             return unary(expr.op, self.lane(expr.value, lane), span=expr.span)
+        if isinstance(expr, Call):
+            return replace(expr, dtype=expr.dtype.scalar, args=tuple(self.lane(each, lane) for each in expr.args))
         if isinstance(expr, Select):
             parts = (self.lane(part, lane) for part in (expr.cond, expr.a, expr.b))
             return choose(*parts, span=expr.span)

@@ -48,7 +48,8 @@ def _problems(func: PrimFunc) -> Iterator[str]:
     variables: set[Var] = {param for param in func.params if isinstance(param, Var)}
     variables |= {tensor_map.var for tensor_map in func.tensor_maps}
     for node in func.nodes:
-        yield from _statement(node, known, variables)
+        if isinstance(node, _CHECKED):
+            yield from _statement(node, known, variables)
         if isinstance(node, (BufferLoad, BufferStore, AddressOf)):
             yield from _access(node, known)
     smem = [buffer for buffer in known if buffer.scope == "shared" and buffer.source is None]
@@ -57,6 +58,9 @@ def _problems(func: PrimFunc) -> Iterator[str]:
     asked = func.launch.smem_bytes if func.launch is not None else 0
     if smem and asked < smem[0].nbytes:
         yield f"the launch requests {asked} bytes of shared memory, but {smem[0].name} has {smem[0].nbytes}"
+
+
+_CHECKED = (Scope, ScopeIds, TileCall, Region, AllocBuffer, DeclBuffer, Bind, For, Var)
 
 
 def _statement(node: Expr | Stmt, known: set[Buffer], variables: set[Var]) -> Iterator[str]:
