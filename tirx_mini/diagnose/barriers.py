@@ -232,8 +232,8 @@ def unordered_phases(fact: UnorderedPhases) -> Explanation:
     return Explanation(
         f"{fact.origin.role} waits for the phase of parity {fact.parity} of {fact.barrier}, and nothing keeps the next "
         "phase from completing first: a wait that comes so late does not end",
-        "check the stage and the phase of this wait: the arrivals that complete a phase must come after the waits for "
-        "the phase before",
+        "check the stage and the phase of this wait; if they are right, keep the arrivals of the next phase back until "
+        "it has returned: by an mbarrier in the other direction, or by a cta_sync() in the loop",
         notes,
         {**_barrier(fact), "buffer": str(fact.barrier)},
         "PTX ISA: mbarrier, phase completion",

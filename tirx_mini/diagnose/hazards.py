@@ -91,6 +91,11 @@ _ORDERED_BY: Mapping[tuple[Operation, Operation], str] = MappingProxyType({
         "before reading, wait for the mbarrier that tcgen05.commit signals after the copy",
     (Operation.TMA_LOAD, Operation.TCGEN05_CP):
         "before the copy, wait for the mbarrier of the TMA load, in its right phase",
+    (Operation.TMA_LOAD, Operation.WGMMA):
+        "before the MMA, wait for the mbarrier of the TMA load, in its right phase",
+    (Operation.WGMMA, Operation.TMA_LOAD):
+        "before loading again, wait for an mbarrier at which the warpgroup arrives after commit_group() and "
+        "wait_group()",
     (Operation.TMA_LOAD, Operation.TMA_LOAD):
         "before loading there again, wait for the mbarrier that says it is free, in its right phase",
 })  # fmt: skip

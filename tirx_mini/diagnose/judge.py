@@ -11,13 +11,23 @@ from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.sim import BUDGET, Ends, Entry, Outcome, Sampled, Simulation, UnreadColumns, Unwritten, Watch, place_key
 
 from .bound import bound_of
-from .deadlock import Deadlock, Suspect, barrier_of, explain_deadlock, line, state_notes, state_suspects, suspects
+from .deadlock import (
+    Deadlock,
+    Suspect,
+    barrier_of,
+    explain_deadlock,
+    handover_suspect,
+    line,
+    state_notes,
+    state_suspects,
+    suspects,
+)
 from .findings import Finding, Report, verdict_of, worst_first
 from .hazards import FENCES
 from .kind import IN_FLIGHT_AT_EXIT, NOT_MODELLED, Explanation
 from .kinds import FACT_RULES
 from .proof import proof_of
-from .roots import causes_first, consequence, with_suspects
+from .roots import causes_first, consequence, explains_others, may_follow, with_suspects
 from .times import predicted_time, single_time
 from .twins import together
 
@@ -167,6 +177,7 @@ def report_of(
             suspicions = list(_suspicions(func))
         if states:
             findings, suspicions = with_suspects([*suspicions, *findings], states), []
+    findings = _handed_over(func, findings, suspicions, deadlock, outcome)
     findings = _without_echoes(causes_first(func, [_with_states(func, finding) for finding in findings]))
     findings = together(_bytes_first(suspicions, findings, deadlock))
     finished = not outcome.blocked and outcome.fault is None
@@ -205,6 +216,22 @@ def report_of(
         unwritten=(*map(_unwritten_text, outcome.unwritten), *map(_unread_text, outcome.unread)),
         bound=bound,
     ).named(func.name)
+
+
+def _handed_over(
+    func: PrimFunc, findings: list[Finding], suspicions: Sequence[Finding], deadlock: Deadlock | None, outcome: Outcome
+) -> list[Finding]:
+    """The findings after the handover that is wrong, where none of them is the cause and the program shows one."""
+    explained = deadlock is not None and not deadlock.rule.consequence
+    if suspicions or explained or any(map(explains_others, findings)) or not any(map(may_follow, findings)):
+        return findings
+    suspect = handover_suspect(func, outcome.fresh_waits, outcome.blocked)
+    if suspect is None or (deadlock is not None and deadlock.rule.kind.code == suspect.kind.code):
+        return findings
+    cause = _suspicion(suspect)
+    if any(f.happened and f.severity == "error" for f in findings):
+        cause = replace(cause, order=None)
+    return with_suspects(findings, [cause])
 
 
 def _sampled_text(sampled: Sampled) -> str:

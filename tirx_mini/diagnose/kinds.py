@@ -15,7 +15,18 @@ from tirx_mini.ir import ERROR_KINDS
 from tirx_mini.sim import Fact
 
 from . import accesses, barriers, hazards, instructions, kind, lanes, launches, tensor_memory
-from .deadlock import BYTE_COUNT, RULES, STANDS_STILL, WRONG_PARITY
+from .deadlock import (
+    BYTE_COUNT,
+    EARLY_COMMIT,
+    OTHER_COUNT,
+    OTHER_ROUNDS,
+    OTHER_STAGE,
+    PASSES_AT_ONCE,
+    RULES,
+    STANDS_STILL,
+    SWAPPED,
+    WRONG_PARITY,
+)
 from .kind import FactRule, Kind, by_name, collect, of_error
 
 _MODULES = (kind, barriers, hazards, lanes, accesses, instructions, tensor_memory, launches)
@@ -28,6 +39,12 @@ KINDS: Mapping[str, Kind] = by_name((
     BYTE_COUNT,
     STANDS_STILL,
     WRONG_PARITY,
+    EARLY_COMMIT,
+    OTHER_COUNT,
+    OTHER_ROUNDS,
+    OTHER_STAGE,
+    PASSES_AT_ONCE,
+    SWAPPED,
     *collect(_MODULES, Kind),
     # what keeps a kernel from being compiled
     *map(of_error, ERROR_KINDS),

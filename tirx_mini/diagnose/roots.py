@@ -9,8 +9,12 @@ from dataclasses import replace
 from tirx_mini.ir import Expr, PrimFunc, Span, Special, walk
 from tirx_mini.sim import place_key
 
-from .deadlock import find_sites
+from .accesses import MISSING_WGMMA_WAIT
+from .deadlock import STANDS_STILL, WRONG_PARITY, find_sites
 from .findings import Finding
+
+_FOLLOWING = ("race", "deadlock", "in-flight-at-exit", "uninitialised-read", "lost-result", "barrier-overflow")
+"""Kinds of findings that may follow from a wrong handover between roles."""
 
 _NAMED = re.compile(r"barrier [1-9]\d*")
 
@@ -29,10 +33,21 @@ def with_suspects(findings: Sequence[Finding], suspects: Sequence[Finding]) -> l
     return [*(replace(f, order=f.order or order) for f in suspects), *map(consequence, findings)]
 
 
+def explains_others(finding: Finding) -> bool:
+    """Whether a finding already says why others are there: a state that is wrong, or the count of an init."""
+    counts = finding.kind == "barrier-overflow" and not finding.details.get("consequence")
+    return counts or finding.kind in (STANDS_STILL.name, WRONG_PARITY.name)
+
+
+def may_follow(finding: Finding) -> bool:
+    """Whether a finding may be there because two roles do not hand over what they should."""
+    return finding.severity == "error" and finding.kind in _FOLLOWING
+
+
 def causes_first(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:
     """The findings, with those marked that follow from others."""
     found = _shared_barrier(findings)
-    found = _missing_second_sync(func, found)
+    found = _missing_second_sync(func, _wgmma_in_flight(found))
     return _lost_in_a_race(_same_place(func, found))
 
 
@@ -44,6 +59,19 @@ def _shared_barrier(findings: Sequence[Finding]) -> list[Finding]:
     hangs = any(f.kind == "deadlock" for f in findings)
     root = replace(shared, order=None) if hangs else shared
     return [root, *(consequence(f) for f in findings if f is not shared)]
+
+
+def _wgmma_in_flight(findings: Sequence[Finding]) -> list[Finding]:
+    """Waits that may come too late, where no warp waits for its MMAs, which would keep the warpgroup together."""
+    root = next((f for f in findings if f.code == MISSING_WGMMA_WAIT.code), None)
+    if root is None:
+        return list(findings)
+
+    def follows(finding: Finding) -> bool:
+        late = finding.kind == "race" and "barrier" in finding.details
+        return late or (finding is not root and _line(finding.span) == _line(root.span))
+
+    return [consequence(finding) if follows(finding) else finding for finding in findings]
 
 
 def _missing_second_sync(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:

@@ -50,9 +50,9 @@ STAGES = (
         edit=HopperEdit(step=10, old=RELEASE_LAST, new=SKIP),
         verdict="deadlock",
         kind="deadlock",
-        code="TX112",
+        code="TX110",
         line=TMA_WAIT,
-        page_says=("1 of 1 arrival missing",),
+        page_says=("signalled only under `k > 0`", "1 of 1 arrival missing"),
     ),
     Wrong(
         name="the first turn of a tile releases a stage too",

@@ -79,7 +79,7 @@ TURNS = (
         kind="deadlock",
         code="TX103",
         line=TURN_WAIT,
-        page_says=("nothing arrives at turn[1] but warpgroup 2 itself, after it has waited for it",),
+        page_says=("only warpgroup 2 itself arrives at turn[1], after its own wait",),
     ),
     Wrong(
         name="the phase of the turn stands still",

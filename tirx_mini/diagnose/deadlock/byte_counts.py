@@ -67,19 +67,20 @@ def _line(site: Site) -> Hashable:
 
 def _count(func: PrimFunc, barrier: str, announce: Site, loads: Sequence[Site]) -> ByteCount | None:
     """What is announced at one place, and what these loads deliver; None where either is not known."""
-    announced = int_value(announce.instruction.argument(announce.call, "bytes"))
+    assert func.launch is not None
+    announced = int_value(announce.argument("bytes"))
     delivered = [_delivered(func, site, announce) for site in loads]
     known = [count for count in delivered if count is not None]
     if announced is None or not loads or len(known) < len(delivered):
         return None
-    return ByteCount(barrier, announced, sum(known), announce, tuple(loads))
+    return ByteCount(barrier, announced * announce.ctas(func.launch.cluster_size), sum(known), announce, tuple(loads))
 
 
 def _delivered(func: PrimFunc, load: Site, announce: Site) -> int | None:
     """The bytes of a load in one round of the loop that announces them; None where that is not known.
 
-    Loads that signal one CTA's barrier from every CTA of the cluster count once for each. A guard around the load alone
-    leaves it open how often it runs.
+    Loads that signal one CTA's barrier from every CTA of the cluster count once for each, and so do announcements. A
+    guard around the load alone leaves it open how often it runs.
     """
     assert func.launch is not None
     maps: dict[Var, TensorMap] = {tensor_map.var: tensor_map for tensor_map in func.tensor_maps}
@@ -88,7 +89,7 @@ def _delivered(func: PrimFunc, load: Site, announce: Site) -> int | None:
     own_guards = {id(guard.cond) for guard in load.guards} - {id(guard.cond) for guard in announce.guards}
     if found is None or times is None or own_guards or load.call.attr("cta_mask", 0) or masked_at_run_time(load.call):
         return None
-    return found.box_bytes * times * (func.launch.cluster_size if load.remote else 1)
+    return found.box_bytes * times * load.ctas(func.launch.cluster_size)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ def too_few_arrive(situation: Situation, group: Group) -> Explanation | None:
     if barrier is None or not barrier.pending or barrier.pending == barrier.expected:
         return None
     signals = situation.signals(barrier)
+    if situation.overrun(barrier, signals):
+        return None  # somebody has already made the arrivals of this phase, in a phase before
     later = _later(situation, group, barrier, signals)
     if later is None:
         return None
@@ -32,7 +34,7 @@ def too_few_arrive(situation: Situation, group: Group) -> Explanation | None:
     for site in signals:
         if site.threads_arrive and site.threads.sum() < barrier.expected:
             notes += guard_notes(situation.sites.own_guards(site))
-    own = [site for site in signals if len(situation.cluster.ctas) > 1 and site.threads_arrive and not site.remote]
+    own = [site for site in signals if len(situation.cluster.ctas) > 1 and site.threads_arrive and not site.of_peer]
     hint = f"initialise {name} with {got}, or let {counted(barrier.expected, 'thread')} arrive at it in each round"
     message = (
         f"{barrier.name} was initialised for {counted(barrier.expected, 'arrival')} a phase, but only {got} "
@@ -59,13 +61,34 @@ def _later(situation: Situation, group: Group, barrier: Mbarrier, signals: Seque
     arrived: list[Group] = []
     absent: list[Group] = []
     for other in situation.groups:
-        coming = [warps for site in signals if (warps := other.coming(site, barrier))]
+        coming = [warps for site in signals if (warps := _to_come(other, site, barrier))]
         if other is not group and coming:
             (arrived if all(_have_arrived(barrier, warps) for warps in coming) else absent).append(other)
     if not absent:
         return []
     behind = situation.behind(arrived) if not barrier.phase else []
     return absent if all(any(g is other for other in behind) for g in absent) else None
+
+
+def _to_come(group: Group, site: Site, barrier: Mbarrier) -> list[RunningWarp]:
+    """The warps that may arrive there in this phase: not those that have executed the instruction for it already.
+
+    Who waits again for a barrier, before the instruction in its loop, has executed it once for each wait.
+    """
+    warps = group.coming(site, barrier)
+    awaited = group.mbarrier
+    before = any(
+        wait.order < site.order and list(map(id, wait.loops)) == list(map(id, site.loops)) for wait in group.sites
+    )
+    if awaited is None or not before or not site.certain:
+        return warps
+    name = awaited.element.buffer
+
+    def passed(warp: RunningWarp) -> int:
+        ring = [b.history.wait_counts for b in warp.cta.mbarriers.values() if b.element.buffer == name]
+        return sum(counts[warp.place].count for counts in ring if warp.place in counts)
+
+    return [warp for warp in warps if passed(warp) <= barrier.phase or _have_arrived(barrier, [warp])]
 
 
 def _have_arrived(barrier: Mbarrier, warps: Sequence[RunningWarp]) -> bool:

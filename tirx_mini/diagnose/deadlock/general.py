@@ -16,8 +16,8 @@ from .situation import Group, Situation
 def in_general(situation: Situation, group: Group) -> Explanation | None:
     """The barrier's phase lacks arrivals or bytes, for a reason that no rule recognises."""
     barrier = group.mbarrier
-    if barrier is None:
-        return None
+    if barrier is None or (not situation.cycle(group) and any(map(situation.cycle, situation.groups))):
+        return None  # it waits for some of those that wait for one another
     name = barrier.element.buffer
     lacking = situation.stuck_role(group).lacking
     return Explanation(

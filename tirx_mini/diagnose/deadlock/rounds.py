@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,7 +11,8 @@ from tirx_mini.isa import BarrierEffect
 from tirx_mini.sim import Mbarrier
 
 from ..kind import Explanation, counted
-from .notes import site_notes
+from .handovers import fullness, other_stage
+from .notes import guard_notes, site_notes
 from .rule import cause
 from .sites import Site
 from .situation import Group, Situation
@@ -30,7 +32,7 @@ def wrong_first_phase(situation: Situation, group: Group) -> Explanation | None:
         peer = other.mbarrier
         if peer is None or not peer.fresh or peer.tx or other.parity != 0:
             continue
-        if _fullness(situation, barrier) < _fullness(situation, peer):
+        if fullness(situation.sites, barrier.element.buffer) < fullness(situation.sites, peer.element.buffer):
             name = barrier.element.buffer
             notes = tuple((f"{name} is signalled here", site.span) for site in situation.signals(barrier))
             return Explanation(
@@ -43,21 +45,13 @@ def wrong_first_phase(situation: Situation, group: Group) -> Explanation | None:
     return _nobody_begins(situation, group)
 
 
-def _fullness(situation: Situation, barrier: Mbarrier) -> int:
-    """How surely a barrier says "data is there" (high) rather than "the place is free" (low), by who signals it."""
-    name = barrier.element.buffer
-    if situation.sites.of(name, BarrierEffect.ARRIVE_EXPECT_TX, BarrierEffect.COMPLETE_TX):
-        return 2
-    return 1 if situation.sites.of(name, BarrierEffect.COMMIT) else 0
-
-
 def _nobody_begins(situation: Situation, group: Group) -> Explanation | None:
     """Roles that do the same wait for one another from the start: the first wait of one of them must pass."""
     cycle = situation.cycle(group)
     barriers = [g.mbarrier for g in cycle if g.mbarrier is not None and g.mbarrier.fresh and g.parity == 0]
     if not cycle or cycle[0] is not group or len(barriers) < len(cycle):
         return None
-    if len({_fullness(situation, barrier) for barrier in barriers}) > 1:
+    if len({fullness(situation.sites, barrier.element.buffer) for barrier in barriers}) > 1:
         return None  # of a producer and a consumer, the producer's wait is the wrong one
     if any(other not in cycle for g in cycle for other in situation.needed_by(g)):
         return None
@@ -79,6 +73,7 @@ def _nobody_begins(situation: Situation, group: Group) -> Explanation | None:
 @cause("wrong-stage", "TX120", 90, "A role signals the stage that it waited for.", "PTX ISA: mbarrier")
 def wrong_stage(situation: Situation, group: Group) -> Explanation | None:
     """A role has signalled a stage more often than it has waited for that stage, in a loop that does both."""
+    shown = other_stage(situation.sites)
     for barrier in group.warps[0].cta.mbarriers.values():
         name, sites = barrier.element.buffer, situation.signals(barrier)
         for ring in _waited_before(situation, sites):
@@ -89,11 +84,14 @@ def wrong_stage(situation: Situation, group: Group) -> Explanation | None:
                     f"signal {name} once for each wait for {ring}",
                     site_notes(sites, f"{name} is signalled here"),
                 )
+            if found is not None and shown is not None:
+                return replace(shown.explanation, span=shown.span)
             if found is not None:
                 return Explanation(
                     f"{found}: it signals another stage than it waited for",
                     f"signal {name} at the stage of the wait for {ring}, before the state advances",
-                    site_notes(sites, f"{name} is signalled here"),
+                    () if len(sites) == 1 else site_notes(sites, f"{name} is signalled here"),
+                    span=sites[0].span if len(sites) == 1 else None,
                 )
     return None
 
@@ -179,6 +177,31 @@ def _stays(situation: Situation, ahead: Mbarrier, behind: Mbarrier) -> bool:
         if again and (situation.in_step(ahead) or not any(situation.rounds_of(warp, b, sites) for b in others)):
             return True
     return False
+
+
+@cause(
+    "signalled-sometimes", "TX110", 85, "Each wait needs its arrivals, so both sides make the same number of rounds.",
+    "PTX ISA: mbarrier",
+)  # fmt: skip
+def signalled_sometimes(situation: Situation, group: Group) -> Explanation | None:
+    """Roles that wait for one another, of which one signals in some of its rounds only."""
+    barrier = group.mbarrier
+    if barrier is None or barrier.pending < barrier.expected or barrier.tx or not situation.cycle(group):
+        return None
+    name, signals = barrier.element.buffer, situation.signals(barrier)
+    skipped = [
+        [guard for guard in situation.sites.own_guards(site) if not guard.of_all_rounds(site.warps)] for site in signals
+    ]
+    if not signals or not all(skipped) or not any(situation.coming(site, barrier) for site in signals):
+        return None
+    guards = list({id(guard.cond): guard for some in skipped for guard in some}.values())
+    texts = " or ".join(dict.fromkeys(f"`{guard.text}`" for guard in guards))
+    return Explanation(
+        f"{group.role} {group.waits} for round {barrier.phase + 1} of {barrier.name}, and {name} is signalled only "
+        f"under {texts}: the rounds that the guard leaves out never complete",
+        f"signal {name} in each round of its loop, or wait for it only in the rounds that signal it",
+        (*site_notes(signals, f"{name} is signalled here"), *guard_notes(guards)),
+    )
 
 
 @cause(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx_mini.ir import int_value
 from tirx_mini.isa import BarrierEffect, Completion
+from tirx_mini.sim import Mbarrier
 
 from ..kind import Explanation
 from .notes import guard_notes, site_notes
@@ -89,9 +89,8 @@ def nobody_signals(situation: Situation, group: Group) -> Explanation | None:
 
 
 def _names_one(group: Group) -> bool:
-    """Whether the wait names a barrier by a number, and so goes round no ring."""
-    indices = [site.index for site in group.sites]
-    return bool(indices) and all(index is not None and int_value(index) is not None for index in indices)
+    """Whether the wait names a barrier by a number, or by that of the thread, and so goes round no ring."""
+    return bool(group.sites) and all(site.fixed for site in group.sites)
 
 
 def _may_name(site: Site, stage: int | None) -> bool:
@@ -102,7 +101,7 @@ def _may_name(site: Site, stage: int | None) -> bool:
 def _only_itself(situation: Situation, group: Group) -> Explanation | None:
     """Nobody has ever arrived at the barrier, and only those who wait for it would, once they have."""
     barrier = group.mbarrier
-    if barrier is None or not barrier.fresh or not group.sites:
+    if barrier is None or not barrier.fresh or not group.sites or _overran(situation, barrier):
         return None
     number, passed = barrier.element.stage or 0, max(site.order for site in group.sites)
     lanes = np.logical_or.reduce([site.threads for site in group.sites])
@@ -119,11 +118,28 @@ def _only_itself(situation: Situation, group: Group) -> Explanation | None:
             own.append(site)
     if not own or any(site.order < passed for site in own):
         return None
+    hint = f"let the threads that this waits for arrive at {barrier.name}: the index of the arrive says at which"
+    notes = site_notes(own, "the {role} is here")
+    if idle := _never_awaited(situation):
+        hint = f"wait for {idle[0].barrier} instead, if it was meant: it is signalled, and no thread waits for it"
+        notes += site_notes(idle[:1], f"{idle[0].barrier} is signalled here")
     return Explanation(
-        f"nothing arrives at {barrier.name} but {group.role} itself, after it has waited for it",
-        f"let the threads that this waits for arrive at {barrier.name}: the index of the arrive says at which",
-        site_notes(own, "the {role} is here"),
+        f"only {group.role} itself arrives at {barrier.name}, after its own wait", hint, notes
     )
+
+
+def _never_awaited(situation: Situation) -> list[Site]:
+    """The signals of barriers for which no instruction waits."""
+    awaited = {site.barrier for site in situation.sites.all if site.effect in (BarrierEffect.WAIT, BarrierEffect.TEST)}
+    signals = [site for site in situation.sites.all if site.effect and site.effect.arrives]
+    return [site for site in signals if site.barrier and site.barrier not in awaited | {""}]
+
+
+def _overran(situation: Situation, barrier: Mbarrier) -> bool:
+    """Whether arrivals meant for the barrier may have gone to another stage: that one has got too many."""
+    name, signals = barrier.element.buffer, situation.signals(barrier)
+    stages = [b for b in situation.cta_of(barrier).mbarriers.values() if b.element.buffer == name]
+    return any(situation.overrun(stage, signals) for stage in stages)
 
 
 @cause("signal-never-runs", "TX104", 160, "Code under guards that exclude each other runs in no thread.")

@@ -65,6 +65,14 @@ class Guard:
         """Whether which threads it lets through depends on nothing but their numbers."""
         return self.elects or not any(isinstance(node, (BufferLoad, Call)) or _of_cta(node) for node in walk(self.cond))
 
+    def of_threads(self, warps: int) -> bool:
+        """Whether the number of a thread alone decides, in every CTA and in every round."""
+        return self.elects or thread_values(self.cond, warps) is not None
+
+    def of_all_rounds(self, warps: int) -> bool:
+        """Whether it asks for nothing but the thread and the CTA, and so holds in every round or in none."""
+        return self.of_threads(warps) or not any(isinstance(n, (BufferLoad, Call, Var)) for n in walk(self.cond))
+
     @property
     def elects(self) -> bool:
         """Whether it lets one thread of each warp through."""
@@ -92,6 +100,7 @@ class Site:
     loops: tuple[Stmt, ...]
     warps: int
     order: int
+    bound: Mapping[Var, Expr] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def effect(self) -> BarrierEffect | None:
@@ -108,6 +117,15 @@ class Site:
         """The word for it in findings."""
         return self.instruction.name if self.effect is None else WORDS.get(self.effect, self.effect.value)
 
+    @property
+    def counts(self) -> bool:
+        """Whether it arrives with a count of its own."""
+        return self.threads_arrive and any(operand.name == "count" for operand in self.instruction.operands)
+
+    def argument(self, name: str) -> Expr:
+        """The operand `name` of the instruction."""
+        return self.instruction.argument(self.call, name)
+
     def leads_to(self, other: Site) -> bool:
         """Whether a thread that is here may come to `other`: it comes later, or a loop leads back to it."""
         return self.order < other.order or any(loop in other.loops for loop in self.loops)
@@ -116,6 +134,20 @@ class Site:
     def remote(self) -> bool:
         """Whether it names a barrier that may be another CTA's."""
         return any(peer is not None for peer in map(_peer, self._operands))
+
+    @property
+    def of_peer(self) -> bool:
+        """Whether it names the barrier of a CTA by its rank."""
+        return self._target is not None
+
+    @property
+    def by_cta(self) -> bool:
+        """Whether only some CTAs of a cluster get here."""
+        return any(guard.of_all_rounds(self.warps) and not guard.of_threads(self.warps) for guard in self.guards)
+
+    def ctas(self, cluster_size: int) -> int:
+        """How many CTAs of a cluster signal the same barrier here."""
+        return cluster_size if self.remote and not self.by_cta else 1
 
     def rounds_within(self, loops: Sequence[Stmt]) -> int | None:
         """How often it is executed in one round of `loops`, which are around it; None where that is not known."""
@@ -142,6 +174,11 @@ class Site:
         """bool[warps, 32]: the threads that may get here with the barrier of this stage."""
         stages = None if self.index is None else thread_values(self.index, self.warps)
         return self.threads if stages is None else self.threads & np.broadcast_to(stages == stage, self.threads.shape)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether each thread always names the same barrier of the buffer here."""
+        return self.index is not None and thread_values(self.index, self.warps) is not None
 
     @property
     def by_thread(self) -> bool:
@@ -173,8 +210,14 @@ class Site:
 
     @property
     def _operands(self) -> Iterator[Call]:
-        """The instructions whose results are operands."""
-        return (node for arg in self.call.args for node in walk(arg) if isinstance(node, Call))
+        """The instructions whose results are operands, by names too."""
+        stack = list(self.call.args)
+        while stack:
+            for node in walk(stack.pop()):
+                if isinstance(node, Var) and node in self.bound:
+                    stack.append(self.bound[node])
+                elif isinstance(node, Call):
+                    yield node
 
     @property
     def certain(self) -> bool:
@@ -200,13 +243,14 @@ class Site:
 
 @dataclass(frozen=True)
 class Assignment:
-    """A store to a local variable, as the stage or the phase of a role."""
+    """A store to a local variable, as the stage or the phase of a role. order: the number of sites before it."""
 
     variable: Buffer
     value: Expr
     span: Span | None
     guards: tuple[Guard, ...]
     loops: tuple[Stmt, ...]
+    order: int = 0
 
 
 @dataclass(frozen=True)
@@ -255,6 +299,17 @@ class Sites:
         """The sites that arrive at the barrier buffer with this name."""
         return [site for site in self.all if site.barrier == barrier and site.effect and site.effect.arrives]
 
+    def depth(self, site: Site) -> int:
+        """How many barriers the buffer has that a site names one of."""
+        stack: list[Expr] = list(site.call.args)
+        while stack:
+            for node in walk(stack.pop()):
+                if isinstance(node, AddressOf) and node.buffer.name == site.barrier:
+                    return node.buffer.size
+                if isinstance(node, Var) and node in self.bound:
+                    stack.append(self.bound[node])
+        return 1
+
     def own_guards(self, site: Site) -> list[Guard]:
         """The guards of a site that do not stand around all else in its innermost loop."""
         inside = {id(loop) for loop in site.loops}
@@ -289,12 +344,12 @@ def find_sites(func: PrimFunc) -> Sites:
             if isinstance(stmt, Bind):
                 bound[stmt.var] = stmt.value
             elif isinstance(stmt, BufferStore) and stmt.buffer.scope == "local":
-                assigned.append(Assignment(stmt.buffer, stmt.value, stmt.span, guards, loops))
+                assigned.append(Assignment(stmt.buffer, stmt.value, stmt.span, guards, loops, len(found)))
             for node in walk(stmt):
                 if isinstance(node, Call) and (entry := instruction_of(node)):
                     span = node.span or stmt.span
                     for name, index in _barriers(node, bound):
-                        found.append(Site(entry, node, name, index, span, guards, loops, warps, len(found)))
+                        found.append(Site(entry, node, name, index, span, guards, loops, warps, len(found), bound))
 
     warps = func.launch.warps
     visit(func.body, (), ())

@@ -175,6 +175,17 @@ class Situation:
         count = sum(a.count for a in barrier.history.arrivals.values() if a.role in (warp.place, warp.role))
         return -(-count // min((number for number in threads if number), default=1))
 
+    def overrun(self, barrier: Mbarrier, sites: Sequence[Site]) -> bool:
+        """Whether a warp has arrived more often than phases have begun with arrivals: it did not wait for them."""
+        numbers = [site.threads_for(barrier.element.stage or 0).any(axis=1) for site in sites]
+        able = np.logical_or.reduce(numbers) if numbers else ()
+        begun = barrier.phase + (barrier.pending < barrier.expected)
+        return any(
+            able[warp.warp_id] and self.rounds_of(warp, barrier, sites) > begun
+            for cta in self.cluster.ctas
+            for warp in cta.warps
+        )
+
     def in_step(self, barrier: Mbarrier) -> bool:
         """Whether those who arrive began with one round of each ring of barriers that they wait for.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tirx_mini.ir import AddressOf, Buffer, BufferLoad, Expr, For, PrimFunc, Span, Stmt, Var, walk
+from tirx_mini.ir import Buffer, BufferLoad, For, PrimFunc, Span, Stmt, walk
 from tirx_mini.isa import BarrierEffect
 from tirx_mini.sim import MbarrierWait, RepeatedWait
 
@@ -134,27 +134,11 @@ def _waits(sites: Sites) -> list[_Wait]:
         if site.effect is not BarrierEffect.WAIT or not site.loops or site.index is None:
             continue
         stage, stage_names = sites.variables(site.index)
-        phase, phase_names = sites.variables(_parity(site))
+        phase, phase_names = sites.variables(site.argument("phase"))
         inner = {loop.var for loop in site.loops if isinstance(loop, For)}
         named = bool(inner & {*stage_names, *phase_names})
-        found.append(_Wait(site, sites, _depth(sites, site), stage, phase, named))
+        found.append(_Wait(site, sites, sites.depth(site), stage, phase, named))
     return found
-
-
-def _depth(sites: Sites, site: Site) -> int:
-    """How many barriers the buffer has that a site names one of."""
-    stack: list[Expr] = list(site.call.args)
-    while stack:
-        for node in walk(stack.pop()):
-            if isinstance(node, AddressOf) and node.buffer.name == site.barrier:
-                return node.buffer.size
-            if isinstance(node, Var) and node in sites.bound:
-                stack.append(sites.bound[node])
-    return 1
-
-
-def _parity(site: Site) -> Expr:
-    return site.instruction.argument(site.call, "phase")
 
 
 def _flips_each_time(wait: _Wait) -> Suspect | None:

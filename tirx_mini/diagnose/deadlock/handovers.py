@@ -1,0 +1,352 @@
+"""Handovers between roles that the program itself shows to be wrong: for a run with an error that may follow from them.
+
+A role waits for a barrier, uses what was handed over, and signals another barrier. Each function below recognises one
+mistake of that pattern. A right program may look the same for reasons of its own, so none of them is a finding alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tirx_mini.ir import Buffer, PrimFunc, Stmt, int_value
+from tirx_mini.isa import BarrierEffect, Completion
+from tirx_mini.sim import FreshWait, MbarrierWait, RunningWarp
+
+from ..kind import Explanation, Kind, counted
+from .byte_counts import Suspect
+from .notes import site_notes
+from .phases import Rounds, differing_rounds
+from .rule import cause
+from .sites import Assignment, Site, Sites, find_sites
+from .situation import Group, Situation
+from .values import difference
+
+EARLY_COMMIT = Kind(
+    "early-commit", "TX216", "hazard", "tcgen05.commit tracks what the executing thread issued before it.",
+    "PTX ISA: tcgen05.commit",
+)  # fmt: skip
+PASSES_AT_ONCE = Kind(
+    "passes-at-once", "TX108", "hazard", "A fresh barrier lets a wait for parity 1 through, and blocks parity 0.",
+    "PTX ISA: mbarrier.try_wait",
+)  # fmt: skip
+OTHER_STAGE = Kind(
+    "other-stage", "TX120", "hazard", "A role signals the stage that it waited for.", "PTX ISA: mbarrier",
+)  # fmt: skip
+SWAPPED = Kind(
+    "stage-for-phase", "TX126", "hazard", "A wait names a stage of its ring, and the parity of a phase of that stage.",
+    "PTX ISA: mbarrier.try_wait",
+)  # fmt: skip
+OTHER_COUNT = Kind(
+    "other-count", "TX116", "hazard", "A phase completes as soon as its arrivals have come.", "PTX ISA: mbarrier.init",
+)  # fmt: skip
+OTHER_ROUNDS = Kind(
+    "other-rounds", "TX110", "hazard", "Each wait needs its arrivals, so both sides make the same number of rounds.",
+    "PTX ISA: mbarrier",
+)  # fmt: skip
+
+
+def handover_suspect(
+    func: PrimFunc, fresh: Sequence[FreshWait], blocked: Sequence[RunningWarp] = ()
+) -> Suspect | None:
+    """The first handover that the program shows to be wrong.
+
+    fresh: the first waits that passed on a fresh barrier. blocked: the warps that wait for ever.
+    """
+    sites, fresh = find_sites(func), [*fresh, *_first_waits(blocked)]
+    return (
+        _early_commit(sites)
+        or _stage_for_phase(sites)
+        or _passes_at_once(sites, fresh)
+        or other_stage(sites)
+        or _other_rounds(func, sites)
+    )
+
+
+# -- commits -----------------------------------------------------------------------------------------------------------
+
+
+def _early_commit(sites: Sites) -> Suspect | None:
+    """A barrier all of whose commits come before the first MMA of their threads."""
+    multiplies = [site for site in sites.all if site.instruction.completion is Completion.COMMIT]
+    commits = [site for site in sites.all if site.effect is BarrierEffect.COMMIT and site.barrier]
+    for commit in commits:
+        own = [site for site in multiplies if (site.threads & commit.threads).any()]
+        others = [site for site in commits if site.barrier == commit.barrier]
+        if own and all(_leads(site, mma) for site in others for mma in own if (site.threads & mma.threads).any()):
+            name = _named(sites, commit)
+            message = (
+                f"this commit comes before the MMA whose completion {name} should signal: a commit tracks only "
+                "what its thread has issued before"
+            )
+            hint = f"commit to {name} after the MMA (gemm_async), in the same thread"
+            about = {"barrier": commit.barrier}
+            order = f"if the MMA is still at work when the threads that wait for {name} go on"
+            notes = site_notes(own[:1], "the MMA is issued here")
+            return Suspect(EARLY_COMMIT, Explanation(message, hint, notes, about, order=order), commit.span)
+    return None
+
+
+def _named(sites: Sites, site: Site) -> str:
+    """The barrier that a site names, with its index where its buffer has several and the index is a number."""
+    index = None if site.index is None or sites.depth(site) == 1 else int_value(site.index)
+    return site.barrier if index is None else f"{site.barrier}[{index}]"
+
+
+def _leads(commit: Site, mma: Site) -> bool:
+    """Whether a commit is executed before the MMA in each round of its loops, the first one too."""
+    around = {id(guard.cond) for guard in mma.guards}
+    return (
+        commit.order < mma.order
+        and _same(commit.loops, mma.loops[: len(commit.loops)])
+        and all(id(guard.cond) in around for guard in commit.guards)
+    )
+
+
+def _same(loops: Sequence[Stmt], others: Sequence[Stmt]) -> bool:
+    return list(map(id, loops)) == list(map(id, others))
+
+
+# -- first waits -------------------------------------------------------------------------------------------------------
+
+
+def fullness(sites: Sites, name: str) -> int:
+    """How surely a barrier says "data is there" (high) rather than "the place is free" (low), by who signals it."""
+    if sites.of(name, BarrierEffect.ARRIVE_EXPECT_TX, BarrierEffect.COMPLETE_TX):
+        return 2
+    return 1 if sites.of(name, BarrierEffect.COMMIT) else 0
+
+
+def _passes_at_once(sites: Sites, fresh: Sequence[FreshWait]) -> Suspect | None:
+    """Of two roles that wait for one another, both began as if the other one had signalled already."""
+    for user in fresh:
+        for filler in fresh:
+            full, empty = user.barrier.buffer, filler.barrier.buffer
+            if user.barrier.stage or fullness(sites, full) <= fullness(sites, empty):
+                continue  # where only a later stage passes at once, its parity is wrong
+            if not (_hands_over(sites, user, empty) and _hands_over(sites, filler, full)):
+                continue
+            waits = [site for site in sites.at(user.origin.span) if site.barrier == full]
+            begins = [one for site in waits[:1] for one in sites.origins(site.argument("phase"))]
+            message = (
+                f"the first wait of {user.origin.role} for {user.barrier} passes at once, before {filler.origin.role} "
+                "has produced anything: a consumer's first wait must block"
+            )
+            hint = (
+                f"let {user.origin.role} begin with phase 0 for {full} (PipelineState.init(is_producer=False)): a "
+                "fresh barrier lets a wait for phase 1 through"
+            )
+            notes = (
+                *((f"{full} is signalled here", site.span) for site in sites.signals(full)[:1]),
+                *(("its phase begins here", one.span) for one in begins[:2]),
+            )
+            order = f"if {user.origin.role} comes to its first wait before the data is there"
+            about = {"barrier": full}
+            return Suspect(
+                PASSES_AT_ONCE, Explanation(message, hint, notes, about, order=order), user.origin.span
+            )
+    return None
+
+
+def _first_waits(blocked: Sequence[RunningWarp]) -> list[FreshWait]:
+    """The first waits of warps that would have passed on a fresh barrier, and now do not end: it is not fresh."""
+    found: list[FreshWait] = []
+    for warp in blocked:
+        wait = warp.waiting
+        if isinstance(wait, MbarrierWait) and wait.parity and warp.place not in wait.barrier.history.wait_counts:
+            found.append(FreshWait(replace(warp.origin, span=wait.span), wait.barrier.element, warp.warp_id))
+    return found
+
+
+def _hands_over(sites: Sites, wait: FreshWait, signalled: str) -> bool:
+    """Whether the warp of a wait signals a barrier in a loop around the wait."""
+    loops = {id(loop) for site in sites.at(wait.origin.span) for loop in site.loops}
+    return any(
+        site.threads[wait.warp].any() and loops & set(map(id, site.loops)) for site in sites.signals(signalled)
+    )
+
+
+# -- stages ------------------------------------------------------------------------------------------------------------
+
+
+@cause("stage-and-phase-swapped", SWAPPED.code, 147, SWAPPED.rule, SWAPPED.isa, root=True)
+def stage_and_phase_swapped(situation: Situation, group: Group) -> Explanation | None:
+    """A role waits for the stage that its phase names, with the parity of its stage."""
+    found = _stage_for_phase(situation.sites)
+    return None if found is None else replace(found.explanation, span=found.span)
+
+
+def _stage_for_phase(sites: Sites) -> Suspect | None:
+    """A wait that swaps the two: other instructions of its loop take its parity as the stage, and none its stage."""
+    for wait in _ring_waits(sites):
+        stage, phase = _only(sites, wait, "index"), _only(sites, wait, "phase")
+        if stage is None or phase is None or stage is phase:
+            continue
+        named = [
+            site for site in sites.all
+            if site.barrier and site.effect is not BarrierEffect.WAIT and wait.loops and _same(site.loops, wait.loops)
+        ]  # fmt: skip
+        used = [_only(sites, site, "index") for site in named]
+        if any(one is phase for one in used) and not any(one is stage for one in used):
+            name = wait.barrier
+            message = (
+                f"this wait for {name} takes the phase of its role as the stage, and the stage as the parity: the two "
+                "are swapped"
+            )
+            explanation = Explanation(
+                message, f"write {name}.wait(stage, phase): the stage first, then the phase",
+                site_notes([site for site in named if _only(sites, site, "index") is phase][:1], "it is a stage here"),
+                {"barrier": name}, order="if the barrier of that stage completes another phase first",
+            )  # fmt: skip
+            return Suspect(SWAPPED, explanation, wait.span)
+    return None
+
+
+def _only(sites: Sites, site: Site, what: str) -> Buffer | None:
+    """The one variable that the stage ("index") or the parity ("phase") of a site depends on."""
+    expr = site.index if what == "index" else site.argument(what)
+    if expr is None:
+        return None
+    variables, names = sites.variables(expr)
+    return variables[0] if len(variables) == 1 and not names else None
+
+
+def _ring_waits(sites: Sites) -> Iterator[Site]:
+    """The waits for a stage of a ring, in a loop."""
+    for site in sites.all:
+        if site.effect is BarrierEffect.WAIT and site.loops and site.index is not None and sites.depth(site) > 1:
+            yield site
+
+
+def other_stage(sites: Sites) -> Suspect | None:
+    """A role that, in one round, waits for a stage of one ring and signals another stage of a second ring."""
+    for signal in sites.all:
+        if signal.effect is None or not signal.effect.arrives or signal.index is None or signal.by_thread:
+            continue
+        depth = sites.depth(signal)
+        waits = [
+            wait for wait in _ring_waits(sites)
+            if wait.barrier != signal.barrier and sites.depth(wait) == depth and wait.order < signal.order
+            and _same(wait.loops, signal.loops) and (wait.threads & signal.threads).any()
+            and _unconditional(signal, wait)
+        ]  # fmt: skip
+        found = [one for wait in waits if (one := _apart(sites, wait, signal, depth)) is not None]
+        if found and len(found) == len(waits):
+            return found[0]
+    return None
+
+
+def _unconditional(signal: Site, wait: Site) -> bool:
+    """Whether every round that waits signals: the signal's own guards choose threads and CTAs, and not rounds."""
+    around = {id(guard.cond) for guard in wait.guards}
+    return all(guard.of_all_rounds(signal.warps) for guard in signal.guards if id(guard.cond) not in around)
+
+
+def _apart(sites: Sites, wait: Site, signal: Site, depth: int) -> Suspect | None:
+    """What is wrong with the stage of the signal; None where it is that of the wait, or not known."""
+    assert wait.index is not None and signal.index is not None
+    steps = difference(sites, signal.index, wait.index, depth)
+    word, about = signal.role, {"barrier": signal.barrier}
+    order = f"if the signal of another stage of {signal.barrier} comes first"
+    if steps is None:
+        return None
+    notes = ((f"{wait.barrier} is waited for here", wait.span),)
+    hint = f"signal {signal.barrier} at the stage of the wait for {wait.barrier}"
+    if steps:
+        back = steps * 2 > depth
+        apart = f"{counted(depth - steps if back else steps, 'stage')} {'before' if back else 'after'}"
+        if _fills(sites, signal, depth):
+            message = f"this wait for {wait.barrier} is not for the stage that its role fills, which is {apart} it"
+            hint = f"wait for {wait.barrier} at the stage that is loaded"
+            notes = ((f"{signal.barrier} is signalled for the stage that is filled here", signal.span),)
+            order = f"if the stage of {wait.barrier} that is filled is not free yet"
+            return Suspect(OTHER_STAGE, Explanation(message, hint, notes, about, order=order), wait.span)
+        message = f"this {word} signals {signal.barrier} {apart} the stage that its role waited for in {wait.barrier}"
+        return Suspect(OTHER_STAGE, Explanation(message, hint, notes, about, order=order), signal.span)
+    between = _step_between(sites, wait, signal)
+    if between is None:
+        return None
+    message = (
+        f"the stage advances between the wait for {wait.barrier} and the {word} at {signal.barrier}: what stands after "
+        "it uses and signals the next stage, which was not waited for"
+    )
+    hint = "advance the state (move_to_next_stage) after the last use of its stage in the round"
+    notes += ((f"the {word} is here", signal.span),)
+    return Suspect(OTHER_STAGE, Explanation(message, hint, notes, about, order=order), between.span)
+
+
+def _fills(sites: Sites, signal: Site, depth: int) -> bool:
+    """Whether loads go to the stage that a signal names."""
+    loads = [load for load in sites.of(signal.barrier, BarrierEffect.COMPLETE_TX) if _same(load.loops, signal.loops)]
+    return bool(loads) and all(
+        load.index is not None and signal.index is not None and difference(sites, load.index, signal.index, depth) == 0
+        for load in loads
+    )
+
+
+def _step_between(sites: Sites, wait: Site, signal: Site) -> Assignment | None:
+    """An assignment of the stage between a wait and the signal, in their loop."""
+    assert wait.index is not None
+    variables = sites.variables(wait.index)[0]
+    for one in sites.assignments:
+        inside = wait.order < one.order <= signal.order and _same(one.loops, wait.loops)
+        if inside and any(one.variable is variable for variable in variables):
+            return one
+    return None
+
+
+# -- rounds ------------------------------------------------------------------------------------------------------------
+
+
+def _other_rounds(func: PrimFunc, sites: Sites) -> Suspect | None:
+    """A barrier of which more phases complete in a round of the outer loop than a role waits for, or fewer."""
+    found = next(differing_rounds(func, sites), None)
+    if found is None:
+        return None
+    name, signal, wait = found.barrier, found.signals[0], found.waits[0]
+    if found.arrivals > found.count and found.alike:
+        return Suspect(OTHER_COUNT, _count(sites, found), wait.span)
+    deep, shallow = (signal, wait) if len(signal.loops) > len(wait.loops) else (wait, signal)
+    often = "once" if found.rounds == 1 else counted(found.rounds, "time")
+    message = (
+        f"{name} completes {counted(found.phases, 'phase')} in each round of the outer loop, and its wait is executed "
+        f"{often}: the two sides drift apart"
+    )
+    if len(deep.loops) == len(shallow.loops):
+        hint = "let the loops of both sides make the same number of iterations"
+    else:
+        more = "move the signal out of the inner loop" if deep is signal else "signal in the inner loop too"
+        hint = f"the two sides are in loops of different depths: {more}, so that each wait has one round of arrivals"
+    shown = signal if deep is signal and len(deep.loops) > len(shallow.loops) else wait
+    notes = (
+        *site_notes([site for site in found.signals if site is not shown], f"{name} is signalled here"),
+        *site_notes([site for site in found.waits if site is not shown], f"{name} is waited for here"),
+        *((text, loop.span) for text, loop in _inner_loops(signal, wait)),
+    )
+    explanation = Explanation(
+        message, hint, notes, {"barrier": name}, order=f"if one side of {name} is a phase ahead of the other",
+    )  # fmt: skip
+    return Suspect(OTHER_ROUNDS, explanation, shown.span)
+
+
+def _count(sites: Sites, found: Rounds) -> Explanation:
+    """Both sides make the same number of rounds, and more threads arrive in each than init was given."""
+    name, few = found.barrier, counted(found.count, "thread")
+    return Explanation(
+        f"{name} was initialised for {counted(found.count, 'arrival')} a phase, and {found.arrivals} arrive in each "
+        "round: its phases run ahead of the threads that wait",
+        f"initialise {name} with {found.arrivals}, or let {few} arrive at it in each round",
+        (
+            *site_notes(sites.of(name, BarrierEffect.INIT)[:1], "it is initialised here"),
+            *site_notes(found.signals, "the {role} is here"),
+        ),
+        {"barrier": name},
+        order=f"if {name} completes a phase before all of its threads have arrived",
+    )
+
+
+def _inner_loops(signal: Site, wait: Site) -> Iterator[tuple[str, Stmt]]:
+    """The innermost loops of both sides, where they are two."""
+    if len(signal.loops) == len(wait.loops) and signal.loops and signal.loops[-1] is not wait.loops[-1]:
+        yield "the loop of the signal is here", signal.loops[-1]
+        yield "the loop of the wait is here", wait.loops[-1]

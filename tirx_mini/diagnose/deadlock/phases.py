@@ -1,0 +1,126 @@
+"""How many phases of a barrier complete in one round of a kernel's outer loop, and how many its roles wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tirx_mini.ir import Const, For, PrimFunc, While, int_value, walk
+from tirx_mini.isa import BarrierEffect
+
+from .sites import Site, Sites
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What the two sides of a barrier do in one round of the outer loop.
+
+    phases: that complete. rounds: that a thread waits for. count: arrivals that complete a phase. alike: whether all
+    signals and waits are executed equally often.
+    """
+
+    barrier: str
+    phases: int
+    rounds: int
+    count: int
+    alike: bool
+    signals: tuple[Site, ...]
+    waits: tuple[Site, ...]
+
+    @property
+    def arrivals(self) -> int:
+        """How many arrive for each phase that is waited for."""
+        return self.phases * self.count // self.rounds
+
+
+def differing_rounds(func: PrimFunc, sites: Sites) -> Iterator[Rounds]:
+    """The barriers that complete another number of phases than any thread waits for, where the program tells both."""
+    assert func.launch is not None
+    names = dict.fromkeys(site.barrier for site in sites.all if site.effect is BarrierEffect.WAIT and site.barrier)
+    for name in names:
+        inits = sites.of(name, BarrierEffect.INIT)
+        stages = {site.index is None or int_value(site.index) is None for site in inits}
+        if not inits or (stages != {True} and len(inits) != max(map(sites.depth, inits))):
+            continue
+        for stage in range(sites.depth(inits[0])):
+            found = _rounds(sites, name, stage, func.launch.cluster_size)
+            if found is not None and found.phases != found.rounds:
+                yield found
+                break
+
+
+def _rounds(sites: Sites, name: str, stage: int, ctas: int) -> Rounds | None:
+    """Both sides of one barrier, in a round of the loop whose length is not known; None where they are not known."""
+    count = _count(sites, name, stage)
+    around = [site for site in sites.all if site.barrier == name and site.effect]
+    signals = [site for site in around if site.effect and site.effect.arrives and _outer(site) is not None]
+    waits = [site for site in around if site.effect is BarrierEffect.WAIT and _outer(site) is not None]
+    asked = any(site.effect is BarrierEffect.TEST or site.counts for site in around)
+    paces = {_pace(sites, site) for site in (*signals, *waits)}
+    if count is None or asked or not signals or not waits or len(paces) > 1:
+        return None
+    arrivals = 0
+    for site in signals:
+        trips, own = _trips(site), 1 if site.by_cta else ctas
+        if trips is None:
+            return None
+        arrivals += trips * sum(site.arriving(stage, 0, rank) for rank in range(own))
+    waited = np.zeros(waits[0].threads.shape, int)
+    for site in waits:
+        trips = _trips(site)
+        if trips is None:
+            return None
+        waited += trips * site.threads_for(stage)
+    rounds = set(waited[waited > 0].tolist())
+    if len(rounds) != 1 or not arrivals or arrivals % count:
+        return None
+    alike = len({_trips(site) for site in (*signals, *waits)}) == 1
+    return Rounds(name, arrivals // count, rounds.pop(), count, alike, tuple(signals), tuple(waits))
+
+
+def _count(sites: Sites, name: str, stage: int) -> int | None:
+    """The arrivals of a phase, where the inits of the barrier name one number."""
+    inits = [site for site in sites.of(name, BarrierEffect.INIT) if site.threads_for(stage).any()]
+    counts = {int_value(site.argument("count")) for site in inits}
+    return counts.pop() if len(counts) == 1 else None
+
+
+def _outer(site: Site) -> int | None:
+    """The number of the outermost loop of unknown length around a site."""
+    return next((number for number, loop in enumerate(site.loops) if _length(loop) is None), None)
+
+
+def _pace(sites: Sites, site: Site) -> Hashable:
+    """How the outer loop around a site goes on: equal where two loops go through the same rounds.
+
+    Roles that take turns go on by several rounds at once, and each of them makes only some of the rounds.
+    """
+    loop = site.loops[_outer(site) or 0]
+    if not isinstance(loop, While):
+        return None
+    variables = sites.variables(loop.cond)[0]
+    steps = [
+        one for one in sites.assignments
+        if any(one.variable is variable for variable in variables) and any(around is loop for around in one.loops)
+    ]  # fmt: skip
+    return tuple(tuple(node.value for node in walk(one.value) if isinstance(node, Const)) for one in steps)
+
+
+def _trips(site: Site) -> int | None:
+    """How often a site is executed in a round of that loop; None where its guards or inner loops leave it open."""
+    outer = _outer(site)
+    if outer is None or any(_length(loop) is None for loop in site.loops[outer + 1 :]):
+        return None
+    if not all(guard.of_all_rounds(site.warps) for guard in site.guards):
+        return None
+    return site.rounds_within(site.loops[: outer + 1])
+
+
+def _length(loop: object) -> int | None:
+    """The iterations of a loop; None where they are not known."""
+    if not isinstance(loop, For):
+        return None
+    start, stop = int_value(loop.start), int_value(loop.stop)
+    return None if start is None or stop is None else len(range(start, stop, loop.step))
