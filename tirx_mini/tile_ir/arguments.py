@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tirx_mini.arguments import ArgumentError, is_tensor
+from tirx_mini.records import dataclass
 
 from .language import (
     DTYPES,

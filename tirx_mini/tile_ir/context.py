@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tirx_mini.hardware import GpuSpec, gpu_spec
 from tirx_mini.ir import Diagnostic, Span
+from tirx_mini.records import dataclass
 
 SPECIALIZED, UNSPECIALIZED = "specialized", "unspecialized"
 SERIAL, COST_BASED = "serial", "cost-based"

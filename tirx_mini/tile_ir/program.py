@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from tirx_mini import driver
 from tirx_mini.ir import Buffer, DataType, PrimFunc, Var
+from tirx_mini.records import dataclass
 from tirx_mini.target import Target
 
 from .context import Context, Options, context_for
@@ -78,9 +79,13 @@ class TileProgram:
         return self.passes()
 
     def passes(self, watch: Watch | None = None) -> Module:
-        """Run the passes. watch: called after each one, with its name and the modules before and after it."""
+        """Run the passes.
+
+        watch: called after each one, with its name and the modules before and after it. Each module is verified then;
+        else only the last one is.
+        """
         context = self.context if watch is None else Context(self.context.gpu, self.context.options)
-        return run_passes(self.cuda_tile, _PASSES, context, watch)
+        return run_passes(self.cuda_tile, _PASSES, context, watch, each=watch is not None)
 
     def text(self, stage: str = "cuda_tile", grid: Sequence[int] = (1,)) -> str:
         """The program at one of `STAGES`; from "tir" on, for a grid. Raises `ValueError` for another stage."""
@@ -106,7 +111,7 @@ class TileProgram:
         if (self.context.options.num_ctas or 1) == 1:
             return self.nv_tileas
         x, y, z = (*grid, 1, 1)[:3]
-        return run_passes(self.cuda_tile, _PASSES, replace(self.context, grid=(x, y, z)))
+        return run_passes(self.cuda_tile, _PASSES, replace(self.context, grid=(x, y, z)), each=False)
 
     def _parameters(self) -> list[Buffer | Var]:
         """The parameters of `func`: a buffer for each array, a variable for each number."""

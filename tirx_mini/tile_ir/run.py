@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from tirx_mini import driver
 from tirx_mini.arguments import ArgumentError, is_tensor
 from tirx_mini.hardware import DEFAULT_ARCH, DEFAULT_GPU, nearest_gpu
+from tirx_mini.records import dataclass
 from tirx_mini.target import Target
 
 from .arguments import Arguments, arguments_of

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from statistics import mean, pstdev
 from typing import Any, Generic, TypeVar
+
+import numpy as np
 
 from tirx_mini.arguments import ArgumentError, is_tensor
 from tirx_mini.ir import TirxError
+from tirx_mini.records import dataclass
 
 from .language import TileKernel
 from .run import current_gpu, launch, simulate
@@ -88,8 +89,8 @@ def exhaustive_search(
         except (TirxError, ArgumentError, SimulationError, NotImplementedError) as error:
             failures.append((config, type(error), str(error)))
             continue
-        margin = pstdev(times)
-        made = Measurement(config=config, mean_us=mean(times), num_samples=len(times), error_margin_us=margin)
+        mean, margin = float(np.mean(times)), float(np.std(times))
+        made = Measurement(config=config, mean_us=mean, num_samples=len(times), error_margin_us=margin)
         successes.append(made)
     if not successes:
         first = f": {failures[0][2]}" if failures else ""

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from kernels_ref.tile import gemm
 from tirx_mini.tile_ir import compile, ct, simulated
 
 GPUS = ("h100", "b200")
@@ -111,6 +112,27 @@ def test_tiles_that_are_too_small_get_a_note() -> None:
     program.text("nv_tileas")
     (note,) = program.context.notes
     assert "16 × 16 sums" in note.message and note.span is not None
+
+
+@pytest.mark.parametrize(
+    ("gpu", "tile", "rows", "words", "hint"),
+    [
+        ("h100", (16, 256, 64), 4096, "loads 34.8 KB, for 15 operations a byte", "64 × 256 does 51 "),
+        ("h100", (128, 32, 64), 4096, "a step of 128 × 32 × 64", "128 × 64 does 43 "),
+        ("b200", (64, 64, 64), 4096, "the B200", "128 × 128 does 64 "),
+        ("h100", (64, 64, 64), 4096, "", ""),  # the L2 feeds more than half of what the tensor cores do
+        ("h100", (16, 64, 64), 16, "", ""),  # there are no more rows for a larger tile
+    ],
+)
+def test_a_tile_that_the_l2_cannot_feed_gets_a_note(
+    gpu: str, tile: tuple[int, int, int], rows: int, words: str, hint: str
+) -> None:
+    a, b, c = (np.zeros(shape, np.float16) for shape in ((rows, 1024), (1024, 4096), (rows, 4096)))
+    program = compile(gemm.gemm_tile, (a, b, c, *tile), gpu)
+    program.text("nv_tileas")
+    notes = program.context.notes
+    assert len(notes) == bool(words)
+    assert all(words in n.message and n.hint is not None and hint in n.hint and n.span is not None for n in notes)
 
 
 @ct.kernel

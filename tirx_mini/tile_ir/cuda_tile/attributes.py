@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from tirx_mini.records import dataclass
 
 from ..ssa import REQUIRED, Codec, Parser, Scalar, one_of, sequence
 from .meanings import DTYPES

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from tirx_mini.records import dataclass
 
 from ..ssa import Parser, Scalar, Type
 

@@ -171,10 +171,10 @@ def _addptr(emitter: Emitter, op: Op) -> None:
 # -- atomic operations ---------------------------------------------------------------------------------------------
 
 ATOMICS: Mapping[str, tuple[str, str]] = {
-    "and": ("and", "b"), "or": ("or", "b"), "xor": ("xor", "b"), "add": ("add", "u"), "addf": ("add", "f"),
+    "and": ("and", "b"), "or": ("or", "b"), "xor": ("xor", "b"), "add": ("add", "i"), "addf": ("add", "f"),
     "max": ("max", "s"), "min": ("min", "s"), "umax": ("max", "u"), "umin": ("min", "u"), "xchg": ("exch", "b"),
 }  # fmt: skip
-"""The operation of PTX, and the letter of its type, for each mode."""
+"""The operation of PTX, and the letter of its type, for each mode; `i` is that of the array: `s` or `u`."""
 
 SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
 ACQUIRE, RELEASE, ACQ_REL = "acquire", "release", "acq_rel"
@@ -182,6 +182,8 @@ SEMANTICS = {"relaxed": "relaxed", "acquire": ACQUIRE, "release": RELEASE, "acq_
 
 
 def _ptx_type(letter: str, dtype: DataType) -> str:
+    if letter == "i":
+        letter = "s" if dtype.is_signed else "u"
     return {"float16": "f16", "bfloat16": "bf16"}.get(str(dtype), f"{letter}{dtype.bits}")
 
 
@@ -210,10 +212,11 @@ def _rmw(emitter: Emitter, op: Op, pointers: Pointers) -> Callable[..., Expr]:
     name, letter = ATOMICS[str(op.mode)]
     dtype = pointers.buffer.dtype
     kind = _ptx_type("f" if dtype.is_float and letter != "b" else letter, dtype)
+    order = _order(op) | ({"returned": str(dtype)} if letter == "b" else {})
 
     def call(place: Expr, value: Expr) -> Expr:
         where = address(pointers.buffer, place)
-        return emitter.value_of("atom", dtype, where, _same_bits(value, dtype), op=name, type=kind, **_order(op))
+        return emitter.value_of("atom", dtype, where, _same_bits(value, dtype), op=name, type=kind, **order)
 
     return call
 
@@ -271,7 +274,7 @@ def _atomic(
     if isinstance(old.type, Tensor):
         emitter.set(old, _native(tile, element_dtype(old)))
     else:
-        emitter.set(old, _same_bits(emitter.uniform(tile), element_dtype(old)))
+        emitter.set(old, _same_bits(emitter.uniform(replace(tile, uniform=True)), element_dtype(old)))
 
 
 def _scalar_layout(emitter: Emitter) -> LinearLayout:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tirx_mini.ir import (
@@ -19,6 +19,7 @@ from tirx_mini.ir import (
     seq,
     unary,
 )
+from tirx_mini.records import dataclass
 
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import standard as std

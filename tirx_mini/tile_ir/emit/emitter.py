@@ -39,6 +39,7 @@ from tirx_mini.isa import TABLE
 
 from ..layouts import LinearLayout, linear_index
 from ..ssa import Op, OpKind, Region, Value
+from .neighbours import divisor_of
 from .values import Tile, in_buffer
 
 WARP = 32
@@ -86,6 +87,8 @@ class Emitter:
         """Arrays that were read, or written, since all threads last synchronised."""
         self.effects_of: Callable[[Region], Iterable[tuple[Buffer, bool]]] = lambda region: ()
         """The arrays that a region reads and writes."""
+        self.divisors: dict[Buffer, int] = {}
+        """A number that divides each element of a buffer of registers that is written once."""
         self.pinned: set[Buffer] = set()
         """Registers that more than one use reads, so that nothing may overwrite them."""
         self.tmem: dict[str, Buffer] = {}
@@ -305,12 +308,14 @@ class Emitter:
     def take(self, value: Value) -> Tile:
         """The tile of `value` in registers that may be overwritten: its own at its last use, or a copy."""
         tile = self.tile(value)
-        if tile.buffer is not None and tile.buffer not in self.pinned:
-            return tile
         if tile.buffer is None and tile.over is not None and tile.over not in self.pinned:
             self.fill_registers(tile.over, tile)
-            return in_buffer(tile.over, tile.layout)
-        return self.held(replace(tile, buffer=None), value.hint or "acc")
+            tile = in_buffer(tile.over, tile.layout)
+        elif tile.buffer is None or tile.buffer in self.pinned:
+            tile = self.held(replace(tile, buffer=None), value.hint or "acc")
+        if tile.buffer is not None:
+            self.divisors.pop(tile.buffer, None)
+        return tile
 
     def tile(self, value: Value) -> Tile:
         found = self.values[value]
@@ -328,6 +333,9 @@ class Emitter:
             return tile
         buffer = self.local(name, tile.registers, tile.dtype)
         self.fill_registers(buffer, tile)
+        if tile.dtype.is_integer:
+            step = Var(INT32, "step") if tile.registers > 1 else const(0)
+            self.divisors[buffer] = divisor_of(tile.at(step), self.analyzer, self.divisors)
         return replace(in_buffer(buffer, tile.layout), uniform=tile.uniform)
 
     def fill_registers(self, buffer: Buffer, tile: Tile) -> None:

@@ -6,9 +6,8 @@ with `.trans`, of column l / 4. Lanes 8 i to 8 i + 7 give the addresses of the r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tirx_mini.ir import HANDLE, AddressOf, BufferLoad, Expr, Ramp
+from tirx_mini.records import dataclass
 
 from ..layouts import LinearLayout, linear_index
 from ..ssa import Op

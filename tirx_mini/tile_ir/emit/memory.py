@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tirx_mini.ir import BOOL, INT64, Buffer, Const, Expr, as_expr, binary, cast, const, int_value
+from tirx_mini.records import dataclass
 
 from ..layouts import LinearLayout, Span, linear_index
 from .emitter import Emitter
@@ -178,9 +179,8 @@ def _block_vector(
     contiguous = [axis for axis, stride in enumerate(numbers) if stride == 1]
     axis = max(contiguous, key=lambda axis: (blocks.tile[axis], axis))
     count = layout.vector(VECTOR_BYTES // blocks.view.buffer.dtype.itemsize, axis)
-    others = [
-        stride for other, stride in enumerate(numbers) if other != axis and blocks.view.shape[blocks.order[other]] != 1
-    ]
+    extents = [int_value(blocks.view.shape[dimension]) for dimension in blocks.order]
+    others = [stride for other, stride in enumerate(numbers) if other != axis and extents[other] != 1]
     others += [int_value(blocks.view.base), (blocks.steps or blocks.tile)[axis], int_value(limits[axis])]
     while count > 1 and any(number is None or number % count for number in others):
         count //= 2
@@ -252,5 +252,5 @@ def _pointer_access(emitter: Emitter, pointers: Pointers, mask: Tile | None, lay
         return _Access(pointers.buffer, 1, lambda _: offsets, mask.at if mask is not None else None)
     inside = mask.at if mask is not None else None
     most = VECTOR_BYTES // pointers.buffer.dtype.itemsize
-    count = neighbours(emitter.analyzer, offsets.at, inside, layout.registers, most)
+    count = neighbours(emitter.analyzer, offsets.at, inside, layout.registers, most, emitter.divisors)
     return _Access(pointers.buffer, count, offsets.at, inside)

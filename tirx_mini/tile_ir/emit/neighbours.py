@@ -2,30 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from tirx_mini.ir import INT32, Analyzer, Binary, Const, Expr, Reinterpret, Var, const, simplify
+from tirx_mini.ir import (
+    INT32,
+    Analyzer,
+    Binary,
+    Buffer,
+    BufferLoad,
+    Const,
+    Expr,
+    Reinterpret,
+    Var,
+    const,
+    rewrite,
+    simplify,
+)
 
 At = Callable[[Expr], Expr]
 
 
-def neighbours(analyzer: Analyzer, at: At, mask: At | None, registers: int, most: int) -> int:
+def neighbours(
+    analyzer: Analyzer,
+    at: At,
+    mask: At | None,
+    registers: int,
+    most: int,
+    divisors: Mapping[Buffer, int] | None = None,
+) -> int:
     """How many successive registers, a power of two up to `most`, hold neighbours in memory, all masked or none.
 
     at, mask: the place of a register in memory, and whether it is accessed. The first place is a multiple of the count.
+    divisors: for buffers of registers, a number that divides each element.
     """
     count = min(most, registers)
     step = Var(INT32, "step")
     inside = analyzer.bind(step, 0, max(0, registers - 1))
-    while count > 1 and not _are_neighbours(inside, at, mask, step * count if count < registers else const(0), count):
+    while count > 1:
+        first = step * count if count < registers else const(0)
+        aligned = divisor_of(at(first), inside, divisors or {}) % count == 0
+        if aligned and _are_neighbours(inside, at, mask, first, count):
+            break
         count //= 2
     return count
 
 
+def divisor_of(expr: Expr, analyzer: Analyzer, divisors: Mapping[Buffer, int]) -> int:
+    """A number that divides `expr`. divisors: for buffers, a number that divides each element."""
+
+    def known(node: Expr) -> Expr:
+        if not isinstance(node, BufferLoad) or divisors.get(node.buffer, 1) == 1:
+            return node
+        return Var(node.dtype, "element") * divisors[node.buffer]
+
+    return analyzer.divisor(rewrite(analyzer.simplify(expr), known))
+
+
 def _are_neighbours(analyzer: Analyzer, at: At, mask: At | None, first: Expr, count: int) -> bool:
     start = analyzer.simplify(at(first))
-    if analyzer.divisor(start) % count:
-        return False
     whole = mask(first) if mask is not None else None
     for distance in range(1, count):
         if not analyzer.equal(analyzer.simplify(at(first + distance)), start + distance):
@@ -40,7 +74,7 @@ def _same(analyzer: Analyzer, a: Expr, b: Expr, count: int) -> bool:
     if isinstance(a, Const) and isinstance(b, Const):
         return a.value == b.value
     if not isinstance(a, Binary) or not isinstance(b, Binary) or a.op != b.op:
-        return False
+        return analyzer.equal(analyzer.simplify(a), analyzer.simplify(b))
     if a.op in ("and", "or"):
         return _same(analyzer, a.a, b.a, count) and _same(analyzer, a.b, b.b, count)
     limit = _plain(a.b)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from tirx_mini.ir import (
     BOOL,
@@ -21,6 +20,7 @@ from tirx_mini.ir import (
     seq,
     special,
 )
+from tirx_mini.records import dataclass
 
 from ..layouts import SharedLayout, TmemLayout
 from ..nv_tileaa import Tensor

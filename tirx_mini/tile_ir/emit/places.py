@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tirx_mini.hardware import TMEM_ALLOCATIONS, TMEM_COLUMNS, TMEM_LANES
 from tirx_mini.ir import (
@@ -25,6 +25,7 @@ from tirx_mini.ir import (
     special,
 )
 from tirx_mini.layout import S, SwizzleMode, TCol, TileLayout, TLane, tma_shared_layout
+from tirx_mini.records import dataclass
 
 from ..layouts import SharedLayout
 from .emitter import Emitter

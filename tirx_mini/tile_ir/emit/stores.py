@@ -7,11 +7,11 @@ ISA: "cp.async.bulk.commit_group").
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from tirx_mini.hardware import TMEM_LANES
 from tirx_mini.ir import Buffer, Expr, If, Region, binary, const
 from tirx_mini.layout import S, TileLayout, tid_in_wg
+from tirx_mini.records import dataclass
 from tirx_mini.tile import OPS
 
 from ..layouts import LinearLayout, SharedLayout

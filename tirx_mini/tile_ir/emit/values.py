@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tirx_mini.ir import Buffer, BufferLoad, DataType, Expr, as_expr, const
+from tirx_mini.records import dataclass
 
 from ..layouts import LinearLayout
 

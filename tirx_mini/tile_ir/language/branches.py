@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from tirx_mini.records import dataclass
 from tirx_mini.tile_ir.cuda_tile import TOKEN
 from tirx_mini.tile_ir.ssa import Builder, Region, Value
 
@@ -53,8 +53,8 @@ class Branches(Carrying):
         frame = self.frame
         names, tokens = frame.names, self.order.state
         arms = [
-            self._arm(arm, names, tokens, consumed, where)
-            for arm, where in ((then, "where the condition of the `if` holds"), (otherwise, "where it does not hold"))
+            self._arm(arm, names, tokens, consumed, f"where the condition of the `if` {holds}")
+            for arm, holds in ((then, "holds"), (otherwise, "does not hold"))
         ]
         frame.names, self.order.state = dict(names), dict(tokens)
         hows = {arm.end.how for arm in arms}
@@ -200,7 +200,7 @@ class Branches(Carrying):
         """``x if condition else y``; each is a syntax tree, or a value."""
         names, tokens = self.frame.names, self.order.state
         arms = []
-        for arm, where in ((then, "where the condition holds"), (otherwise, "where it does not hold")):
+        for arm, where in ((then, "where the condition holds"), (otherwise, "where the condition does not hold")):
             self.frame.names, self.order.state = dict(names), dict(tokens)
             with self.emit.region() as block:
                 value = self.evaluate(arm) if isinstance(arm, ast.expr) else arm

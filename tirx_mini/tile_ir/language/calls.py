@@ -22,7 +22,7 @@ from tirx_mini.script import FunctionSource, check_function, source_of
 from .dtypes import DType, from_numpy
 from .errors import TileError, TileRecursionError, TileTypeError, TileUnsupportedFeatureError
 from .frames import Frame
-from .liveness import assigned
+from .liveness import assigned, liveness
 from .loop_forms import with_plain_loops
 from .ops.unary import dtype_call
 from .surface import OPERATIONS, Operation, Slice, TileFunction, TileKernel
@@ -119,10 +119,10 @@ class Calls(Tracer):
         name = getattr(function, "__name__", describe(function))
         if not callable(function):
             raise TileTypeError(f"{describe(function)} cannot be called")
-        raise TileUnsupportedFeatureError(
-            f"`{name}` cannot be called in tile code",
-            hint="compute it outside of the kernel, or in `ct.static_eval(…)` from what is known then",
-        )
+        instead = "compute it outside of the kernel, or in `ct.static_eval(…)` from what is known then"
+        if name in OPERATIONS:
+            instead = f"`ct.{name}` computes with tiles"
+        raise TileUnsupportedFeatureError(f"`{name}` cannot be called in tile code", hint=instead)
 
     def _compile_time(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """A function of Python on constants."""
@@ -212,7 +212,7 @@ class Calls(Tracer):
             )
         body = with_plain_loops(node) if isinstance(node, ast.FunctionDef) else node
         local = frozenset({*names, *(assigned(body.body) if isinstance(body, ast.FunctionDef) else ())})
-        frame = Frame(source, node, function, self.live(body), names, outer, inlined_at, local=local)
+        frame = Frame(source, node, function, liveness(body), names, outer, inlined_at, local=local)
         self.frames.append(frame)
         try:
             if isinstance(body, ast.Lambda):

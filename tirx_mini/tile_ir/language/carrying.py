@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from tirx_mini.records import dataclass
 from tirx_mini.tile_ir.ssa import Value
 
 from .arguments import materialize, own_dtype

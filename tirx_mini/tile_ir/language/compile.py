@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 import typing
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from tirx_mini.records import dataclass
 from tirx_mini.script import check_function, source_of
 from tirx_mini.tile_ir.cuda_tile import CUDA_TILE, DivBy
 from tirx_mini.tile_ir.ssa import Module, Region, Value, make, verify

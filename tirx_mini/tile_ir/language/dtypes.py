@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import ml_dtypes
 import numpy as np
+
+from tirx_mini.records import dataclass
 
 from .errors import TileTypeError, TileValueError
 

@@ -310,10 +310,10 @@ class Expressions(Tracer):
         if known is not None:
             if name not in known:
                 methods = [m for (kind, m) in METHODS if kind is (TileValue if number else type(owner))]
-                raise TileTypeError(
-                    f"{describe(owner)} has no attribute `{name}`",
-                    hint=f"it has {', '.join(sorted([*known, *methods]))}",
-                )
+                hint = f"it has {', '.join(sorted([*known, *methods]))}"
+                if _is_operation(name):
+                    hint = f"`{name}` is a function: write `ct.{name}(…)` with it as the first argument"
+                raise TileTypeError(f"{describe(owner)} has no attribute `{name}`", hint=hint)
             return _field(owner, name)
         if isinstance(owner, (Closure, BoundMethod, Formatted, tuple)) or owner is None:
             if isinstance(owner, tuple) and name in getattr(type(owner), "_fields", ()):
@@ -376,6 +376,12 @@ def _operation(name: str) -> Operation:
     from .surface import OPERATIONS
 
     return OPERATIONS[name]
+
+
+def _is_operation(name: str) -> bool:
+    from .surface import OPERATIONS
+
+    return name in OPERATIONS
 
 
 def _is_number(value: Any) -> bool:

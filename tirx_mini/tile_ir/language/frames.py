@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import CodeType
 from typing import Any
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 from tirx_mini.script import FunctionSource, did_you_mean
 
 from .errors import TileNameError

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+from functools import lru_cache
+
+from tirx_mini.records import dataclass
 
 Loop = ast.For | ast.While
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -25,6 +28,7 @@ class Liveness:
     after: dict[ast.stmt, Names] = field(default_factory=dict)
 
 
+@lru_cache(maxsize=256)
 def liveness(node: ast.FunctionDef | ast.Lambda) -> Liveness:
     """The live variables of a function. A name that a nested function reads is live everywhere."""
     found = Liveness()

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from tirx_mini.records import dataclass
 from tirx_mini.tile_ir.ssa import Value
 
 from .emitter import Emitter

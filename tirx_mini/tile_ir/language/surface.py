@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from types import FunctionType, MappingProxyType
 from typing import Annotated, Any, TypeVar
+
+from tirx_mini.records import dataclass
 
 from .dtypes import DType, int32, int64
 from .errors import TileSyntaxError, TileTypeError

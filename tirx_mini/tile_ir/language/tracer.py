@@ -6,18 +6,17 @@ import ast
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from tirx_mini.ir import Span, TirxError
+from tirx_mini.records import dataclass
 from tirx_mini.tile_ir.ssa import Value
 
 from .dtypes import bool_
 from .emitter import Emitter
 from .errors import TileTypeError
 from .frames import Frame
-from .liveness import Liveness, liveness
 from .ordering import Accesses, Ordering
 from .values import ArrayValue, TileValue, describe, is_constant, plain
 
@@ -59,7 +58,6 @@ class Tracer(ABC):
         self.views: dict[ArrayValue, Value] = {}
         self.partitions: dict[Any, Value] = {}
         self.grid: dict[str, Sequence[Value]] = {}
-        self._liveness: dict[ast.AST, Liveness] = {}
 
     @property
     def frame(self) -> Frame:
@@ -112,12 +110,6 @@ class Tracer(ABC):
             raise error.at(span)  # noqa: B904 - the same error, with a place
         finally:
             self.emit.span = outer
-
-    def live(self, node: ast.FunctionDef | ast.Lambda) -> Liveness:
-        """The live variables of a function, computed once."""
-        if node not in self._liveness:
-            self._liveness[node] = liveness(node)
-        return self._liveness[node]
 
     def condition(self, value: Any, what: str) -> bool | TileValue:
         """A truth value: known now, or a boolean scalar."""

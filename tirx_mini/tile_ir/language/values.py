@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 from tirx_mini.tile_ir.ssa import Value as SsaValue
 
 from .dtypes import DType
@@ -297,4 +297,6 @@ def describe(value: Any) -> str:
         return "a range"
     if isinstance(value, RawMemoryValue):
         return "the memory of an array"
+    if isinstance(value, Formatted):
+        return "a formatted string"
     return f"a {type(value).__name__}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
 import numpy as np
+
+from tirx_mini.records import dataclass
 
 from .f2 import Span
 from .linear import LinearLayout

@@ -10,12 +10,16 @@ Renaming bits is all that reshape, permute, expand_dims and broadcast do to a la
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+
+from tirx_mini.records import dataclass
 
 from .f2 import Span, image
 
@@ -86,17 +90,23 @@ class LinearLayout:
         """What each register holds of `tile`, [warps, 32, registers]."""
         return np.asarray(tile).reshape(-1)[self.table()]
 
+    @cached_property
+    def _shifts(self) -> tuple[int, ...]:
+        """`shift` of each dimension."""
+        below = itertools.accumulate((bits_of(extent) for extent in self.shape[:0:-1]), initial=0)
+        return tuple(below)[::-1] if self.shape else ()
+
     def shift(self, axis: int) -> int:
         """The place of the lowest bit of dimension `axis` in an element's number."""
-        return sum(bits_of(extent) for extent in self.shape[axis + 1 :])
+        return self._shifts[axis]
 
     def mask(self, axis: int) -> int:
         """The bits of dimension `axis` in an element's number."""
-        return (self.shape[axis] - 1) << self.shift(axis)
+        return (self.shape[axis] - 1) << self._shifts[axis]
 
     def coordinates(self, element: int) -> tuple[int, ...]:
         """The index of an element along each dimension."""
-        return tuple((element & self.mask(axis)) >> self.shift(axis) for axis in range(len(self.shape)))
+        return tuple([element >> shift & extent - 1 for extent, shift in zip(self.shape, self._shifts, strict=True)])
 
     def along(self, axis: int) -> LinearLayout:
         """The index along `axis` in each place, as a layout of shape (extent,)."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from tirx_mini.records import dataclass
 
 SPANS = (0, 32, 64, 128)
 """Swizzle spans of shared memory, in bytes; 0 for none (PTX ISA, "Shared Memory Layout and Swizzling")."""

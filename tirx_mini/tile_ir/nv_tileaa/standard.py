@@ -7,8 +7,10 @@ Names are those of MLIR's dialects. Each elementwise operation is one of cuda_ti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from tirx_mini.records import dataclass
 
 from ..cuda_tile import Dense, attributes
 from ..ssa import (
@@ -54,9 +56,10 @@ def same_type(names: str) -> Verify:
     """All values have one type."""
 
     def verify(op: Op) -> Iterator[str]:
-        found = {str(v.type) for v in _values(op, names)}
-        if len(found) > 1:
-            yield f"the types of {' and '.join(names.split())} differ: {' and '.join(sorted(found))}"
+        first, *others = (v.type for v in _values(op, names))
+        if any(other != first for other in others):
+            found = sorted({str(t) for t in (first, *others)})
+            yield f"the types of {' and '.join(names.split())} differ: {' and '.join(found)}"
 
     return verify
 
@@ -294,9 +297,9 @@ def _read_pairs(p: Parser) -> list[tuple[str, Value]]:
 
 
 def _carried(what: str, values: Sequence[Value], expected: Sequence[Value]) -> Iterator[str]:
-    given, wanted = [str(v.type) for v in values], [str(v.type) for v in expected]
-    if given != wanted:
-        yield f"the types of the {what} ({', '.join(given)}) are not those that are expected ({', '.join(wanted)})"
+    if [v.type for v in values] != [v.type for v in expected]:
+        given, wanted = (", ".join(str(v.type) for v in group) for group in (values, expected))
+        yield f"the types of the {what} ({given}) are not those that are expected ({wanted})"
 
 
 def _print_for(op: Op, p: Printer) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from tirx_mini.records import dataclass
 
 from ..layouts import LinearLayout, SharedLayout, TmemLayout, number_of
 from ..ssa import Parser, Printer, Type
@@ -53,11 +54,11 @@ class Tensor(Type):
         return self.layout
 
     def with_layout(self, layout: Layout | None) -> Tensor:
-        return replace(self, layout=layout)
+        return Tensor(self.shape, self.element, layout)
 
     def of(self, element: Type) -> Tensor:
         """Other elements in the same places."""
-        return replace(self, element=element)
+        return Tensor(self.shape, element, self.layout)
 
     def shaped(self, shape: Sequence[int], layout: Layout | None = None) -> Tensor:
         """The same elements in another shape."""

@@ -16,8 +16,9 @@ last iteration stands behind it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from tirx_mini.records import dataclass
 
 from ..layouts import LinearLayout
 from ..nv_tileaa import Tensor

@@ -11,7 +11,7 @@ from ..layouts import Conversion, LinearLayout, Move, conversion, shared_plan
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
-from ..ssa import KEEP, Module, Op, Region, Rewriter, Scalar, Value, remove_dead
+from ..ssa import KEEP, Module, Op, Region, Rewriter, Scalar, Value, remove_dead, rewrite
 from . import ops
 from .passes import element_bits
 
@@ -20,7 +20,7 @@ from .passes import element_bits
 
 def legalize_fma_dot(module: Module, context: Context) -> Module:
     """Dots that no tensor core computes multiply and add in single threads, in the type of the accumulator."""
-    return Rewriter({ops.dot: _fma}).module(module)
+    return rewrite(module, {ops.dot: _fma})
 
 
 def _fma(op: Op, rw: Rewriter) -> Any:
@@ -45,8 +45,7 @@ def _widened(rw: Rewriter, value: Value, element: Scalar, signed: bool) -> Value
 
 def materialize_convert_layout(module: Module, context: Context) -> Module:
     """Each conversion says how its elements move; those of values that a loop does not change stand before it."""
-    rewriter = Rewriter({ops.convert_layout: _moved, std.for_: _hoisted})
-    return remove_dead(rewriter.module(module))
+    return remove_dead(rewrite(module, {ops.convert_layout: _moved, std.for_: _hoisted}))
 
 
 def _moved(op: Op, rw: Rewriter) -> Any:
@@ -102,7 +101,7 @@ _MEMORY = (ops.tiled_load, ops.tiled_store, ops.load, ops.store, ops.gather_load
 
 def unroll_register_loops(module: Module, context: Context) -> Module:
     """Loops of few rounds that compute in registers alone become their rounds."""
-    return Rewriter({std.for_: _unrolled}).module(module)
+    return rewrite(module, {std.for_: _unrolled})
 
 
 def _unrolled(op: Op, rw: Rewriter) -> Any:

@@ -18,8 +18,9 @@ waited for by each, and released after the last.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from tirx_mini.records import dataclass
 
 from ..nv_tileaa import standard as std
 from ..ssa import KEEP, Op, Region, Rewriter, Value

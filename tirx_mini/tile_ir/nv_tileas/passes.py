@@ -18,8 +18,10 @@ from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
 from ..ssa import Module, Op, Rewriter, Scalar, Value
 from . import ops, tensor_cores
+from .intensity import note_small_tiles
 from .ops import FMA, MIRRORS, MMA_SYNC, NONE
 from .relayout import Chosen, flow, relayout
+from .rematerialize import rematerialize
 from .tensor_cores import element_bits
 from .transposed import with_transposed
 
@@ -187,6 +189,7 @@ def _with_instructions(func: Op, context: Context) -> Op:
                 op.span,
                 "make the tile larger: one of 128 × 128 uses each element that it loads 128 times",
             )
+    note_small_tiles(func, context, FEW_SUMS)
     func = with_transposed(func, context, warps_of(func))
     on_core = tensor_cores.instructions(func, context, warps_of(func))
     for op in func.body.walk():
@@ -271,8 +274,13 @@ def with_dots(func: Op) -> Chosen:
 
 
 def remove_layout_conversions(module: Module, context: Context) -> Module:
-    """Values between accesses and dots take the layouts of these; a store takes what it gets where that is as good."""
-    return relayout(module, _fewest, warps_of)
+    """Values between accesses and dots take the layouts of these; a store takes what it gets where that is as good.
+
+    On GPUs with tensor memory, ranges and what is computed from them are computed again in each layout.
+    """
+    made = relayout(module, _fewest, warps_of)
+    # Elsewhere they stay: plans for wgmma were chosen by measurements of kernels that have them.
+    return rematerialize(made) if context.has_tensor_memory else made
 
 
 def _fewest(func: Op) -> Chosen:

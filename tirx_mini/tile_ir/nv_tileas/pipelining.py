@@ -13,10 +13,11 @@ The order is that of the program until tileas-materialize-schedule gives produce
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tirx_mini.ir import TirxError
+from tirx_mini.records import dataclass
 
 from ..context import Context
 from ..layouts import LinearLayout, Move, SharedLayout, conversion

@@ -17,9 +17,10 @@ then overwrites it when it has multiplied by it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tirx_mini.hardware import TMEM_ALLOCATIONS, TMEM_COLUMNS, TMEM_LANES
+from tirx_mini.records import dataclass
 
 from ..context import Context
 from ..layouts import SharedLayout, TmemLayout

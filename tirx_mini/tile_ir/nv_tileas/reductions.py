@@ -11,7 +11,7 @@ from ..layouts import LinearLayout, within_warps
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
-from ..ssa import KEEP, Module, Op, Rewriter, Scalar, Type, Value
+from ..ssa import KEEP, Module, Op, Rewriter, Scalar, Type, Value, rewrite
 from . import ops
 from .passes import VECTOR_BYTES, element_bits, memory_order, sectors, warps_of, with_dots
 from .relayout import Chosen, default_layout, flow, relayout
@@ -19,7 +19,11 @@ from .relayout import Chosen, default_layout, flow, relayout
 
 def optimize_reduce(module: Module, context: Context) -> Module:
     """Tensors that are loaded and reduced are spread so that a reduction ends in one warp: by shuffles alone."""
-    return relayout(module, _reduced_within_warps, warps_of)
+    return relayout(module, _reduced_within_warps, warps_of) if _reduces(module) else module
+
+
+def _reduces(module: Module) -> bool:
+    return any(op.kind in (ops.reduce, ops.scan) for op in module.walk())
 
 
 def _reduced_within_warps(func: Op) -> Chosen:
@@ -72,8 +76,10 @@ WIDER: Mapping[str, str] = {"f16": "f32", "bf16": "f32", "i8": "i32", "i16": "i3
 
 def legalize_reduce(module: Module, context: Context) -> Module:
     """Reductions and scans of narrow numbers compute with 32 bits; no bit of a layout lies along two dimensions."""
+    if not _reduces(module):
+        return module
     rules = {ops.reduce: _widened, ops.scan: _widened}
-    return relayout(Rewriter(rules).module(module), _single_dimensions, warps_of)
+    return relayout(rewrite(module, rules), _single_dimensions, warps_of)
 
 
 def _widened(op: Op, rw: Rewriter) -> Any:

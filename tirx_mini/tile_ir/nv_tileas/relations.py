@@ -6,7 +6,8 @@ A tie says which layout a value has if another one has a given layout, so that n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+
+from tirx_mini.records import dataclass
 
 from ..layouts import LinearLayout
 from ..nv_tileaa import Tensor

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tirx_mini.records import dataclass
 
 from ..layouts import LinearLayout, blocked
 from ..nv_tileaa import Layout, Tensor
 from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
-from ..ssa import KEEP, Module, Op, Region, Rewriter, Value
+from ..ssa import KEEP, Module, Op, Region, Rewriter, Value, rewrite
 from . import ops
 from .relations import all_ties, is_tile, only, tensors
 
@@ -100,8 +102,7 @@ def relayout_region(region: Region, chosen: Chosen, warps: int) -> Region:
 
 def without_conversions(module: Module) -> Module:
     """The module with the source of each convert_layout in its place."""
-    rewriter = Rewriter({ops.convert_layout: lambda op, rw: rw[op.source]})
-    return rewriter.module(module)
+    return rewrite(module, {ops.convert_layout: lambda op, rw: rw[op.source]})
 
 
 class _Relayout(Rewriter):

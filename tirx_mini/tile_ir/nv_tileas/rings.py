@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tirx_mini.hardware import TMEM_LANES
+from tirx_mini.records import dataclass
 
 from ..layouts import TmemLayout
 from ..nv_tileaa import Tensor

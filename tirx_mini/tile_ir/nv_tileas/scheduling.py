@@ -8,7 +8,9 @@ CUDA compiler moves nothing across.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tirx_mini.records import dataclass
 
 from ..context import COST_BASED, Context
 from ..layouts import LinearLayout, Move, conversion

@@ -8,8 +8,9 @@ ago, or in the one before; so a ring of n + 1 stages is full, except for the sta
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from tirx_mini.records import dataclass
 
 from ..context import UNSPECIALIZED, Context
 from ..cuda_tile import Dense

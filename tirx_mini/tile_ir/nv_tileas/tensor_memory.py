@@ -10,7 +10,8 @@ Sums that are changed in tensor memory, as attention scales them, are copied, ch
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from tirx_mini.records import dataclass
 
 from ..context import Context
 from ..cuda_tile import Dense

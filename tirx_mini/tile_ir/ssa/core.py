@@ -13,12 +13,13 @@ definition to the end of the region, in nested regions too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 Printer = Any
 """`printer.Printer`, which stands on this module."""

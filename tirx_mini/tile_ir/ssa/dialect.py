@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from tirx_mini.records import dataclass
 
 from .core import Codec, Field, Infer, Op, OpKind, Parser, Syntax, Type, Value, Verify
 

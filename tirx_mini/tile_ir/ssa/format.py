@@ -13,8 +13,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
+
+from tirx_mini.records import dataclass
 
 _TOKEN = re.compile(r"\[\[|\]\]|type\(\$\w+\)|attr-dict|\$\w+|->|[\w.]+|[^\s\w]")
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from tirx_mini.records import dataclass
 
 from .core import Module
 from .printer import print_module
@@ -31,16 +32,16 @@ class Pass(Generic[Context]):
 
 
 def run_passes(
-    module: Module, passes: Iterable[Pass[Context]], context: Context, watch: Watch | None = None, check: bool = True
+    module: Module, passes: Iterable[Pass[Context]], context: Context, watch: Watch | None = None, each: bool = True
 ) -> Module:
-    """The module after all passes, verified after each one (`check`)."""
+    """The module after all passes. each: it is verified after every pass that changes it; else after the last one."""
     for step in passes:
         before, module = module, step.run(module, context)
-        if check:
+        if each and module is not before:
             verify(module, step.name)
         if watch is not None:
             watch(step.name, before, module)
-    return module
+    return module if each else verify(module, "all passes")
 
 
 def diff(before: Module, after: Module, name: str) -> str:

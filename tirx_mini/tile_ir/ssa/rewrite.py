@@ -91,7 +91,12 @@ def rewrite(
     convert: Callable[[Type], Type] | None = None,
     default: Rule | None = None,
 ) -> Module:
-    """The module after `rules`, by kind; `default` is the rule of all other kinds."""
+    """The module after `rules`, by kind; `default` is the rule of all other kinds.
+
+    It is the module itself where there is nothing to do: no operation has a rule, and types stay as they are.
+    """
+    if convert is None and default is None and not any(op.kind in rules for op in module.walk()):
+        return module
     return Rewriter(rules, convert, default).module(module)
 
 

@@ -133,20 +133,31 @@ def test_rows_that_are_scattered_are_stored_in_pairs() -> None:
     assert [store.value.dtype.lanes for store in stores] == [2]
 
 
-def test_experts_of_square_tiles() -> None:
+@pytest.mark.parametrize(("gpu", "tile"), [("h100", 64), ("b200", 128)])
+def test_experts_of_square_tiles(gpu: str, tile: int) -> None:
+    """Rows and columns of a tile are the same range, which threads need in two layouts."""
     rng = np.random.default_rng(0)
-    tokens = (rng.standard_normal((96, 640)) / 8).astype("float16")
+    tokens = (rng.standard_normal((3 * tile // 2, 640)) / 8).astype("float16")
     experts = (rng.standard_normal((2, 128, 640)) / 8).astype("float16")
-    out, weights = np.zeros((192, 128), "float16"), np.zeros(192, "float32")
-    numbers = rng.permutation(192).astype("int32")
+    out, weights = np.zeros((3 * tile, 128), "float16"), np.zeros(3 * tile, "float32")
+    numbers = rng.permutation(3 * tile).astype("int32")
     chosen = np.array([0, 1, 1], "int32")
-    with simulated("h100", schedules=5) as reports:
-        ct.launch(None, (6,), moe.expert_gemm, (tokens, experts, out, weights, numbers, chosen, 2, False, 64, 64, 64))
+    args = (tokens, experts, out, weights, numbers, chosen, 2, False, tile, tile, 64)
+    with simulated(gpu, schedules=5) as reports:
+        ct.launch(None, (3 * 128 // tile,), moe.expert_gemm, args)
     assert not reports[0].findings
-    for tile, expert in enumerate(chosen):
-        rows = numbers[64 * tile : 64 * tile + 64]
+    for number, expert in enumerate(chosen):
+        rows = numbers[tile * number : tile * number + tile]
         want = tokens[rows // 2].astype("float32") @ experts[expert].astype("float32").T
         np.testing.assert_allclose(out[rows].astype("float32"), want, rtol=2e-3, atol=3e-3)
+
+
+def test_threads_compute_ranges_rather_than_exchange_them() -> None:
+    tokens, experts = np.zeros((256, 128), "float16"), np.zeros((2, 128, 128), "float16")
+    out, weights = np.zeros((512, 128), "float16"), np.zeros(512, "float32")
+    args = (tokens, experts, out, weights, np.zeros(512, "int32"), np.zeros(4, "int32"), 2)
+    plain = run.compile(moe.expert_gemm, (*args, False, 128, 128, 64), "b200").text("nv_tileas", (4,))
+    assert "convert_layout" not in plain and plain.count("make_range") == 4
 
 
 @ct.kernel

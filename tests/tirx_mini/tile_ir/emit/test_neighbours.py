@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tirx_mini.ir import INT32, Analyzer, Expr, Var, binary
+from tirx_mini.ir import BOOL, INT32, Analyzer, Buffer, Expr, Var, binary
 from tirx_mini.tile_ir.emit.neighbours import neighbours
 
 from .texts import Program, random
@@ -34,6 +34,20 @@ def test_neighbours_are_aligned_and_masked_together(at, limit: int | None, count
         return binary("and", _ROW < 7, r < limit)
 
     assert neighbours(Analyzer(), at, None if limit is None else mask, 16, 8) == count
+
+
+@pytest.mark.parametrize(
+    ("width", "divisor", "same", "count"),
+    [(8, 48, True, 8), (4, 12, True, 4), (8, 1, True, 1), (8, 48, False, 1)],
+)
+def test_rows_and_masks_in_registers(width: int, divisor: int, same: bool, count: int) -> None:
+    rows, there = Buffer("rows", (4,), INT32, "local"), Buffer("there", (16,), BOOL, "local")
+
+    def mask(r: Expr) -> Expr:
+        return binary("and", there[r // width if same else r], r < 8)
+
+    found = neighbours(Analyzer(), lambda r: rows[r // width] + r % width, mask, 16, 8, {rows: divisor})
+    assert found == count
 
 
 @pytest.mark.parametrize(("width", "vector"), [(64, 8), (60, 4)])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from tirx_mini.records import dataclass
 
 VERSION = (13, 4)
 """The version that is written: the first that has all operations of the dialect."""

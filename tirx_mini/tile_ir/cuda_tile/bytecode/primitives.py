@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tirx_mini.records import dataclass
 
 MAGIC = b"\x7fTileIR\x00"
 PADDING = 0xCB

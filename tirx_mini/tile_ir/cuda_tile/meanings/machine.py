@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+
+from tirx_mini.records import dataclass
 
 from ...ssa import Op, OpKind, Region, Value
 from .elements import Array, dtype_of

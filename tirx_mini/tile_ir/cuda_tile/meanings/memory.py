@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
+
+from tirx_mini.records import dataclass
 
 from .elements import Array, dtype_of
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tirx_mini.records import dataclass
 from tirx_mini.tile_ir.cuda_tile import TOKEN
 
 from ..arguments import array_of, index_tuple
