@@ -13,6 +13,7 @@
 # make mutants how many mistakes in the reference kernels the simulator catches (minutes)
 # make autograders what Gradescope and Autolab grade with, into build/autograders (RULES=grading.toml: your own rules)
 # make fuzz    whether randomly damaged kernels break anything inside the package (minutes)
+# make install what test, lint, docs and slides need; each of them installs its part, too
 # make clean   remove the environment and the caches
 #
 # STEP and TODO say which hint, LEVEL=1, 2 or 3 how much it tells, KERNELS another file than gemm_kernels.py:
@@ -50,7 +51,7 @@ WEB := web/timeline/node_modules/.installed
 DECK := slides/node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test hint handin lint web pythons mutants docs slides stubs reference figures autograders fuzz clean
+.PHONY: help run test hint handin lint web pythons mutants docs slides stubs reference figures autograders fuzz install clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -105,6 +106,8 @@ autograders: $(BASE)
 fuzz: $(BASE)
 	$(BIN)/python -m tools.fuzz --jobs $(JOBS) $(FUZZ)
 
+install: $(DEV) $(WEB) $(DECK)
+
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -132,7 +135,7 @@ $(DECK): slides/package.json slides/package-lock.json
 $(DEV): $(BASE)
 	@echo "Installing the development tools into $(VENV)"
 	@$(INSTALL) --no-build-isolation --editable '.[dev]'
-	@touch $@
+	@touch $@ $(DOCS) # which are among them
 
 $(DOCS): $(BASE)
 	@echo "Installing what builds the documentation into $(VENV)"

@@ -19,6 +19,7 @@ Where a kernel hangs on a GPU, the other sizes of its step are skipped: each wou
 
 from __future__ import annotations
 
+import gc
 import inspect
 import os
 import platform
@@ -75,7 +76,19 @@ def pytest_configure(config: pytest.Config) -> None:
         choose_gpu()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Keep the garbage collector from scanning modules and tests again and again while they are made."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # The longest tests come first, so that no worker is left with one of them at the end.
+    items.sort(key=lambda item: item.path.parent.name != "tools")
     if sys.platform == "darwin" or platform.machine() == "ARM64":
         for item in items:
             if item.get_closest_marker("compiler") is not None:

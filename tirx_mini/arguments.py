@@ -6,10 +6,12 @@ The simulator and the CUDA runtime ask them before a kernel starts, and add what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+
+from tirx_mini.records import dataclass
 
 from .ir import Buffer, DataType, IRModule, PrimFunc, Var, extents_of, specialised, symbols
 from .ir import TensorMap as Encoded

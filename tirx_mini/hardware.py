@@ -19,9 +19,11 @@ Latencies and costs are cycles of the SM clock.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Any
+
+from tirx_mini.records import dataclass
 
 # -- what all architectures have in common (A) -------------------------------------------------------------------------
 

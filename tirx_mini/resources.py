@@ -6,7 +6,6 @@ copies of them inside the package, in the folder `DATA`, at the same paths below
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 
 DATA = "_data"
@@ -14,7 +13,7 @@ DATA = "_data"
 
 def resource_root() -> Path:
     """The folder that holds the files: `DATA` of an installed package, else the root of the checkout."""
-    package = Path(str(files("tirx_mini")))
+    package = Path(__file__).resolve().parent
     data = package / DATA
     return data if data.is_dir() else package.parent
 

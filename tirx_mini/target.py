@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from contextvars import ContextVar, Token
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tirx_mini.records import dataclass
 
 _CURRENT: ContextVar[Target | None] = ContextVar("target", default=None)
 

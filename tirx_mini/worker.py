@@ -110,7 +110,7 @@ class Team:
     def results(self, items: Sequence[Any], meanwhile: Callable[[], object] | None = None) -> dict[Any, Any]:
         """The result for each item. They are begun in this order, so the longest come first.
 
-        meanwhile: what this process does while the children do the items; else it takes some of them, too.
+        meanwhile: what this process does first; then it takes some of them, too.
         """
         left = deque(items)
         found: dict[Any, Any] = {}
@@ -120,8 +120,7 @@ class Team:
             thread.start()
         if meanwhile is not None:
             meanwhile()
-        else:
-            self._take(left, found)
+        self._take(left, found)
         for thread in threads:
             thread.join()
         self._take(left, found)  # which children failed at

@@ -3,6 +3,7 @@
 The pages of `docs/` are written for GitHub. For the site,
 
 - the navigation lists the pages that exist, in the order of `SECTIONS`;
+- the lessons and examples that stand elsewhere in the repository (`BESIDE`) are pages, too;
 - anchors of headings are those of GitHub;
 - nested lists may be indented by two spaces, and need no blank line before them;
 - the info string of a code block is cut to its language;
@@ -21,6 +22,7 @@ from typing import Any
 from markdown import Markdown
 from markdown.blockprocessors import build_block_parser
 from markdown.extensions import Extension
+from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parents[1]
 if str(ROOT) not in sys.path:  # the command `mkdocs` does not put it there, `python -m mkdocs` does
@@ -31,13 +33,15 @@ from tools.pages import slug  # noqa: E402
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the navigation. pages: paths below `docs/`, in order. folder: its other pages follow, by name."""
+    """A part of the navigation. pages: paths on the site, in order. folder: its other pages follow, by name."""
 
     title: str
     pages: tuple[str, ...]
     folder: str = ""
 
 
+BESIDE = {"lessons/tir.md": "lessons/tir.md", "examples/attention.md": "examples/attention/README.md"}
+"""Pages that are not in `docs/`: their paths on the site, and in the repository."""
 CONCEPTS = (
     "memory warps shared-memory tensor-memory mma mbarriers proxies completion persistence clusters roofline".split()
 )
@@ -46,6 +50,7 @@ SECTIONS = (
     Section("Start", ("index.md",)),
     Section("Concepts", tuple(f"concepts/{name}.md" for name in CONCEPTS), "concepts"),
     Section("Steps", ("steps/index.md", *(f"steps/step{step:02}.md" for step in range(1, 11))), "steps"),
+    Section("Lessons", ("tile_ir.md", "tilelang.md", *BESIDE)),
     Section(
         "Guide",
         (
@@ -54,11 +59,7 @@ SECTIONS = (
         ),
         "guide",
     ),
-    Section(
-        "Language",
-        ("language.md", "dialects.md", "tile_ir.md", "tilelang.md", *(f"reference/{name}.md" for name in REFERENCE)),
-        "reference",
-    ),
+    Section("Language", ("language.md", "dialects.md", *(f"reference/{name}.md" for name in REFERENCE)), "reference"),
     Section(
         "Reference",
         (
@@ -76,7 +77,7 @@ _LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<tar
 
 
 def navigation(pages: set[str]) -> list[dict[str, Any]]:
-    """The value of MkDocs' `nav` for pages that exist, by their paths below `docs/`."""
+    """The value of MkDocs' `nav` for pages that exist, by their paths on the site."""
     nav: list[dict[str, Any]] = []
     for section in SECTIONS:
         rest = sorted(page for page in pages - set(section.pages) if posixpath.dirname(page) == section.folder != "")
@@ -94,14 +95,21 @@ def listed() -> set[str]:
 def on_config(config: Any) -> Any:
     """MkDocs' hook for its configuration."""
     docs = Path(config.docs_dir)
-    config.nav = navigation({path.relative_to(docs).as_posix() for path in docs.rglob("*.md")})
+    config.nav = navigation({path.relative_to(docs).as_posix() for path in docs.rglob("*.md")} | set(BESIDE))
     config.mdx_configs.setdefault("toc", {})["slugify"] = lambda text, separator: slug(text)
     config.markdown_extensions.insert(0, TwoSpaces())
     return config
 
 
+def on_files(files: Any, *, config: Any) -> Any:
+    """MkDocs' hook for the files of the site."""
+    for page, source in BESIDE.items():
+        files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
+    return files
+
+
 def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> str:
-    """MkDocs' hook for the source of a page. `page.file.src_uri`: its path below `docs/`. The search finds no hints."""
+    """MkDocs' hook for the source of a page. `page.file.src_uri`: its path on the site. The search finds no hints."""
     if page.file.src_uri.startswith("hints/"):
         page.meta["search"] = {"exclude": True}
     present = {file.src_uri for file in files}
@@ -114,7 +122,7 @@ def on_post_page(output: str, **_: Any) -> str:
 
 
 def rewritten(markdown: str, page: str, present: set[str], repository: str | None = None) -> str:
-    """The source of a page for the site. page: its path below `docs/`; present: those of all files there."""
+    """The source of a page for the site. page: its path there; present: those of all files of the site."""
     lines: list[str] = []
     fence = ""
     for line in markdown.splitlines():
@@ -148,15 +156,17 @@ def _for_site(link: re.Match[str], page: str, present: set[str], repository: str
     path, _, fragment = link["target"].partition("#")
     if not path or "://" in path or path.startswith("mailto:"):
         return link[0]
-    place = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), path))
-    below = posixpath.relpath(place, "docs")
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(BESIDE.get(page, f"docs/{page}")), path))
+    below = next((beside for beside, source in BESIDE.items() if source == place), posixpath.relpath(place, "docs"))
+    anchor = "#" * bool(fragment) + fragment
     if below in present:
-        return link[0]
+        there = posixpath.relpath(below, posixpath.dirname(page) or ".")
+        return f"{link['image']}[{link['text']}]({there}{anchor})"
     if place.startswith("docs/") and below not in listed():
         return link[0]  # a dead link: MkDocs reports it
     if place.startswith("docs/") or not repository or link["image"]:
         return link["text"]
-    return f"[{link['text']}]({repository.rstrip('/')}/blob/main/{place}{'#' * bool(fragment)}{fragment})"
+    return f"[{link['text']}]({repository.rstrip('/')}/blob/main/{place}{anchor})"
 
 
 class TwoSpaces(Extension):

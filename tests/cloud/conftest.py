@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cloud.server import Cloud, serving
+from tests.copies import copied
 
 ROOT = Path(__file__).parents[2]
 PARTS = (
@@ -51,7 +52,7 @@ def kit(tmp_path_factory: pytest.TempPathFactory) -> Path:
         source, target = ROOT / part, folder / part
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+            copied(source, target)
         else:
             shutil.copy2(source, target)
     solved = (ROOT / "kernels_ref" / "sm100" / "step01_single_tile.py").read_text(encoding="utf-8")

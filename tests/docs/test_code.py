@@ -18,7 +18,6 @@ import io
 import linecache
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,6 +25,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.copies import copied
 from tools.pages import DOCS, ROOT, Block, blocks
 
 PAGES = [
@@ -48,7 +48,7 @@ SHOWN = {"", "text", "diff"}
 LIMIT = 120
 """Seconds, for a block that hangs; blocks take a few."""
 
-IGNORED = (".git", ".venv", "build", "node_modules", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
+IGNORED = (".git", ".venv", "build", "node_modules", "*.egg-info", ".*_cache", ".hypothesis")
 SHELL = pytest.mark.skipif(os.name == "nt", reason="the commands are a shell's")
 SIZE = re.compile(r"(--sizes? )\d{4,}")
 STEP = re.compile(r"hgemm_v(\d+)|test_step(\d+)|inspect_cuda\.py (\d+)")
@@ -99,7 +99,7 @@ def test_python_blocks_run(page: str, tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A copy of the project."""
-    return Path(shutil.copytree(ROOT, tmp_path / "tree", ignore=shutil.ignore_patterns(*IGNORED)))
+    return copied(ROOT, tmp_path / "tree", *IGNORED)
 
 
 def commands(text: str) -> list[str]:

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import copies
+
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
@@ -92,7 +94,7 @@ def apply(diff: str, project: Path) -> None:
 
 def copied(diff: str, project: Path) -> Path:
     """A copy of the package, and of the other files that a diff names."""
-    shutil.copytree(ROOT / "tirx_mini", project / "tirx_mini", ignore=shutil.ignore_patterns("__pycache__"))
+    copies.copied(ROOT / "tirx_mini", project / "tirx_mini")
     for path in {hunk.path for hunk in hunks(diff)}:
         if (ROOT / path).exists() and not (project / path).exists():
             (project / path).parent.mkdir(parents=True, exist_ok=True)

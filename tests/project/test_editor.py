@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.copies import copied
+
 pytest.importorskip("pyright")
 
 ROOT = Path(__file__).parents[2]
@@ -138,7 +140,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     packages = folder / ".env" / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
     packages.mkdir(parents=True)
     (folder / ".env" / "pyvenv.cfg").touch()
-    shutil.copytree(ROOT / "tirx_mini", packages / "tirx_mini", ignore=shutil.ignore_patterns("__pycache__"))
+    copied(ROOT / "tirx_mini", packages / "tirx_mini")
     for needed in ("numpy", "torch", "ml_dtypes", "rich"):
         found = find_spec(needed)
         assert found is not None and found.submodule_search_locations is not None

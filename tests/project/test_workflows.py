@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,9 +27,45 @@ def test_ci_runs_everything_on_the_oldest_and_the_newest_python() -> None:
 def test_ci_runs_the_script_whose_targets_are_there() -> None:
     script, makefile = ROOT / ".ci" / "run", (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "run: .ci/run\n" in WORKFLOW
-    targets = re.findall(r"(?m)^make (\w+)", script.read_text(encoding="utf-8"))
-    assert targets[:2] == ["lint", "test"]
+    text = script.read_text(encoding="utf-8")
+    (beside,) = re.findall(r"(?m)^beside=\((.*)\)$", text)
+    targets = {*re.findall(r"\bmake (\w+)", text), *beside.split()}
+    assert {"install", "lint", "test", "docs", "slides", "pythons", "run"} <= targets
     assert all(re.search(rf"(?m)^{target}:", makefile) for target in targets)
+
+
+@pytest.fixture
+def ci(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """A function that executes a copy of the script with a `make` whose targets named fail, and with no Python."""
+    (tmp_path / "work" / ".ci").mkdir(parents=True)
+    shutil.copy2(ROOT / ".ci" / "run", tmp_path / "work" / ".ci")
+    for name in ("chromium", "bwrap", "npm"):
+        interpreter(tmp_path / name / name, "exit 0")
+
+    def run(*failing: str) -> subprocess.CompletedProcess[str]:
+        shutil.rmtree(tmp_path / "make", ignore_errors=True)
+        make = f'echo "made $*"; case " {" ".join(failing)} " in *" $1 "*) exit 2;; esac'
+        interpreter(tmp_path / "make" / "make", make)
+        folders = [str(tmp_path / name) for name in ("make", "chromium", "bwrap", "npm")]
+        path = os.pathsep.join([*folders, os.environ["PATH"]])
+        command = [tmp_path / "work" / ".ci" / "run"]
+        return subprocess.run(command, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False)
+
+    return run
+
+
+@pytest.mark.skipif(os.name == "nt", reason="it is a shell script")
+def test_ci_makes_every_stage_and_fails_with_any_of_them(ci: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    stages = ["test", "lint", "docs", "slides", "pythons", "run"]
+    done = ci()
+    assert done.returncode == 0, done.stderr
+    assert all(f"made {stage} JOBS=" in done.stdout for stage in stages)
+    assert re.findall(r"(\w+): passed in \d+ s", done.stdout.rpartition("\n\n")[2]) == stages
+    for stage in stages:
+        done = ci(stage)
+        assert done.returncode == 1 and done.stdout.rpartition("\n\n")[2].count("passed") == len(stages) - 1
+        assert f"\n{stage}: FAILED in" in done.stdout
+    assert ci("install").returncode != 0
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def modules_after(statement: str) -> set[str]:
 
 def test_the_import_alone_loads_no_room() -> None:
     loaded = modules_after("import tirx_mini")
-    assert {name for name in loaded if name.startswith("tirx_mini.")} == {"tirx_mini.target"}
+    assert {name for name in loaded if name.startswith("tirx_mini.")} == {"tirx_mini.records", "tirx_mini.target"}
     assert "numpy" not in loaded
 
 
@@ -38,6 +38,7 @@ def test_every_public_name_is_there(name: str) -> None:
 def test_compiling_a_tile_program_loads_no_simulator() -> None:
     loaded = modules_after("from tirx_mini.tile_ir import ct\nfrom tirx_mini import compile, runtime")
     assert {"tirx_mini.tile_ir.program", "tirx_mini.passes", "tirx_mini.codegen"} <= loaded
+    assert not {"tirx_mini.script.tirx", "tirx_mini.script.statements", "statistics", "numpy.typing"} & loaded
     assert not {"tirx_mini.sim", "tirx_mini.diagnose", "tirx_mini.te", "torch"} & loaded
 
 
@@ -48,3 +49,9 @@ def test_rooms_are_attributes() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'tirx_mini' has no attribute 'simulat'"):
         tirx_mini.simulat  # type: ignore[attr-defined]
+
+
+def test_names_of_the_front_end_win_over_the_modules_that_they_are_in() -> None:
+    code = "from tirx_mini.script import from_source; from tirx_mini.script import from_source as again; "
+    code += "assert callable(from_source) and again is from_source"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.copies import copied
 from tests.kernels_ref.edits import Edit
 from tirx_mini import __version__
 from tirx_mini.course import STEPS
@@ -57,7 +58,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project")
     for name in PROJECT:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            copied(ROOT / name, folder / name)
         else:
             shutil.copy2(ROOT / name, folder / name)
     return folder

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from markdown import Markdown
 
-from tools.mkdocs_hooks import TwoSpaces, listed, navigation, rewritten
-from tools.pages import DOCS
+from tools.mkdocs_hooks import BESIDE, TwoSpaces, listed, navigation, rewritten
+from tools.pages import DOCS, ROOT
 
 PRESENT = {"index.md", "h100.csv", "steps/step01.md", "steps/step02.md"}
 
@@ -26,12 +26,23 @@ def test_the_navigation_has_the_pages_that_exist_in_order() -> None:
 def test_every_page_has_a_place() -> None:
     beside_the_folders = {path.name for path in DOCS.glob("*.md")}
     assert beside_the_folders <= listed()
-    assert {page for page in listed() if not (DOCS / page).exists()} == set()
+    assert {page for page in listed() - set(BESIDE) if not (DOCS / page).exists()} == set()
+    assert set(BESIDE) <= listed() and all((ROOT / source).exists() for source in BESIDE.values())
 
 
 def test_links_within_the_pages_stay() -> None:
     for link in ("[a](step02.md#b)", "![a](../h100.csv)", "[a](#b)", "[a](https://x.org/a_(b))", "[a](dead.md)"):
         assert site(link) == link
+
+
+def test_lessons_elsewhere_in_the_repository_are_pages_and_their_links_lead_to_pages() -> None:
+    present = PRESENT | {"lessons/tir.md", "examples/attention.md"}
+    start = rewritten("[a](../lessons/tir.md#b), [c](../examples/attention/README.md)", "index.md", present)
+    assert start == "[a](lessons/tir.md#b), [c](examples/attention.md)\n"
+    lesson = rewritten("[a](../docs/steps/step01.md#b), [c](../README.md)", "lessons/tir.md", present)
+    assert lesson == "[a](../steps/step01.md#b), c\n"
+    example = rewritten("[a](../../docs/index.md), [b](run.py)", "examples/attention.md", present)
+    assert example == "[a](../index.md), b\n"
 
 
 def test_a_link_to_a_file_of_the_repository_is_text_or_leads_there() -> None:

@@ -7,9 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from tirx_mini.report.timeline import against_text, compare, run_of
 from tools.figures import DOCS
-from tools.figures._runs import traced
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -39,13 +37,6 @@ def test_the_pictures_of_the_steps_show_what_they_say(drawn: dict[str, str]) -> 
     assert overlap(rows[7]["store"], rows[7]["MMA"]) and overlap(rows[7]["store"], rows[7]["load"])
     words = [text.text for text in ET.fromstring(drawn["figures/step10.svg"]).iter(f"{SVG}text")]
     assert words.count("MMA") == 2 and words.count("tensor core") == 2
-
-
-def test_the_comparison_of_the_docs_is_current() -> None:
-    """docs/timeline.md quotes what `trace --against` says of steps 5 and 7."""
-    runs = [run_of(traced(step, (2048, 2048, 2048)).report) for step in (5, 7)]
-    said = against_text(compare(*runs)).split("\n\n")[0]
-    assert said in (DOCS / "timeline.md").read_text(encoding="utf-8"), said
 
 
 def boxes_by_row(svg: str) -> dict[str, list[tuple[float, float]]]:

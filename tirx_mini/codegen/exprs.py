@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tirx_mini.ir import (
     AddressOf,
@@ -93,11 +93,11 @@ class ExprRenderer:
         return term.text if not term.op or term.op in bare else f"({term.text})"
 
     def _term(self, expr: Expr) -> Term:
-        method = getattr(self, f"_{type(expr).__name__.lower()}", None)
+        method = _METHODS[type(expr)]
         if method is None:
             raise TirxError(f"{type(expr).__name__} has no CUDA form; was the kernel lowered?", expr.span)
         try:
-            rendered = method(expr)
+            rendered = method(self, expr)
         except TirxError as error:
             raise error.at(expr.span) from None
         return Term(rendered) if isinstance(rendered, str) else rendered
@@ -221,6 +221,17 @@ class ExprRenderer:
 
     def _call(self, expr: Call) -> str:
         return self.calls.call(expr, self)
+
+
+class _Methods(dict[type, Callable[[ExprRenderer, Any], "str | Term"] | None]):
+    """The method that renders a class of expressions; None for one that has no CUDA form."""
+
+    def __missing__(self, kind: type) -> Callable[[ExprRenderer, Any], str | Term] | None:
+        self[kind] = getattr(ExprRenderer, f"_{kind.__name__.lower()}", None)
+        return self[kind]
+
+
+_METHODS = _Methods()
 
 
 def convert(render: ExprRenderer, value: Expr, target: DataType) -> str:

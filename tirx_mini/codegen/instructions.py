@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import field
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from tirx_mini.ir import AddressOf, Call, DataType, Expr, int_value
-from tirx_mini.isa import REGISTER_TYPES, Access, Instruction, OperandKind
+from tirx_mini.isa import REGISTER_TYPES, Access, Instruction, Operand, OperandKind
+from tirx_mini.records import dataclass
 
 from .builtins import PREFIX
 from .types import c_type
@@ -43,40 +45,72 @@ class DeviceFunction:
     arguments: tuple[Expr, ...]
 
 
+class _Kind(NamedTuple):
+    """What the text of a function depends on in an argument: its type, and that of the elements that it points to."""
+
+    dtype: DataType
+    element: DataType | None
+
+
 def device_function(entry: Instruction, call: Call) -> DeviceFunction:
     """The function for a call of `entry`; calls with the same modifiers and operand types share one."""
-    name, fixed = _name(entry, call)
-    template = entry.template(dict(call.attrs))
+    matched = entry.matched(call.args, dict(call.attrs))
+    named = entry.cuda is not None and _implied(entry.cuda.fixed, matched)
+    kinds = tuple(_Kind(arg.dtype, arg.buffer.dtype if isinstance(arg, AddressOf) else None) for arg in call.args)
+    types = tuple(type(value) for _, value in call.attrs)  # 1 and True are equal, but differ in the text
+    name, text = _definition(entry, call.attrs, types, call.dtype, kinds, named)
+    fixed = entry.cuda.fixed if entry.cuda is not None and named else {}
+    passed = [arg for operand, args in matched if operand.name not in fixed for arg in args]
+    return DeviceFunction(name, text, tuple(passed))
+
+
+def _implied(fixed: Mapping[str, int], matched: Sequence[tuple[Operand, tuple[Expr, ...]]]) -> bool:
+    """Whether a call has the operands that the name of a function implies."""
+    values = {operand.name: int_value(args[0]) for operand, args in matched if args}
+    return all(values[label] == value for label, value in fixed.items())
+
+
+@lru_cache(maxsize=1024)
+def _definition(
+    entry: Instruction,
+    attrs: tuple[tuple[str, Any], ...],
+    types: tuple[type, ...],
+    dtype: DataType,
+    kinds: tuple[_Kind, ...],
+    named: bool,
+) -> tuple[str, str]:
+    """The name and the text of a function.
+
+    types: those of the values of `attrs`. dtype: that of the call. named: whether its name is the one in CUDA.
+    """
+    fixed = entry.cuda.fixed if entry.cuda is not None and named else {}
+    given = dict(attrs)
+    name = PREFIX + (entry.cuda.name if entry.cuda is not None and named else _ptx_name(entry, given))
+    template = entry.template(given)
     for label, value in fixed.items():
         template = template.replace(f"{{{label}}}", str(value))
-    body = _Assembly(touches_memory=not entry.in_registers, space=str(call.attr("space", "")))
-    body.word = str(call.attr(entry.typed)) if entry.typed else ""
-    result = call.dtype if entry.result is not None else None
+    body = _Assembly(touches_memory=not entry.in_registers, space=str(given.get("space", "")))
+    body.word = str(given.get(entry.typed)) if entry.typed else ""
+    result = dtype if entry.result is not None else None
     if result is not None:
         body.add_result(result)
-    passed: list[Expr] = []
-    counts = entry.register_counts(dict(call.attrs))
-    for operand, args in entry.matched(call.args, dict(call.attrs)):
+    counts = entry.register_counts(given)
+    for operand, args in entry.matched(kinds, given):
         if operand.name not in fixed:
             if operand.type.kind is OperandKind.REGISTERS:
                 body.add_registers(operand.name, operand.type.access, args, counts[operand.name])
             else:
                 body.add_operand(operand.name, operand.type.kind, args)
-            passed.extend(args)
     returned = c_type(result) if result is not None else "void"
-    text = f"__device__ __forceinline__ {returned} {name}({', '.join(body.parameters)}) {{\n{body.text(template)}}}"
-    return DeviceFunction(name, text, tuple(passed))
+    head = f"__device__ __forceinline__ {returned} {name}({', '.join(body.parameters)})"
+    return name, f"{head} {{\n{body.text(template)}}}"
 
 
-def _name(entry: Instruction, call: Call) -> tuple[str, Mapping[str, int]]:
-    """The function's name, and the operands that the name implies."""
-    matched = entry.matched(call.args, dict(call.attrs))
-    values = {operand.name: int_value(args[0]) for operand, args in matched if args}
-    if entry.cuda is not None and all(values[label] == value for label, value in entry.cuda.fixed.items()):
-        return PREFIX + entry.cuda.name, entry.cuda.fixed
-    attrs = {a.name: a.default for a in entry.attributes} | dict(call.attrs)
+def _ptx_name(entry: Instruction, given: Mapping[str, Any]) -> str:
+    """The name of a function that CUDA has no name for."""
+    attrs = {a.name: a.default for a in entry.attributes} | dict(given)
     words = [entry.name, *(_modifier(label, value) for label, value in attrs.items())]
-    return PREFIX + "ptx_" + re.sub(r"\W+", "_", "_".join(word for word in words if word)), {}
+    return "ptx_" + re.sub(r"\W+", "_", "_".join(word for word in words if word))
 
 
 _ZERO_IS_NONE = ("cta_mask", "cache_policy")
@@ -120,7 +154,7 @@ class _Assembly:
             self.before.append(".reg .pred result;")
             self.after.append("selp.b32 %0, 1, 0, result;")
 
-    def add_operand(self, label: str, kind: OperandKind, args: tuple[Expr, ...]) -> None:
+    def add_operand(self, label: str, kind: OperandKind, args: tuple[_Kind, ...]) -> None:
         """One operand of the instruction."""
         if kind is OperandKind.PREDICATE:
             self.parameters.append(f"bool {label}")
@@ -131,7 +165,7 @@ class _Assembly:
             names = [label] if len(args) == 1 else [f"{label}{i}" for i in range(len(args))]
             self.places[label] = ", ".join(self._value(n, kind, arg) for n, arg in zip(names, args, strict=True))
 
-    def _value(self, name: str, kind: OperandKind, arg: Expr) -> str:
+    def _value(self, name: str, kind: OperandKind, arg: _Kind) -> str:
         if kind.in_shared_memory:
             self.places[f"{name}_space"] = "cta" if arg.dtype.is_handle else "cluster"
         if kind.in_shared_memory and arg.dtype.is_handle:
@@ -153,7 +187,7 @@ class _Assembly:
             return self._input("r", f"({WIDENED[arg.dtype]}){name}")
         return self._input(CONSTRAINTS[arg.dtype], _register(name, arg.dtype))
 
-    def add_registers(self, label: str, access: Access, pointers: Sequence[Expr], count: int) -> None:
+    def add_registers(self, label: str, access: Access, pointers: Sequence[_Kind], count: int) -> None:
         """`count` 32-bit registers from one pointer on, or one at each pointer; narrower elements share them."""
         marks: list[str] = []
         for place, pointer in enumerate(pointers):
@@ -161,9 +195,9 @@ class _Assembly:
             marks += self._registers(name, access, pointer, count // len(pointers))
         self.places[label] = ", ".join(marks)
 
-    def _registers(self, name: str, access: Access, pointer: Expr, count: int) -> list[str]:
-        assert isinstance(pointer, AddressOf)
-        dtype = pointer.buffer.dtype
+    def _registers(self, name: str, access: Access, pointer: _Kind, count: int) -> list[str]:
+        dtype = pointer.element
+        assert dtype is not None
         untyped = self.word in ("", "b32")
         words = dtype if untyped and dtype.bits == 32 else DataType(REGISTER_TYPES[self.word or "b32"])
         constraint = CONSTRAINTS[words]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tirx_mini.hardware import DEFAULT_ARCH, Architecture, architecture_of
 from tirx_mini.ir import (
@@ -17,6 +16,7 @@ from tirx_mini.ir import (
     Var,
 )
 from tirx_mini.isa import instructions, orders_memory, written_params
+from tirx_mini.records import dataclass
 
 from .exprs import ExprRenderer
 from .helpers import Helpers
@@ -122,8 +122,8 @@ def _includes(func: PrimFunc) -> str:
 
 def _typedefs(text: str) -> str:
     """Definitions of the integer types that `text` names: NVRTC has no <cstdint>."""
-    used = set(re.findall(r"\bu?(?:char|int\d+_t)\b", text))
-    return "\n".join(f"typedef {kind} {name};" for name, kind in TYPEDEFS.items() if name in used)
+    used = (name for name in TYPEDEFS if name in text and re.search(rf"\b{name}\b", text))
+    return "\n".join(f"typedef {TYPEDEFS[name]} {name};" for name in used)
 
 
 def _signature(func: PrimFunc, kernel: str, parameters: str, arch: Architecture) -> str:
@@ -159,7 +159,7 @@ def _parameters(func: PrimFunc, params: Sequence[Param], names: Names) -> str:
 
 def _declare_shared(func: PrimFunc, names: Names, out: Writer, notes: Notes) -> None:
     """The one dynamic allocation of shared memory."""
-    pools = [n.buffer for n in func.nodes if isinstance(n, AllocBuffer) and n.buffer.scope == "shared"]
+    pools = [node.buffer for node in func.of(AllocBuffer) if node.buffer.scope == "shared"]
     if not pools:
         return
     if len(pools) > 1:

@@ -31,10 +31,9 @@ class Signs:
     """The natural numbers of one function. A mutable scalar counts as one until a store refutes it."""
 
     def __init__(self, func: PrimFunc) -> None:
-        nodes = func.nodes
-        self._values: dict[Var, Expr] = {n.var: n.value for n in nodes if isinstance(n, Bind)}
-        self._values.update({n.var: n.start for n in nodes if isinstance(n, For) and n.step > 0})
-        stores = [n for n in nodes if isinstance(n, BufferStore) and n.buffer.scalar]
+        self._values: dict[Var, Expr] = {bind.var: bind.value for bind in func.of(Bind)}
+        self._values.update({loop.var: loop.start for loop in func.of(For) if loop.step > 0})
+        stores = [store for store in func.of(BufferStore) if store.buffer.scalar]
         self._scalars: set[Buffer] = {s.buffer for s in stores if s.buffer.dtype.is_integer}
         self._known: dict[Expr, bool] = {}
         refuted = True

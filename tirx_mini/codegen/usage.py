@@ -7,30 +7,31 @@ from collections.abc import Iterable
 from tirx_mini.ir import (
     UNROLLED,
     AddressOf,
+    AllocBuffer,
     Bind,
     Buffer,
     BufferLoad,
     BufferStore,
     Call,
     DataType,
+    DeclBuffer,
     Expr,
     For,
     PrimFunc,
     Ramp,
-    Stmt,
     TensorMap,
     Var,
     walk,
 )
 
 Param = Buffer | Var | TensorMap
+_ACCESSES = (BufferLoad, BufferStore, AddressOf)
 
 
 def used_params(func: PrimFunc) -> tuple[Param, ...]:
     """The parameters that the body mentions, then the tensor maps."""
-    nodes = func.nodes
-    buffers = {n.buffer for n in nodes if isinstance(n, (BufferLoad, BufferStore, AddressOf))}
-    variables = {n for n in nodes if isinstance(n, Var)}
+    buffers = {access.buffer for kind in _ACCESSES for access in func.of(kind)}
+    variables = set(func.of(Var))
     return (*(p for p in func.params if p in (variables if isinstance(p, Var) else buffers)), *func.tensor_maps)
 
 
@@ -39,9 +40,8 @@ def loops_over_registers(func: PrimFunc) -> frozenset[For]:
 
     Registers have no addresses: unless such a loop is unrolled, the array is in (slow, off-chip) local memory.
     """
-    nodes = func.nodes
-    values = {n.var: n.value for n in nodes if isinstance(n, Bind)}
-    pending = [index for n in nodes for index in _register_indices(n)]
+    values = {bind.var: bind.value for bind in func.of(Bind)}
+    pending = [index for kind in _ACCESSES for access in func.of(kind) for index in _register_indices(access)]
     reached: set[Var] = set()
     while pending:
         for node in walk(pending.pop()):
@@ -49,35 +49,31 @@ def loops_over_registers(func: PrimFunc) -> frozenset[For]:
                 reached.add(node)
                 if node in values:
                     pending.append(values[node])
-    return frozenset(n for n in nodes if isinstance(n, For) and n.var in reached)
+    return frozenset(loop for loop in func.of(For) if loop.var in reached)
 
 
-def _register_indices(node: Expr | Stmt) -> Iterable[Expr]:
-    if not isinstance(node, (BufferLoad, BufferStore, AddressOf)):
-        return ()
+def _register_indices(node: BufferLoad | BufferStore | AddressOf) -> Iterable[Expr]:
     return node.indices if node.buffer.scope == "local" and not node.buffer.scalar else ()
 
 
 def loops_with_instructions(func: PrimFunc) -> frozenset[For]:
     """Serial loops that issue instructions. They stay loops, which keeps the code small."""
     return frozenset(
-        n
-        for n in func.nodes
-        if isinstance(n, For) and n.kind != UNROLLED and any(isinstance(inner, Call) for inner in walk(n.body))
+        loop
+        for loop in func.of(For)
+        if loop.kind != UNROLLED and any(isinstance(inner, Call) for inner in walk(loop.body))
     )
 
 
 def unread_scalars(func: PrimFunc) -> frozenset[Buffer]:
     """Mutable scalars that only their own next value uses, and whose stores have no other effect."""
     stored: dict[Buffer, list[BufferStore]] = {}
-    read: set[Buffer] = set()
-    for node in func.nodes:
-        if isinstance(node, BufferStore) and node.buffer.scalar:
-            stored.setdefault(node.buffer, []).append(node)
+    for store in func.of(BufferStore):
+        if store.buffer.scalar:
+            stored.setdefault(store.buffer, []).append(store)
     own = {id(load) for stores in stored.values() for s in stores for load in _loads(s.value, s.buffer)}
-    for node in func.nodes:
-        if isinstance(node, (BufferLoad, AddressOf)) and id(node) not in own:
-            read.add(node.buffer)
+    reads = (*func.of(BufferLoad), *func.of(AddressOf))
+    read = {node.buffer for node in reads if id(node) not in own}
     effects = {b for b, stores in stored.items() if any(isinstance(n, Call) for s in stores for n in walk(s.value))}
     return frozenset(stored.keys() - read - effects)
 
@@ -88,23 +84,17 @@ def _loads(expr: Expr, buffer: Buffer) -> list[Expr]:
 
 def vector_buffers(func: PrimFunc) -> frozenset[Buffer]:
     """The buffers with an access to several elements, or that an instruction takes as whole registers."""
-    return frozenset(
-        node.buffer
-        for node in func.nodes
-        if (isinstance(node, (BufferLoad, BufferStore)) and any(isinstance(i, Ramp) for i in node.indices))
-        or (isinstance(node, AddressOf) and node.buffer.scope == "local" and not node.buffer.scalar)
-    )
+    moved = (*func.of(BufferLoad), *func.of(BufferStore))
+    vectors = {node.buffer for node in moved if any(isinstance(index, Ramp) for index in node.indices)}
+    pointers = (node.buffer for node in func.of(AddressOf))
+    return frozenset(vectors.union(buffer for buffer in pointers if buffer.scope == "local" and not buffer.scalar))
 
 
 def mentioned_dtypes(func: PrimFunc) -> frozenset[DataType]:
     """Every type that the emitted text may name, by one lane."""
     found = {p.dtype for p in func.params}
-    for node in func.nodes:
-        if isinstance(node, Expr):
-            found.add(node.dtype)
-        buffer = getattr(node, "buffer", None)
-        if isinstance(buffer, Buffer):
-            found.add(buffer.dtype)
+    found.update(node.dtype for node in func.nodes if isinstance(node, Expr))
+    found.update(node.buffer.dtype for kind in (*_ACCESSES, AllocBuffer, DeclBuffer) for node in func.of(kind))
     return frozenset(dtype.scalar for dtype in found)
 
 

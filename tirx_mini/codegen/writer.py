@@ -5,10 +5,11 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 INDENT = "  "
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 from typing import Any, SupportsIndex
+
+from tirx_mini.records import dataclass
 
 
 class LayoutError(ValueError):

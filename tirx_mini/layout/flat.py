@@ -10,8 +10,9 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from tirx_mini.records import replace
 
 from .arith import Coord, div, is_zero, mod
 from .axis import AXES, Axis, ExecScope, LayoutError, Stride, m, whole

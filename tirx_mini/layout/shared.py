@@ -9,10 +9,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tirx_mini.hardware import MAX_TMA_BOX
+from tirx_mini.records import dataclass
 
 from .arith import Coord, add, to_bytes
 from .axis import LayoutError, m

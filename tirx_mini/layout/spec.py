@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from tirx_mini.records import dataclass, replace
 
 from .arith import Coord, add, div, is_zero, mod, mul
 from .axis import AXES, Axis, LayoutError, Offset, Stride, m, whole

@@ -13,8 +13,9 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from tirx_mini.records import dataclass
 
 from .arith import Coord, add, div, mod, mul, xor
 from .axis import Axis, LayoutError, m, whole

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from tirx_mini.records import dataclass, replace
 
 from .arith import Coord, add, div, mod, mul
 from .axis import AXES, Axis, LayoutError, m, whole

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
 Array = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
@@ -14,6 +15,9 @@ Mask = npt.NDArray[np.bool_]
 WARP_ROWS = 32
 MIN_SAMPLE = 16
 """The number of rows and columns of a tile from which its K tiles are recognised."""
+
+SLICES = (64, 32, 16, 8)
+"""Widths of slices of columns that a write-back takes at once."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,9 @@ class _Case:
         return ((i, j) for i in range(rows) for j in range(cols))
 
     def first_wrong_tile(self) -> tuple[int, int]:
-        return next(tile for tile in self.tiles() if self.part(self.wrong, tile).any())
+        """The first that is wrong and has all its values, else the first that is wrong."""
+        bad = [tile for tile in self.tiles() if self.part(self.wrong, tile).any()]
+        return next((tile for tile in bad if np.isfinite(self.part(self.got, tile)).all()), bad[0])
 
 
 def explain_mismatch(
@@ -160,7 +166,7 @@ def _other_tile(case: _Case) -> Found:
             continue
         rows, cols = case.tile
         (i, j), (p, q) = here, there
-        if i != p and j != q:
+        if (i != p and j != q) or np.isnan(case.part(case.got, there)).any():
             return f"tile ({i}, {j}) holds the values of tile ({p}, {q}): it is written to the wrong place in D", "D"
         matrix, step, is_at, should = ("B", cols, q, j) if i == p else ("A", rows, p, i)
         text = (
@@ -172,28 +178,85 @@ def _other_tile(case: _Case) -> Found:
 
 
 def _transposed(case: _Case) -> Found:
+    part, want = (case.part(matrix, case.first_wrong_tile()) for matrix in (case.got, case.want))
+    if part.shape[0] == part.shape[1] and part.shape != case.got.shape and case.close(part, want.T).all():
+        text = (
+            "each tile is transposed: A and B are swapped in the MMA, or rows and columns on the way from tensor "
+            "memory to D"
+        )
+        return text, None
     if case.got.shape[0] != case.got.shape[1] or not case.close(case.got, case.want.T).all():
         return None
     text = "D is transposed: A and B are swapped in the MMA, or rows and columns on the way from tensor memory to D"
     return text, None
 
 
+def _columns(case: _Case) -> Found:
+    """Some columns hold the right values of other columns: a slice of the write-back begins at the wrong column."""
+    i, j = case.first_wrong_tile()
+    rows = slice(i * case.tile[0], (i + 1) * case.tile[0])
+    first, end = j * case.tile[1], min((j + 1) * case.tile[1], case.got.shape[1])
+    for width in SLICES:
+        for start in range(first, end - width + 1, width):
+            got = case.got[rows, start : start + width]
+            if not case.wrong[rows, start : start + width].any() or not np.isfinite(got).all():
+                continue
+            slices = sliding_window_view(case.want[rows.start], width)[:: SLICES[-1]]
+            for other in SLICES[-1] * np.flatnonzero(case.close(got[0], slices).all(axis=1)):
+                if case.close(got, case.want[rows, other : other + width]).all():
+                    text = (
+                        f"columns {start}-{start + width - 1} of D hold what belongs to columns {other}-"
+                        f"{other + width - 1}: a slice of the write-back is read from, or stored to, the wrong columns"
+                    )
+                    return text, "D"
+    return None
+
+
+def _sample(case: _Case) -> tuple[slice, slice]:
+    """Rows and columns of the first wrong tile, enough to recognise products by."""
+    rows, cols = (
+        slice(start * step, start * step + MIN_SAMPLE)
+        for start, step in zip(case.first_wrong_tile(), case.tile, strict=True)
+    )
+    return rows, cols
+
+
+def _added(case: _Case, pairs: list[tuple[int, int]]) -> list[int] | None:
+    """How often each product of a K tile of A and one of B, by their numbers, was added; None if that is not all."""
+    rows, cols = _sample(case)
+    got = case.got[rows, cols].astype(np.float64).ravel()
+    if not np.isfinite(got).all() or got.size < len(pairs):
+        return None
+    a, b = case.a[rows].astype(np.float64), case.b[cols].astype(np.float64)
+    step = case.block_k
+    products = [a[:, i * step : (i + 1) * step] @ b[:, k * step : (k + 1) * step].T for i, k in pairs]
+    basis = np.stack([product.ravel() for product in products], axis=1)
+    found = np.rint(np.linalg.lstsq(basis, got, rcond=None)[0]).astype(int)
+    matches = case.close((basis @ found).astype(np.float32), got.astype(np.float32)).all()
+    return [int(times) for times in found] if matches else None
+
+
 def _k_tiles(case: _Case) -> Found:
     """The tile is a sum of K tiles, some of which are missing or added more than once."""
-    rows, cols = (slice(start * step, start * step + MIN_SAMPLE) for start, step in
-                  zip(case.first_wrong_tile(), case.tile, strict=True))  # fmt: skip
-    got = case.got[rows, cols].astype(np.float64)
-    starts = range(0, case.a.shape[1], case.block_k)
-    if not np.isfinite(got).all() or got.size < len(starts):
+    found = _added(case, [(k, k) for k in range(-(-case.a.shape[1] // case.block_k))])
+    return None if found is None or set(found) == {1} else (_k_tiles_text(found), None)
+
+
+def _k_pairs(case: _Case) -> Found:
+    """The tile is a sum of products of K tiles that do not belong together."""
+    if case.a.shape[1] % case.block_k:
         return None
-    products = [
-        case.a[rows, k : k + case.block_k].astype(np.float64) @ case.b[cols, k : k + case.block_k].T for k in starts
-    ]
-    basis = np.stack([product.ravel() for product in products], axis=1)
-    found = np.rint(np.linalg.lstsq(basis, got.ravel(), rcond=None)[0]).astype(int)
-    if (found == 1).all() or not case.close((basis @ found).astype(np.float32), got.ravel().astype(np.float32)).all():
+    numbers = range(case.a.shape[1] // case.block_k)
+    pairs = [(i, k) for i in numbers for k in numbers]
+    found = _added(case, pairs) if 2 * len(pairs) <= MIN_SAMPLE**2 else None
+    if found is None:
         return None
-    return _k_tiles_text([int(times) for times in found]), None
+    used = [pair for pair, times in zip(pairs, found, strict=True) if times]
+    i, k = next(((i, k) for i, k in used if i != k), (0, 0))
+    stays = [name for name, tiles in (("A", {i for i, _ in used}), ("B", {k for _, k in used})) if len(tiles) == 1]
+    why = f"the loads of {stays[0]} do not advance along K" if stays else "the two loads advance along K differently"
+    text = f"K tile {i} of A is multiplied by K tile {k} of B: {why}"
+    return (text, stays[0] if stays else None) if i != k else None
 
 
 def _k_tiles_text(times: list[int]) -> str:
@@ -240,4 +303,6 @@ def _rows(case: _Case) -> Found:
     return None
 
 
-_PATTERNS: tuple[Callable[[_Case], Found], ...] = (_unwritten, _other_tile, _transposed, _k_tiles, _rows)
+_PATTERNS: tuple[Callable[[_Case], Found], ...] = (
+    _unwritten, _other_tile, _transposed, _k_tiles, _k_pairs, _columns, _rows,
+)  # fmt: skip

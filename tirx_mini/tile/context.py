@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from tirx_mini.ir import (
     substitute,
 )
 from tirx_mini.layout import Coord
+from tirx_mini.records import dataclass, replace
 
 from .threads import active_threads, most_in_a_warp
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from tirx_mini.ir import (
     FLOAT32,
@@ -26,6 +25,7 @@ from tirx_mini.ir import (
     seq,
     unary,
 )
+from tirx_mini.records import replace
 
 from .access import load, store, vector_index
 from .context import Context

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tirx_mini.ir import (
     HANDLE,
     UINT32,
@@ -22,6 +20,7 @@ from tirx_mini.ir import (
 )
 from tirx_mini.isa import SmemDescriptor
 from tirx_mini.layout import DescriptorParams, LayoutError, SwizzleMode, mma_descriptor_params
+from tirx_mini.records import dataclass
 
 from .context import Context
 from .region import Tile, coordinate, offsets

@@ -9,11 +9,12 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tirx_mini.ir import Expr, Region, Span, TileCall, TirxError, as_expr
 from tirx_mini.isa import POLICIES
+from tirx_mini.records import dataclass
 
 from . import checks
 from .region import as_region

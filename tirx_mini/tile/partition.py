@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tirx_mini.ir import UNROLLED, Expr, For, If, Stmt, as_expr, const
 from tirx_mini.layout import inverse, m, tx, vector_length
+from tirx_mini.records import dataclass
 
 from .context import Context
 from .region import Tile, coordinate, offsets

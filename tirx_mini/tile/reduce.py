@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tirx_mini.hardware import THREADS_OF
@@ -35,6 +34,7 @@ from tirx_mini.ir import (
     seq,
     special,
 )
+from tirx_mini.records import dataclass, replace
 
 from .access import load, store
 from .checks import reduced_axes

@@ -6,7 +6,6 @@ count. A `Tile` is a region seen in this way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from tirx_mini.ir import (
@@ -23,6 +22,7 @@ from tirx_mini.ir import (
     int_value,
 )
 from tirx_mini.layout import Coord, Layout, S, TileLayout
+from tirx_mini.records import dataclass
 
 
 def as_region(operand: object) -> Region:

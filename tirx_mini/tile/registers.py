@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from tirx_mini.ir import HANDLE, AddressOf, Buffer, Expr, as_expr, int_value
 from tirx_mini.layout import AXES, Axis, Iter, LayoutError, Spec, TileLayout, is_bijective, m, slice_region, tx
+from tirx_mini.records import dataclass
 
 from .context import Context
 from .region import Tile, coordinate

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tirx_mini.ir import BOOL, UINT32, UNROLLED, Bind, Expr, For, If, Stmt, TileCall, const, int_value, seq
 from tirx_mini.isa import InstructionDescriptor, mma_depth, mma_format
+from tirx_mini.records import dataclass
 
 from .context import Context
 from .issue import issue, value_of

@@ -7,7 +7,6 @@ of a warp. Warp w of a warpgroup can only access lanes 32w … 32w + 31 (PTX ISA
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 
 from tirx_mini.hardware import TMEM_LANES
 from tirx_mini.ir import UINT32, Expr, Stmt, TileCall, as_expr, cast, const, int_value, seq, special
@@ -24,6 +23,7 @@ from tirx_mini.layout import (
     tmem_datapath_layout,
     tx,
 )
+from tirx_mini.records import dataclass, replace
 
 from .context import Context
 from .issue import issue

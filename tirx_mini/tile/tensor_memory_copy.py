@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -38,6 +37,7 @@ from tirx_mini.layout import (
     sf_tmem_layout,
     slice_region,
 )
+from tirx_mini.records import replace
 
 from .context import Context
 from .issue import issue

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from tirx_mini.hardware import MAX_TMA_RANK, MAX_TMA_STRIDE, TMA_GLOBAL_ALIGN, TMA_SMEM_ALIGN
 from tirx_mini.ir import (
@@ -29,6 +28,7 @@ from tirx_mini.ir import (
 )
 from tirx_mini.isa import POLICIES
 from tirx_mini.layout import LayoutError, SwizzleMode, TmaBox, m, swizzle_mode, tma_boxes
+from tirx_mini.records import dataclass
 
 from .context import Context
 from .issue import issue

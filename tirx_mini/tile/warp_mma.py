@@ -8,13 +8,13 @@ lane 4g + t holds rows g and g + 8 of A, C and D, and column g of B, each in pai
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from tirx_mini.hardware import THREADS_OF
 from tirx_mini.ir import FLOAT32, Const, Expr, Stmt, TileCall, seq
 from tirx_mini.layout import m, tx
+from tirx_mini.records import dataclass
 
 from .context import Context
 from .issue import issue

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tirx_mini.ir import UNROLLED, Bind, Expr, For, Stmt, TileCall, const, seq
 from tirx_mini.isa import FRAGMENT_REGISTERS, mma_depth, mma_format
 from tirx_mini.layout import LayoutError, wgmma_accumulator_layout
+from tirx_mini.records import dataclass
 
 from .context import Context
 from .issue import issue

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tirx_mini.ir import (
     AddressOf,
+    Bind,
     Buffer,
     BufferLoad,
     BufferStore,
@@ -260,8 +261,13 @@ class _Placer:
 
 
 def _is_one_statement(body: Stmt) -> bool:
-    while isinstance(body, (For, If)):
-        if isinstance(body, If):
+    """Whether a body is one store, in loops and conditions; names may be given to values before it."""
+    while isinstance(body, (For, If, Seq)):
+        if isinstance(body, Seq):
+            if not all(isinstance(part, Bind) for part in body.stmts[:-1]):
+                return False
+            body = body.stmts[-1]
+        elif isinstance(body, If):
             if body.orelse is not None:
                 return False
             body = body.then

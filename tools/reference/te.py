@@ -10,9 +10,9 @@ from ._markdown import described, doc_of, document, members, table
 
 _HEAD = """# Tensor expressions `tirx_mini.te`
 
-With this page you can look up what a tensor expression, a schedule or a schedule of blocks consists of. The lesson
-`lessons/tir.md` explains how they work together. Within `tirx_mini.compat.tvm`, `from tvm import te` is this module;
-`tvm.lower`, `tvm.build` and `tvm.tir.Schedule` are its `lower`, `build` and `TirSchedule`.
+With this page you can look up what a tensor expression, a schedule or a schedule of blocks consists of.
+[The lesson](../../lessons/tir.md) explains how they work together. Within `tirx_mini.compat.tvm`, `from tvm import te`
+is this module; `tvm.lower`, `tvm.build` and `tvm.tir.Schedule` are its `lower`, `build` and `TirSchedule`.
 
 <!-- not run: a fragment -->
 ```python
@@ -46,8 +46,11 @@ def page() -> str:
         parts += described(cls)
     parts.append("## Instructions for `tensorize`")
     parts += _functions(_INSTRUCTIONS)
+    parts += described(te.RegisteredIntrin)
     parts += described(te.TirSchedule, "TirSchedule")
-    parts += members(te.TirSchedule.__mro__[1], 3)
+    for base in te.TirSchedule.__mro__[1:-1]:
+        parts += members(base, 3)
+    parts += described(te.IndexMap)
     return document(*parts)
 
 

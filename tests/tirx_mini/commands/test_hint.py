@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.copies import copied
 from tirx_mini.__main__ import main
 from tirx_mini.course import STEPS, code_of, hints_of, todos_in
 
@@ -130,7 +131,7 @@ def test_the_command_works_in_a_copied_folder(tmp_path: Path) -> None:
     """With the files that a student copies, and nothing of the checkout on the path but the package's place."""
     copy = tmp_path / "copy"
     for name in ("tirx_mini", "kernels_ref", "docs/hints"):
-        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        copied(ROOT / name, copy / name)
     for name in ("gemm_kernels.py", "utils.py"):
         shutil.copy(ROOT / name, copy)
     command = [sys.executable, "-m", "tirx_mini", "hint", "9", "5", "--level"]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.copies import copied
 from tirx_mini.course import STEPS
 
 ROOT = Path(__file__).parents[3]
@@ -24,7 +25,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project with a step more, whose kernels are those of the last one."""
     folder = tmp_path_factory.mktemp("course")
     for name in ("kernels_ref", "tests", "tirx_mini", "tools"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        copied(ROOT / name, folder / name)
     for path in (*ROOT.glob("*.py"), ROOT / "pyproject.toml"):
         shutil.copy2(path, folder)
     table = folder / "tirx_mini" / "course" / "steps.py"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
@@ -13,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -165,7 +167,10 @@ def test_several_are_graded_at_a_time(tmp_path: Path) -> None:
 
 
 SCRIPT = """
+import os
+import sys
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from tirx_mini.grading import Graded, Outcome, entries_of, grade_class, grades_csv, in_threads
@@ -174,10 +179,33 @@ def slow(handin):
     time.sleep(0.02)
     return Outcome(Graded(handin.name, handin.digest, "sim", "b200", (), float(handin.source[2:]), 5.0))
 
-entries, _ = entries_of(Path({folder!r}))
-found = grade_class(entries, Path({out!r}), in_threads(slow, 2), settings="a", not_graded=None, common={{}})
-Path({out!r}, "grades.csv").write_text(grades_csv(found, []))
+def grade():
+    entries, _ = entries_of(Path({folder!r}))
+    found = grade_class(entries, Path({out!r}), in_threads(slow, 2), settings="a", not_graded=None, common={{}})
+    Path({out!r}, "grades.csv").write_text(grades_csv(found, []))
+
+for _ in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        try:
+            grade()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    print(child, flush=True)
+    print(os.waitpid(child, 0)[1], flush=True)
 """
+"""For each line that it reads, a process of its own grades the class; its number and, when it ends, its status follow.
+The package is imported once, before there are processes."""
+
+
+def is_there(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def test_a_class_that_is_killed_again_and_again_ends_with_the_same_table(tmp_path: Path) -> None:
@@ -187,18 +215,23 @@ def test_a_class_that_is_killed_again_and_again_ends_with_the_same_table(tmp_pat
     script, out = tmp_path / "script.py", tmp_path / "out"
     script.write_text(SCRIPT.format(folder=str(tmp_path / "class"), out=str(out)), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    draw, known = random.Random(0), 0
-    for _ in range(20):
-        child = subprocess.Popen([sys.executable, script], env=environment, start_new_session=True)
-        while child.poll() is None and len(list(out.glob("records/*.json"))) == known:
-            time.sleep(0.002)
-        time.sleep(draw.random() * 0.02)
-        if child.poll() is None:
-            os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
-        known = len(list(out.glob("records/*.json")))
-    assert 20 <= known <= 40
-    subprocess.run([sys.executable, script], env=environment, check=True)
+    draw, known, killed = random.Random(0), 0, 0
+    with subprocess.Popen([sys.executable, script], env=environment, stdin=PIPE, stdout=PIPE, text=True) as starter:
+        assert starter.stdin is not None and starter.stdout is not None
+        for _ in range(20):
+            print(file=starter.stdin, flush=True)
+            child = int(starter.stdout.readline())
+            while is_there(child) and len(list(out.glob("records/*.json"))) == known:
+                time.sleep(0.002)
+            time.sleep(draw.random() * 0.02)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+            killed += os.WIFSIGNALED(int(starter.stdout.readline()))
+            known = len(list(out.glob("records/*.json")))
+        assert 20 <= known <= 40 and killed
+        print(file=starter.stdin, flush=True)
+        starter.stdout.readline()
+        assert starter.stdout.readline() == "0\n"
     assert (out / "grades.csv").read_text(encoding="utf-8") == want
 
 

@@ -25,7 +25,7 @@ from tirx_mini.grading import (
     resident_ctas,
 )
 from tirx_mini.hardware import gpu_spec
-from tirx_mini.ir import PrimFunc
+from tirx_mini.ir import Launch, PrimFunc
 from tirx_mini.passes import lower
 
 ROOT = Path(__file__).parents[3]
@@ -35,12 +35,20 @@ BOTH = {(1, 2), (2, 1), (3, 1), (3, 2)}
 loop of one round, and one tile of D a grid of one CTA. Where sizes do not fit, correctness tells them apart."""
 
 
-def seen(kernel: PrimFunc, large: PrimFunc | None, gpu: str, sms: int | None = None) -> Seen:
+def seen(kernel: PrimFunc, launch: Launch | None, gpu: str, sms: int | None = None) -> Seen:
+    """launch: of the kernel at `LARGE`."""
     lowered, spec = lower(kernel), gpu_spec(gpu).with_sms(sms)
     facts = facts_of(lowered, simulate(lowered, gpu=spec, data=False, trace=True).trace)
-    launch = lower(large).launch if large is not None else None
     held = resident_ctas(launch, gpu_spec(gpu)) if launch is not None else 0
     return Seen(facts, launch.num_ctas if launch is not None else None, held, gpu_spec(gpu))
+
+
+@cache
+def large_launch(folder: str, number: int) -> Launch | None:
+    """How a reference is launched at `LARGE`; None where it does not take it."""
+    if STEPS[number].free != "MNK":
+        return None
+    return lower(load_kernels(ROOT / "kernels_ref", folder)[number](*LARGE)).launch
 
 
 @cache
@@ -51,8 +59,7 @@ def reference(folder: str, number: int, case: Case) -> Seen | None:
         kernel = factory(*case.shape)
     except ValueError:
         return None
-    large = load_kernels(ROOT / "kernels_ref", folder)[number](*LARGE) if STEPS[number].free == "MNK" else None
-    return seen(kernel, large, GPUS[folder], case.sms)
+    return seen(kernel, large_launch(folder, number), GPUS[folder], case.sms)
 
 
 @pytest.mark.parametrize("folder", GPUS)

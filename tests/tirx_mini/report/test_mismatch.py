@@ -131,3 +131,49 @@ def test_noise_has_no_cause() -> None:
     found = explain(got, a, b)
     assert found.cause == ""
     assert "help" not in str(found)
+
+
+def test_tiles_that_are_transposed_in_their_places() -> None:
+    a, b = operands(128, 256, 64)
+    got = product(a, b)
+    for start in (0, 128):
+        got[:, start : start + 128] = got[:, start : start + 128].T.copy()
+    assert "each tile is transposed: A and B are swapped in the MMA" in explain(got, a, b).cause
+
+
+@pytest.mark.parametrize(("start", "other", "width"), [(64, 0, 64), (32, 64, 32), (0, 136, 8)])
+def test_columns_of_another_slice(start: int, other: int, width: int) -> None:
+    a, b = operands(128, 256, 128)
+    got, want = product(a, b), product(a, b)
+    got[:, start : start + width] = want[:, other : other + width]
+    found = explain(got, a, b)
+    assert found.suspect == "D"
+    assert (
+        f"columns {start}-{start + width - 1} of D hold what belongs to columns {other}-{other + width - 1}"
+        in found.cause
+    )
+
+
+def test_a_tile_that_was_stored_beside_its_place() -> None:
+    a, b = operands(128, 256, 64)
+    got = product(a, b)
+    got[:, 128:] = got[:, :128]
+    got[:, :128] = np.nan
+    found = explain(got, a, b)
+    assert found.suspect == "D" and "(0, 1) holds the values of tile (0, 0): it is written to" in found.cause
+
+
+@pytest.mark.parametrize("stays", ["A", "B", None])
+def test_k_tiles_that_do_not_belong_together(stays: str | None) -> None:
+    a, b = operands(128, 128, 192)
+    one, other = a.copy(), b.copy()
+    if stays == "A":
+        one[:] = np.tile(a[:, :K_TILE], 3)
+    elif stays == "B":
+        other[:] = np.tile(b[:, :K_TILE], 3)
+    else:
+        other[:] = np.roll(b, K_TILE, axis=1)
+    found = explain(product(one, other), a, b)
+    assert found.suspect == stays
+    why = f"the loads of {stays} do not advance along K" if stays else "the two loads advance along K differently"
+    assert found.cause.endswith(why) and "of A is multiplied by K tile" in found.cause

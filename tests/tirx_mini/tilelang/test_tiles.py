@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from tirx_mini import tilelang
-from tirx_mini.ir import TirxError
+from tirx_mini.ir import Evaluate, For, Seq, TirxError, walk
+from tirx_mini.isa import NAMES
 from tirx_mini.tilelang import language as T
 
 
@@ -167,3 +168,31 @@ def test_tiles_of_different_extents() -> None:
     with pytest.raises(TirxError, match="the tiles have different extents") as caught:
         run(main, torch.zeros(64, 64), out_idx=None)
     assert caught.value.diagnostic.span is not None
+
+
+def test_a_tile_that_is_written_element_by_element_waits_once() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((2, 64, 8), "float32"), B: T.Tensor((64, 8), "float32")):
+        with T.Kernel(1, threads=64):
+            tile = T.alloc_shared((64, 8), "float32")
+            sums = T.alloc_fragment((64, 8), "float32")
+            T.clear(sums)
+            for k in T.serial(2):
+                for i, j in T.Parallel(64, 8):
+                    row = (i * 3 + k) % 64
+                    inside = (row + j) % 3 > 0
+                    tile[i, j] = T.if_then_else(inside, A[k, row, j], 0.0)
+                for i, j in T.Parallel(64, 8):
+                    sums[i, j] += tile[63 - i, j]
+            T.copy(sums, B)
+
+    a = torch.randn(2, 64, 8)
+    rows, columns = torch.arange(64)[:, None], torch.arange(8)[None]
+    places = [(rows * 3 + k) % 64 for k in range(2)]
+    tiles = [torch.where((p + columns) % 3 > 0, a[k, p, columns], 0.0) for k, p in enumerate(places)]
+    torch.testing.assert_close(run(main, a), sum(tiles).flip(0))
+    (loop,) = (node for node in tilelang.lower(main, "sm_90a").nodes if isinstance(node, For) and node.var.name == "k")
+    barrier = NAMES["cuda.cta_sync"].call().op
+    waits = [stmt for stmt in walk(loop) if isinstance(stmt, Evaluate) and stmt.call.op == barrier]
+    assert isinstance(loop.body, Seq) and len(waits) == 2
+    assert all(stmt in loop.body.stmts for stmt in waits), "a barrier for each element"

@@ -43,38 +43,38 @@ def _to_nearest(name: str, mode: str) -> None:
 
 @builtin("add.f32")
 def ieee_add(x: Any, y: Any, rounding_mode: str = "rn") -> Expr:
-    """x + y in float32, rounded as `rounding_mode` says: "rn" to the nearest, "rz" to zero, "ru" up, "rd" down."""
+    """`x + y` in float32, rounded as `rounding_mode` says: "rn" to the nearest, "rz" to zero, "ru" up, "rd" down."""
     return _rounded("add", "ieee_add", rounding_mode, x, y)
 
 
 @builtin("sub.f32")
 def ieee_sub(x: Any, y: Any, rounding_mode: str = "rn") -> Expr:
-    """x - y in float32, rounded as in `ieee_add`."""
+    """`x - y` in float32, rounded as in `ieee_add`."""
     return _rounded("sub", "ieee_sub", rounding_mode, x, y)
 
 
 @builtin("mul.f32")
 def ieee_mul(x: Any, y: Any, rounding_mode: str = "rn") -> Expr:
-    """x * y in float32, rounded as in `ieee_add`."""
+    """`x * y` in float32, rounded as in `ieee_add`."""
     return _rounded("mul", "ieee_mul", rounding_mode, x, y)
 
 
 @builtin("fma.f32")
 def ieee_fmaf(x: Any, y: Any, z: Any, rounding_mode: str = "rn") -> Expr:
-    """x * y + z in float32, rounded once, as in `ieee_add`."""
+    """`x * y + z` in float32, rounded once, as in `ieee_add`."""
     return _rounded("fma", "ieee_fmaf", rounding_mode, x, y, z)
 
 
 @builtin(becomes="a division")
 def ieee_fdiv(x: Any, y: Any, rounding_mode: str = "rn") -> Expr:
-    """x / y, rounded to the nearest."""
+    """`x / y`, rounded to the nearest."""
     _to_nearest("ieee_fdiv", rounding_mode)
     return as_expr(x) / y
 
 
 @builtin(becomes="a division")
 def ieee_frcp(x: Any, rounding_mode: str = "rn") -> Expr:
-    """1 / x, rounded to the nearest."""
+    """`1 / x`, rounded to the nearest."""
     _to_nearest("ieee_frcp", rounding_mode)
     return 1.0 / as_expr(x)
 
@@ -154,7 +154,7 @@ def mul2(x: Any, y: Any) -> Expr:
 
 @builtin(becomes="arithmetic on pairs")
 def fma2(x: Any, y: Any, z: Any) -> Expr:
-    """x * y + z of pairs."""
+    """`x * y + z` of pairs."""
     a, b, c = _pair("fma2", x, y, z)
     return a * b + c
 
@@ -182,7 +182,7 @@ def abs2(x: Any) -> Expr:
 
 @builtin("mul.f32")
 def fmul(x: Any, y: Any) -> Expr:
-    """x * y in float32, rounded to the nearest, and not contracted with an addition."""
+    """`x * y` in float32, rounded to the nearest, and not contracted with an addition."""
     return _rounded("mul", "fmul", "rn", x, y)
 
 
@@ -219,7 +219,7 @@ def _number(element: BufferLoad) -> Expr:
 
 @builtin(becomes="arithmetic on integers")
 def align_up(x: Any, y: Any) -> Any:
-    """x, rounded up to a multiple of y."""
+    """The least multiple of y that is at least x."""
     return (x + y - 1) // y * y
 
 
