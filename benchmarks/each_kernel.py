@@ -1,0 +1,72 @@
+"""Each Hopper kernel of the course once at small shapes, without a library on the GPU: what compute-sanitizer watches.
+
+    PYTHONPATH=. compute-sanitizer --tool racecheck python3 benchmarks/each_kernel.py
+
+The ten steps and the kernel for every shape run on whole tiles, on tiles that extend beyond the edge and on a shape
+whose K is divided among CTAs, in both types. The CPU computes the expected products. The exit status is 1 if a result
+is wrong.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import tirx_mini as tvm
+from kernels_ref.sm90.extra_every_shape import hgemm
+from tirx_mini.course import Shape, load_kernels, matches, shape_text
+from tirx_mini.hardware import HOPPER
+from tirx_mini.ir import PrimFunc
+from tirx_mini.runtime import device_arch
+
+ROOT = Path(__file__).parents[1]
+SHAPES: tuple[Shape, ...] = (
+    (128, 128, 64), (128, 128, 256), (512, 512, 256), (320, 448, 192), (512, 768, 1024), (128, 1024, 4096),
+)  # fmt: skip
+DTYPES = ("float16", "bfloat16")
+
+
+def kernels() -> Iterator[tuple[str, Shape, str, PrimFunc]]:
+    """Name, (M, N, K), type and kernel, at each shape that the kernel takes."""
+    factories: dict[str, Callable[..., PrimFunc]] = {
+        f"step {step}": factory for step, factory in load_kernels(ROOT / "kernels_ref", HOPPER.kernels).items()
+    }
+    for name, factory in {**factories, "every shape": hgemm}.items():
+        for shape in SHAPES:
+            for dtype in DTYPES:
+                try:
+                    yield name, shape, dtype, factory(*shape, dtype=dtype)
+                except ValueError:
+                    continue  # the step does not take this shape
+
+
+def is_right(kernel: PrimFunc, shape: Shape, dtype: str) -> bool:
+    """Launch once; whether D is A · Bᵀ within the tolerance of the course."""
+    m, n, k = shape
+    generator = torch.Generator().manual_seed(0)
+    element = getattr(torch, dtype)
+    a, b = (torch.randn(rows, k, generator=generator).to(element) for rows in (m, n))
+    on_gpu = [tensor.cuda() for tensor in (a, b, torch.empty(m, n, dtype=element))]
+    tvm.compile(tvm.IRModule({"main": kernel}), target=f"cuda:{device_arch()}")(*on_gpu)
+    torch.cuda.synchronize()
+    return matches(a, b, on_gpu[2].cpu())
+
+
+def main() -> int:
+    runs = wrong = 0
+    for name, shape, dtype, kernel in kernels():
+        runs += 1
+        if not is_right(kernel, shape, dtype):
+            wrong += 1
+            print(f"wrong: {name} at {shape_text(shape)} {dtype}", flush=True)
+    print(f"{runs} launches, {wrong} wrong")
+    return 1 if wrong or not runs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
