@@ -13,7 +13,7 @@ from tirx_mini.course import Shape, Traced, View, timeline_form
 from tirx_mini.hardware import H100
 from tools.figures._runs import extents
 
-SHAPES: tuple[Shape, ...] = ((2560, 2560, 640), (128, 4096, 4096))
+SHAPES: tuple[Shape, ...] = ((2560, 2560, 640), (128, 4096, 8192))
 FACTORIES = {"step 10": hgemm_v10, "every shape": hgemm}
 FILES = {
     "shapes-width-step-10.svg": (SHAPES[0], "step 10"),

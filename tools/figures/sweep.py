@@ -1,4 +1,4 @@
-"""Launches by themselves on a Hopper GPU: the table of the sweep, from docs/h200_sweep.csv."""
+"""Launches by themselves on Hopper GPUs: the tables of the sweeps, from docs/h100_sweep.csv and docs/h200_sweep.csv."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from tirx_mini.course import shape_text
 from tools.figures import DOCS
 from tools.pages import as_table
 
+GPUS = ("H100", "H200")
 OURS = ("step 10", "every shape")
 Key = tuple[int, int, int]
 Row = Mapping[str, str]
 
 
-def rows() -> dict[Key, dict[str, Row]]:
+def rows(gpu: str) -> dict[Key, dict[str, Row]]:
     """By shape and type."""
     found: dict[Key, dict[str, Row]] = {}
-    with (DOCS / "h200_sweep.csv").open(newline="", encoding="utf-8") as file:
+    with (DOCS / f"{gpu.lower()}_sweep.csv").open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             m, n, k = (int(row[name]) for name in "mnk")
             found.setdefault((m, n, k), {})[row["dtype"]] = row
     return found
 
 
-def table() -> str:
+def table(gpu: str) -> str:
     """Ratios to cuBLAS: float16 / bfloat16, one cold launch; in brackets many in a row."""
     lines = [["M × N × K", "cuBLAS, µs", *OURS], ["---", *["---:"] * 3]]
-    for shape, types in rows().items():
+    for shape, types in rows(gpu).items():
         cells = [f"{float(types['float16']['cuBLAS us']):.1f}"]
         for name in OURS:
             cold, many = ([f"{float(row[f'{name} {how}']):.2f}" for row in types.values()] for how in ("cold", "row"))
@@ -39,19 +40,22 @@ def table() -> str:
 
 
 def means() -> str:
-    """The geometric mean and the least of the ratios."""
-    found = [row for types in rows().values() for row in types.values()]
-    lines = [["kernel", "one cold launch: mean", "least", "many in a row: mean", "least"], ["---", *["---:"] * 4]]
-    for name in OURS:
-        cells = []
-        for how in ("cold", "row"):
-            ratios = [float(row[f"{name} {how}"]) for row in found]
-            cells += [f"{math.exp(statistics.fmean(map(math.log, ratios))):.2f}", f"{min(ratios):.2f}"]
-        lines.append([name, *cells])
+    """The geometric mean and the least of the ratios, by GPU and kernel."""
+    head = ["GPU", "kernel", "one cold launch: mean", "least", "many in a row: mean", "least"]
+    lines = [head, ["---", "---", *["---:"] * 4]]
+    for gpu in GPUS:
+        found = [row for types in rows(gpu).values() for row in types.values()]
+        for name in OURS:
+            cells = []
+            for how in ("cold", "row"):
+                ratios = [float(row[f"{name} {how}"]) for row in found]
+                cells += [f"{math.exp(statistics.fmean(map(math.log, ratios))):.2f}", f"{min(ratios):.2f}"]
+            lines.append([gpu, name, *cells])
     return as_table(lines)
 
 
 def passages() -> Iterator[tuple[str, str]]:
     """The name and the Markdown of each passage."""
-    yield "h200-sweep", table()
-    yield "h200-sweep-means", means()
+    for gpu in GPUS:
+        yield f"{gpu.lower()}-sweep", table(gpu)
+    yield "sweep-means", means()

@@ -1,4 +1,4 @@
-"""Tile programs on a Hopper GPU (docs/h200_tile.csv, h200_types.csv), and under schedules (tile_schedules.csv)."""
+"""Tile programs on Hopper GPUs (docs/h100_tile.csv, h200_tile.csv, h200_types.csv), and under schedules."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from collections.abc import Iterator
 from tools.figures import DOCS
 from tools.pages import as_table
 
+GPUS = ("h100", "h200")
 COMPILERS = ("ours", "TileIR", "Triton")
 Best = tuple[float, float, str]
 """Speed, ratio, and the candidate's name."""
 
 
-def found() -> dict[str, dict[str, Best]]:
+def found(gpu: str) -> dict[str, dict[str, Best]]:
     """By problem and compiler; libraries have names of their own."""
     best: dict[str, dict[str, Best]] = {}
-    with (DOCS / "h200_tile.csv").open(newline="", encoding="utf-8") as file:
+    with (DOCS / f"{gpu}_tile.csv").open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             name = row["candidate"]
             compiler = next((c for c in COMPILERS if name.startswith(c)), name)
@@ -26,9 +27,9 @@ def found() -> dict[str, dict[str, Best]]:
     return best
 
 
-def table() -> str:
+def table(gpu: str) -> str:
     lines = [["problem", "library", *COMPILERS, "our plan"], ["---", "---", *["---:"] * 3, "---"]]
-    for problem, by in found().items():
+    for problem, by in found(gpu).items():
         library = next(name for name in by if name not in COMPILERS)
         unit = "TFLOPS" if problem.startswith(("gemm", "moe", "attention")) else "GB/s"
         cells = [f"{by[c][0]:.0f}" if c in by else "–" for c in COMPILERS]
@@ -74,6 +75,7 @@ def schedules() -> str:
 
 def passages() -> Iterator[tuple[str, str]]:
     """The name and the Markdown of each passage."""
-    yield "h200-tile", table()
+    for gpu in GPUS:
+        yield f"{gpu}-tile", table(gpu)
     yield "h200-types", types()
     yield "tile-schedules", schedules()
