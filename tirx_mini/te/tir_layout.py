@@ -165,21 +165,19 @@ class LayoutSchedule(NestedSchedule):
         written = old in tree.writes_of(node)
         new = Buffer(f"{old.name}_reindex", tuple(size for _, size in along) or (1,), old.dtype, span=caller_span())
         place = tuple(var for var, _ in along) or (const(0),)
-        own = tuple(Var(INT32, f"v{number}") for number in range(len(along)))
-        names: dict[Var, Expr] = {var: mine for (var, _), mine in zip(along, own, strict=True)}
-        there, here = tuple(substitute(indices, names)), own or (const(0),)
-        store = BufferStore(old, there, new[here]) if written else BufferStore(new, here, old[there])
-        loops = [(Var(INT32, f"ax{number}"), size) for number, (_, size) in enumerate(along)]
-        domains = tuple(Range(const(0), const(size)) for _, size in along)
-        values = tuple(var for var, _ in loops)
+
+        def store(own: tuple[Var, ...]) -> Stmt:
+            names: dict[Var, Expr] = {var: mine for (var, _), mine in zip(along, own, strict=True)}
+            there, here = tuple(substitute(indices, names)), own or (const(0),)
+            return BufferStore(old, there, new[here]) if written else BufferStore(new, here, old[there])
+
         name = self._unused(new.name)
-        copy = Block(name, own, (SPATIAL,) * len(own), domains, values, store, span=caller_span())
-        nest = tree.in_loops(copy, loops, copy)
+        nest = tree.over_elements(name, [size for _, size in along], store, caller_span())
         top = self._whole_nest(node, "reindex", any_kind=True)
         inside = tree.replaced(top, node, _Placed(old, new, place).stmt(node))
         body = tree.replaced(self.func.body, top, seq(inside, nest) if written else seq(nest, inside))
         self._set(tree.allocated(body, new))
-        return BlockRV(copy.name, self.working_on)
+        return BlockRV(name, self.working_on)
 
     def _whole_nest(self, node: Block, what: str, any_kind: bool = False) -> Stmt:
         """The loops around a block, which hold nothing else. Raises `TirxError` where they do."""

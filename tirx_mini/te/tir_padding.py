@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from tirx_mini.ir import (
     INT32,
-    SPATIAL,
     Analyzer,
     Binary,
     Block,
@@ -82,18 +81,15 @@ class PaddingSchedule(LayoutSchedule):
     def _padded(self, old: Buffer, new: Buffer, back: bool) -> Stmt:
         """The copy of a buffer into a padded one, or back."""
         shape = old.shape if back else new.shape
-        loops = [(Var(INT32, f"i{dim}"), extent) for dim, extent in enumerate(shape)]
-        own = tuple(Var(INT32, f"v{dim}") for dim in range(len(shape)))
-        store = BufferStore(old, own, new[own])
-        if not back:
+
+        def store(own: tuple[Var, ...]) -> Stmt:
+            if back:
+                return BufferStore(old, own, new[own])
             pairs = zip(own, old.shape, shape, strict=True)
             inside = [binary("<", var, const(extent)) for var, extent, whole in pairs if extent < whole]
-            store = BufferStore(new, own, select(_all(inside), old[own], const(0, str(old.dtype))))
-        domains = tuple(Range(const(0), const(extent)) for extent in shape)
-        values = tuple(var for var, _ in loops)
-        name = self._unused(new.name)
-        copy = Block(name, own, (SPATIAL,) * len(own), domains, values, store, span=caller_span())
-        return tree.in_loops(copy, loops, copy)
+            return BufferStore(new, own, select(_all(inside), old[own], const(0, str(old.dtype))))
+
+        return tree.over_elements(self._unused(new.name), shape, store, caller_span(), loop="i")
 
     @traced
     def decompose_padding(self, block: BlockRV, loop: LoopRV) -> BlockRV:

@@ -18,7 +18,6 @@ from tirx_mini.ir import (
     Expr,
     For,
     Mutator,
-    Range,
     Seq,
     Stmt,
     TirxError,
@@ -253,13 +252,9 @@ class Schedule(PaddingSchedule):
     def _copied(self, path: list[Stmt], source: Buffer, target: Buffer, name: str, before: bool) -> BlockRV:
         """Insert the copy of a whole buffer beside the nest of loops that `path` leads into."""
         unique = self._unused(name)
-        loops = [(Var(INT32, f"ax{dim}"), extent) for dim, extent in enumerate(source.shape)]
-        own = tuple(Var(INT32, f"v{dim}") for dim in range(source.ndim))
-        copy = Block(
-            unique, own, (SPATIAL,) * len(own), tuple(Range(const(0), const(extent)) for extent in source.shape),
-            tuple(var for var, _ in loops), BufferStore(target, own, source[own]), span=caller_span(),
-        )  # fmt: skip
-        nest = tree.in_loops(copy, loops, copy)
+        nest = tree.over_elements(
+            unique, source.shape, lambda own: BufferStore(target, own, source[own]), caller_span()
+        )
         top = path[1] if isinstance(path[0], Seq) else path[0]
         new = seq(nest, top) if before else seq(top, nest)
         fresh = target if before else source

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tirx_mini.ir import (
+    INT32,
+    SPATIAL,
     AllocBuffer,
     Analyzer,
     Bind,
@@ -16,6 +18,7 @@ from tirx_mini.ir import (
     Expr,
     For,
     Mutator,
+    Range,
     Seq,
     Span,
     Stmt,
@@ -104,6 +107,22 @@ def in_loops(body: Stmt, loops: Sequence[tuple[Var, int]], like: Stmt) -> Stmt:
     for var, extent in reversed(loops):
         body = For(var, const(0), const(extent), body, span=like.span)
     return body
+
+
+def over_elements(
+    name: str, extents: Sequence[int], stmt_of: Callable[[tuple[Var, ...]], Stmt], span: Span | None, loop: str = "ax"
+) -> Stmt:
+    """A block that executes a statement for each element, in loops of its own.
+
+    stmt_of: the statement for the block's variables, one for each extent. loop: the loop variables are ``ax0``, ....
+    """
+    own = tuple(Var(INT32, f"v{dim}") for dim in range(len(extents)))
+    loops = [(Var(INT32, f"{loop}{dim}"), extent) for dim, extent in enumerate(extents)]
+    domains = tuple(Range(const(0), const(extent)) for extent in extents)
+    block = Block(
+        name, own, (SPATIAL,) * len(own), domains, tuple(var for var, _ in loops), stmt_of(own), span=span
+    )
+    return in_loops(block, loops, block)
 
 
 def ranges_of(root: Stmt) -> Analyzer:
