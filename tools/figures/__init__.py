@@ -12,6 +12,7 @@ hand, so it changes with the kernels and with the clock.
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator
 from importlib import import_module
@@ -23,6 +24,12 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 _PASSAGE = re.compile(r"(<!-- figures: (?P<name>[\w-]+) -->\n)(?P<text>.*?)(?P<end><!-- /figures -->)", re.DOTALL)
+
+
+def records(name: str) -> list[dict[str, str]]:
+    """The rows of a table in docs/."""
+    with (DOCS / name).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 def topics() -> dict[str, ModuleType]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import statistics
 from collections.abc import Iterator, Mapping
 
 from tirx_mini.course import shape_text
-from tools.figures import DOCS
+from tools.figures import records
 from tools.pages import as_table
 
 GPUS = ("H100", "H200")
@@ -20,10 +19,9 @@ Row = Mapping[str, str]
 def rows(gpu: str) -> dict[Key, dict[str, Row]]:
     """By shape and type."""
     found: dict[Key, dict[str, Row]] = {}
-    with (DOCS / f"{gpu.lower()}_sweep.csv").open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            m, n, k = (int(row[name]) for name in "mnk")
-            found.setdefault((m, n, k), {})[row["dtype"]] = row
+    for row in records(f"{gpu.lower()}_sweep.csv"):
+        m, n, k = (int(row[name]) for name in "mnk")
+        found.setdefault((m, n, k), {})[row["dtype"]] = row
     return found
 
 

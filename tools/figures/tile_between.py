@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 
@@ -11,7 +10,7 @@ import numpy as np
 from kernels_ref.tile import attention
 from tirx_mini.tile_ir.run import compile
 from tirx_mini.tile_ir.ssa import print_module
-from tools.figures import DOCS
+from tools.figures import records
 from tools.pages import as_table
 
 LENGTH, COLUMNS, TILES = 4096, 128, (256, 64)
@@ -50,9 +49,10 @@ def _agent() -> str:
 
 def _times() -> str:
     """The predicted times, from docs/b200_tile.csv."""
-    with (DOCS / "b200_tile.csv").open(newline="", encoding="utf-8") as file:
-        found = [(row["problem"], row["tile"], f"{float(row['us']):.1f}", f"{float(row['tflops']):.0f}")
-                 for row in csv.DictReader(file)]  # fmt: skip
+    found = [
+        (row["problem"], row["tile"], f"{float(row['us']):.1f}", f"{float(row['tflops']):.0f}")
+        for row in records("b200_tile.csv")
+    ]
     return as_table([("problem", "tile", "µs", "TFLOPS"), ("---", "---", "---:", "---:"), *found])
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 
-from tools.figures import DOCS
+from tools.figures import records
 from tools.pages import as_table
 
 OURS, PEER = "ours", "TileIR"
 
 
 def table() -> str:
-    with (DOCS / "tile_compile.csv").open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = records("tile_compile.csv")
     by = {(row["program"], row["arch"], row["compiler"]): row for row in rows}
     names = ["program", "GPU code", "imports", "to CUDA C++", "to a cubin", "all", "TileIR", "ratio", "again: CUDA C++",
              "again: cubin", "again: TileIR"]  # fmt: skip

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 
-from tools.figures import DOCS
+from tools.figures import records
 from tools.pages import as_table
 
 GPUS = ("h100", "h200")
@@ -17,13 +16,12 @@ Best = tuple[float, float, str]
 def found(gpu: str) -> dict[str, dict[str, Best]]:
     """By problem and compiler; libraries have names of their own."""
     best: dict[str, dict[str, Best]] = {}
-    with (DOCS / f"{gpu}_tile.csv").open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            name = row["candidate"]
-            compiler = next((c for c in COMPILERS if name.startswith(c)), name)
-            one = float(row["speed"]), float(row["ratio"]), name.removeprefix(compiler).strip()
-            known = best.setdefault(row["problem"], {}).get(compiler)
-            best[row["problem"]][compiler] = max(one, known) if known else one
+    for row in records(f"{gpu}_tile.csv"):
+        name = row["candidate"]
+        compiler = next((c for c in COMPILERS if name.startswith(c)), name)
+        one = float(row["speed"]), float(row["ratio"]), name.removeprefix(compiler).strip()
+        known = best.setdefault(row["problem"], {}).get(compiler)
+        best[row["problem"]][compiler] = max(one, known) if known else one
     return best
 
 
@@ -36,12 +34,6 @@ def table(gpu: str) -> str:
         plan = by["ours"][2] if "ours" in by else ""
         lines.append([problem, f"{library}: {by[library][0]:.0f} {unit}", *cells, plan])
     return as_table(lines)
-
-
-def records(name: str) -> list[dict[str, str]]:
-    """The rows of a table in docs/."""
-    with (DOCS / name).open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def types() -> str:

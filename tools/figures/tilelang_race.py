@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 
-from tools.figures import DOCS
+from tools.figures import records
 from tools.pages import as_table
 
 OURS, PEER = "ours ", "TileLang "
@@ -14,9 +13,8 @@ OURS, PEER = "ours ", "TileLang "
 def rows() -> dict[str, dict[str, float]]:
     """TFLOPS by problem and candidate."""
     found: dict[str, dict[str, float]] = {}
-    with (DOCS / "h200_tilelang.csv").open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            found.setdefault(row["problem"], {})[row["candidate"]] = float(row["TFLOPS"])
+    for row in records("h200_tilelang.csv"):
+        found.setdefault(row["problem"], {})[row["candidate"]] = float(row["TFLOPS"])
     return found
 
 
