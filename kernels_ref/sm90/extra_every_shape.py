@@ -14,9 +14,14 @@ The write-back, in return, does not overlap the multiplication.
 **Any width.** BLK_N is a multiple of 16, chosen so that the last wave is nearly full: 1536 × 1536 is one wave of
 12 × 11 tiles with 144 columns, and two waves with 128.
 
+**Waves.** The 132 tiles of a wave need the fewest rows of A and B if they are about as many rows of D as columns: 12
+rows of tiles and 11 columns of them, or 16 and 8. The less comes from memory, the more power is left for the tensor
+cores.
+
 **Pairs.** Few tiles with a long K leave most SMs idle. Then the two CTAs of a cluster share a tile: each multiplies one
 half of K, sends one half of its sums to the other, and stores the other half. Each element is the sum of the same two
-numbers in every run.
+numbers in every run. One CTA takes the even steps of K, the other the odd ones, so that both read neighbouring pieces
+of a row at the same time.
 
 **An early start.** The thread that initialises the barriers issues the first loads itself, before the other warps know
 of the barriers: they wait for nothing but data.
@@ -38,6 +43,8 @@ BLK_M, BLK_K = 128, 64
 WIDTHS = range(32, 257, 16)
 PAIR = 2
 ROWS = 8
+WAVE_ROWS = (12, 16)
+NEIGHBOURS = 4
 NUM_CONSUMER = 2
 CONSUMER_M = BLK_M // NUM_CONSUMER
 EPI_DEPTH = 2
@@ -64,8 +71,9 @@ def plan(M, N, K):
     for blk_n in WIDTHS:
         tiles = ceil(M / BLK_M) * ceil(N / blk_n)
         mma = mma_cycles(BLK_M, blk_n, K)
-        # The write-back overlaps nothing.
-        found.append(Plan(True, blk_n, 1, ceil(tiles / SM_COUNT) * (mma + 5 * blk_n)))
+        # The write-back overlaps nothing. 12 rows × 11 columns of tiles are a wave without a rest.
+        whole = 0.985 if ceil(M / BLK_M) % WAVE_ROWS[0] == 0 else 1
+        found.append(Plan(True, blk_n, 1, ceil(tiles / SM_COUNT) * (mma + store_cycles(blk_n)) * whole))
         if tiles * PAIR <= SM_COUNT and blk_n % 32 == 0 and K % (PAIR * BLK_K) == 0:
             found.append(Plan(True, blk_n, PAIR, mma / PAIR * 1.12 + 20 * blk_n + 4300))
     for blk_m, blk_n in TILES:
@@ -84,6 +92,16 @@ def mma_cycles(blk_m, blk_n, K):
     return blk_m * blk_n * K / 2048 * (1 + l2 + shared)
 
 
+def part_width(columns):
+    """Of the parts in which a tile of so many columns is written back."""
+    return next(width for width in SWIZZLES if columns % width == 0)
+
+
+def store_cycles(blk_n):
+    """Of the write-back of a tile of 128 rows: two barriers for each part, and the columns."""
+    return 3 * blk_n + 150 * (blk_n // part_width(blk_n))
+
+
 def hgemm(M, N, K, dtype="float16"):
     """A kernel for A (M, K), B (N, K) and D (M, N) of `dtype`; float32 accumulation."""
     check_shape("hgemm", multiple={"M": (M, 64), "N": (N, 64), "K": (K, BLK_K)})
@@ -96,7 +114,7 @@ def shared_tiles(M, N, K, dtype, BLK_N, CTAS=1):
     M_TILES, N_TILES, K_TILES = ceil(M / BLK_M), ceil(N / BLK_N), K // BLK_K // CTAS
     CLUSTERS = min(SM_COUNT // CTAS, M_TILES * N_TILES)
     PART_N = BLK_N // CTAS
-    EPI_N = next(width for width in SWIZZLES if PART_N % width == 0)
+    EPI_N = part_width(PART_N)
     PARTS = PART_N // EPI_N
     EPI_REGS = CONSUMER_M * EPI_N // 128
     DREG_N = CONSUMER_M * BLK_N // 128
@@ -106,8 +124,10 @@ def shared_tiles(M, N, K, dtype, BLK_N, CTAS=1):
     TMA_BYTES = (BLK_M + BLK_N) * BLK_K * DTYPE_SIZE
     PIPE_DEPTH = (SMEM_BYTES - SUMS_BYTES - EPI_BYTES) // TMA_BYTES
     FIRST = min(PIPE_DEPTH, K_TILES)
-    # With eight or more rows of tiles, neighbours have 4 × 4 of them, as in step 10; with fewer, whole columns.
-    HALVES = 2 if M_TILES >= ROWS and CLUSTERS % 2 == 0 else 1
+    # With eight or more rows of tiles, 16 neighbours have 4 × 4 of them, as in step 10; with fewer, whole columns.
+    GROUP = next((rows for rows in WAVE_ROWS if M_TILES % rows == 0), ROWS)
+    PARTS_OF_GROUP = GROUP // NEIGHBOURS if M_TILES >= ROWS else 1
+    PARTS_OF_GROUP = PARTS_OF_GROUP if CLUSTERS % PARTS_OF_GROUP == 0 else 1
     A_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_M, BLK_K))
     B_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_N, BLK_K))
     D_layout = tma_shared_layout(dtype, SWIZZLES[EPI_N], (NUM_CONSUMER, EPI_DEPTH, CONSUMER_M, EPI_N))
@@ -123,9 +143,10 @@ def shared_tiles(M, N, K, dtype, BLK_N, CTAS=1):
 
             cluster = Tx.meta_var(bx // CTAS)
             tile_scheduler = ClusterPersistentScheduler2D(
-                "ts", num_m_tiles=M_TILES, num_n_tiles=N_TILES, l2_group_size=ROWS, num_clusters=CLUSTERS
+                "ts", num_m_tiles=M_TILES, num_n_tiles=N_TILES, l2_group_size=GROUP, num_clusters=CLUSTERS
             )
-            tile_scheduler.init(cluster % (CLUSTERS // HALVES) * HALVES + cluster // (CLUSTERS // HALVES))
+            part_size = Tx.meta_var(CLUSTERS // PARTS_OF_GROUP)
+            tile_scheduler.init(cluster % part_size * PARTS_OF_GROUP + cluster // part_size)
             m_st = Tx.meta_var(tile_scheduler.m_idx * BLK_M)
             n_st = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
 
@@ -150,7 +171,7 @@ def shared_tiles(M, N, K, dtype, BLK_N, CTAS=1):
 
             @Tx.inline
             def tma_load(stage, k):
-                k_st = Tx.meta_var((rank * K_TILES + k) * BLK_K)
+                k_st = Tx.meta_var((k * CTAS + rank) * BLK_K)
                 tma = Tx.meta_var({"dispatch": "tma", "mbar": tma2mma.ptr_to([stage])})
                 tma2mma.arrive(stage, TMA_BYTES)
                 Tx.copy_async(Asmem[stage, :, :], A[m_st : m_st + BLK_M, k_st : k_st + BLK_K], **tma)
