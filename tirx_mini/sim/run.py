@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from .outputs import NothingWritten, unwritten
 from .sampling import Sampling
 from .timing import Clock
 from .translate import Cut, translate
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 WORTH_A_PROCESS = 5_000
 """Iterations of CTAs that take about as long as two starts of a process."""
@@ -133,7 +136,7 @@ class Simulation:
             if found is not None:
                 return found
             self.restore()
-        with np.errstate(all="ignore"), _unscanned(4 if trace else 1):
+        with _running(4 if trace else 1):
             machine = Gpu(
                 self.image, self.arrays, self.spec,
                 seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks, data=self.data,
@@ -158,7 +161,7 @@ class Simulation:
         """The outcome of a launch of which a few clusters are checked for all; None where all have to be."""
         if not self.image.alike or not self._originals or self._functions:
             return None
-        with suppress(Unlike), np.errstate(all="ignore"), _unscanned():
+        with suppress(Unlike), _running():
             machine = Gpu(self.image, self.arrays, self.spec, seed=seed, pedantic=pedantic, budget=budget, alike=True)
             if self._watch is not None:
                 self._watch(Standing(machine.share))
@@ -173,7 +176,7 @@ class Simulation:
         """Whether these clusters, one of each kind that no other one was checked of, have nothing to report."""
         if len(unknown) > MOST_KINDS:
             return False
-        with suppress(Unlike), np.errstate(all="ignore"), _unscanned():
+        with suppress(Unlike), _running():
             for number in unknown:
                 one = Part(range(number, number + 1))
                 machine = Gpu(
@@ -216,7 +219,7 @@ class Simulation:
 
     def portion(self, clusters: range, budget: int, pedantic: bool, *, keep: bool = False) -> Portion | None:
         """What some clusters do, with data; checked if they are not alike. None where there is anything to report."""
-        with suppress(Unlike), np.errstate(all="ignore"), _unscanned():
+        with suppress(Unlike), _running():
             machine = Gpu(
                 self.image, self.arrays, self.spec, budget=budget, pedantic=pedantic,
                 part=Part(clusters, untimed=True), alike=self.image.alike,
@@ -241,7 +244,7 @@ class Simulation:
         None where there is anything to report, or where the time depends on data. Without a share, the whole launch is
         executed without data.
         """
-        with suppress(Unlike, TirxError), np.errstate(all="ignore"), _unscanned():
+        with suppress(Unlike, TirxError), _running():
             bare = Simulation(self.func, tuple(self._arguments()), self.spec, data=False)
             if share:
                 machine = Gpu(
@@ -294,7 +297,7 @@ class Simulation:
         """
         cut, part = self._sampling.part(size)
         image = translate(self.func, self._scalars, data=False, cut=cut).image if cut != Cut() else self.image
-        with np.errstate(all="ignore"), _unscanned():
+        with _running():
             outcome = Gpu(image, self.arrays, self.spec, seed=seed, budget=budget, data=False, part=part).run()
         wrong = any(isinstance(entry.fact, MbarrierFact) for entry in outcome.facts)
         return None if wrong or outcome.fault is not None or outcome.blocked else outcome
@@ -366,20 +369,31 @@ def _held(folder: Path) -> Simulation:
 
 
 @contextmanager
-def _unscanned(times: int = 1) -> Iterator[None]:
-    """Keep the garbage collector from scanning all that was there before a run, again and again while it lasts.
+def _running(times: int = 1) -> Iterator[None]:
+    """What holds for this process while a run lasts. NumPy keeps quiet, and multiplies in one thread: its products are
+    small, and other runs may want the other cores.
 
-    It also looks less often: of what a run allocates, only CTAs that have ended are garbage in cycles. times: how much
-    less often than `GC_THRESHOLD` says, since a recorded run keeps what it notes.
+    The garbage collector does not scan all that was there before, again and again. It also looks less often: of what a
+    run allocates, only CTAs that have ended are garbage in cycles. times: how much less often than `GC_THRESHOLD` says,
+    since a recorded run keeps what it notes.
     """
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(times * GC_THRESHOLD[0], *GC_THRESHOLD[1:])
     try:
-        yield
+        with np.errstate(all="ignore"), _thread_pools().limit(limits=1, user_api="blas"):
+            yield
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
+
+
+@lru_cache(maxsize=1)
+def _thread_pools() -> ThreadpoolController:
+    """Those of the libraries that NumPy computes with: looking for them takes 2 ms."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _last_unused(func: PrimFunc) -> Span | None:

@@ -201,7 +201,7 @@ def mma(w: RunningWarp) -> Any:
     do(w, "tcgen05.fence.before_thread_sync")
     do(w, "tcgen05.st", 0, FakeRegisters(np.full((8, 32), 7, np.uint32)), num=8)
     do(w, "tcgen05.wait.st")
-    assert (w.cta.tmem.words[:32, :8] == 7).all()
+    assert (w.cta.tmem.words(0, 8)[:32] == 7).all()
     do(w, "tcgen05.relinquish_alloc_permit")
     yield from finish(w)
 

@@ -61,18 +61,11 @@ def store_product(
     tmem: TensorMemory, column: int, lanes: Any, product: np.ndarray, dtype: str, accumulate: bool, scale: int
 ) -> None:
     """Add a product to the columns from `column` on, or store it there; as in `Kept` for `scale`."""
-    columns = slice(column, column + product.shape[1])
+    words = tmem.words(column, product.shape[1])
     if dtype != "float32":
-        store_narrow(tmem.words[:, columns], lanes, product, dtype, accumulate, scale)
+        store_narrow(words, lanes, product, dtype, accumulate, scale)
         return
-    target = tmem.floats[:, columns]
+    target = words.view(np.float32)
     if scale and accumulate:
         target[lanes] *= np.float32(2.0**-scale)
-    if isinstance(lanes, slice):
-        block = target[lanes]
-        if accumulate:
-            block += product
-        else:
-            block[...] = product
-    else:
-        target[lanes] = target[lanes] + product if accumulate else product
+    target[lanes] = target[lanes] + product if accumulate else product

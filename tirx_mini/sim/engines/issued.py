@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 from tirx_mini.ir import Span
@@ -151,6 +152,11 @@ class Series:
     def first(self) -> Mma:
         return self.mmas[0]
 
+    @cached_property
+    def actor(self) -> Actor:
+        """On whose behalf it accesses memory where nothing is checked."""
+        return actor_of_product(self.first)
+
 
 @dataclass(eq=False)
 class Repeat:
@@ -258,6 +264,13 @@ def actor_of(mma: Mma | TmemCopy, operation: Operation) -> Actor:
     actor.awaited, actor.pipeline = mma.issue.awaited, mma.pipeline
     actor.own, actor.handed = mma.issue.own, mma.issue.handed
     actor.issued = mma.issue.agent, mma.issued
+    return actor
+
+
+def actor_of_product(mma: Mma) -> Actor:
+    """The same of an MMA: it comes after those of its pipeline and the copies."""
+    actor = actor_of(mma, Operation.TCGEN05_MMA)
+    actor.preceded = mma.pipeline, copies_of(mma.cta_group)
     return actor
 
 

@@ -15,6 +15,7 @@ from tirx_mini.isa import Format, InstructionDescriptor, SmemDescriptor, TmemOpe
 from ..facts import Fact, Fault, Origin
 from ..machine import SharedMemory, TensorMemory, numpy_dtype
 from ..ordering import Actor
+from .blocks import Block, below
 from .numbers import fp4_values, to_float
 from .tensor_map import LoadedBox
 
@@ -52,7 +53,7 @@ class MatrixProduct(Protocol):
     def span(self) -> Span | None: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pattern:
     """Where an operand of one or several MMAs lies, relative to `base`: 16-byte items, and the bytes they span.
 
@@ -73,12 +74,13 @@ class Operands:
         self._patterns: dict[Any, Pattern] = {}
         self._rows: dict[Any, int | None] = {}
         self._lasting: dict[tuple[int, str], tuple[Pattern, int]] = {}
+        self._kept: list[Any] = []  # what patterns are known by has its id as long as this lasts
 
     def read(
         self, smem: SharedMemory, group: Sequence[MatrixProduct], which: str, rows: int, actor: Actor,
         lasting: bool = False,
-    ) -> np.ndarray:  # fmt: skip
-        """The operand of all MMAs of a group, side by side along K: float32[rows, depth].
+    ) -> Block:  # fmt: skip
+        """The operand of all MMAs of a group, side by side along K: rows × depth.
 
         lasting: whether this list of MMAs exists as long as the run.
         """
@@ -101,11 +103,23 @@ class Operands:
         items = smem.near(CHUNK, base + pattern.low, base + pattern.high)
         chunks = items[pattern.items + base // CHUNK]
         values = fp4_values(chunks) if fmt.itemsize < 1 else to_float(chunks.view(numpy_dtype(fmt.dtype)), fmt.dtype)
-        return values.T if pattern.mn_major else values
+        return Block.whole(values.T if pattern.mn_major else values)
 
-    def _loaded(self, smem: SharedMemory, pattern: Pattern, low: int, high: int, dtype: str) -> np.ndarray | None:
-        """The operand where it is the boxes that copies have brought, or rows of one: float32[rows, depth]."""
-        boxes = _boxes_at(smem, low, high)
+    def _loaded(self, smem: SharedMemory, pattern: Pattern, low: int, high: int, dtype: str) -> Block | None:
+        """The operand where it is the boxes that copies have brought, or rows of one."""
+        box = smem.boxes.get(low)
+        alone = box if isinstance(box, LoadedBox) and box.nbytes == high - low else None
+        if alone is not None and (found := alone.operands.get(pattern)) is not None:
+            return found
+        block = self._assembled(_boxes_at(smem, low, high), pattern, low, high, dtype)
+        if alone is not None and block is not None:
+            alone.operands[pattern] = block
+        return block
+
+    def _assembled(
+        self, boxes: Sequence[tuple[int, LoadedBox]], pattern: Pattern, low: int, high: int, dtype: str
+    ) -> Block | None:
+        """The operand that these boxes are, or rows of them."""
         if not boxes:
             return None
         key = (id(pattern), low % PHASE, *((offset - low, box.copier) for offset, box in boxes))
@@ -116,9 +130,11 @@ class Operands:
             return None
         rows, chunks = pattern.items.shape
         parts = [box.numbers(dtype) for _, box in boxes]
-        numbers = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        depth = len(numbers) // (sum(box.nbytes for _, box in boxes) // CHUNK) * chunks
-        return numbers.reshape(-1, depth)[first : first + rows]
+        numbers = parts[0] if len(parts) == 1 else below(parts)
+        depth = numbers.rows * numbers.columns // (sum(box.nbytes for _, box in boxes) // CHUNK) * chunks
+        if depth != numbers.columns:
+            numbers = Block.whole(numbers.values.reshape(-1, depth))
+        return numbers.part(first, rows)
 
     def check(
         self, smem: SharedMemory, group: Sequence[MatrixProduct], which: str, rows: int
@@ -133,6 +149,7 @@ class Operands:
         pattern = self._patterns.get(key)
         if pattern is None:
             pattern = self._patterns[key] = make_pattern(mma, which, rows, offsets)
+            self._kept.append((layout, mma.shape))
         if base + pattern.low < 0 or base + pattern.high > smem.size:
             origin = Origin(mma.role, mma.role, "", mma.span)
             raise Fault(OperandOutOfBounds(origin, which, base + pattern.low, base + pattern.high, smem.size))
@@ -176,25 +193,9 @@ def read_tmem(tmem: TensorMemory, group: Sequence[MatrixProduct], columns: int, 
         first = mma.a_start & 0xFFFF
         where = slice(first, first + columns)
         tmem.shadow.read((slice(None), where), actor)
-        parts.append(tmem.words[:, where])
+        parts.append(tmem.words(first, columns))
     fmt = group[0].shape.a
     return to_float(np.ascontiguousarray(np.concatenate(parts, axis=1)).view(numpy_dtype(fmt.dtype)), fmt.dtype)
-
-
-SERIAL_GEMM = 1 << 18
-"""OpenBLAS starts threads for products of more multiply-adds than this. They cost more than they bring at these sizes,
-and stall for milliseconds where cores are busy with other simulations."""
-
-
-def multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """left @ right.T, in blocks of rows that BLAS computes in the calling thread."""
-    rows, depth = left.shape
-    block = rows
-    while block % 2 == 0 and block * len(right) * depth > SERIAL_GEMM:
-        block //= 2
-    if block == rows:
-        return left @ right.T
-    return np.matmul(left.reshape(-1, block, depth), right.T).reshape(rows, len(right))
 
 
 def make_pattern(mma: MatrixProduct, which: str, rows: int, offsets: Sequence[int]) -> Pattern:

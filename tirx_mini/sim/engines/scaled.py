@@ -8,7 +8,7 @@ import numpy as np
 from ..machine import TensorMemory
 from ..ordering import Actor
 from .issued import Mma
-from .operands import multiply
+from .sums import multiply
 
 GROUPS, GROUP_LANES = 4, 32
 """Lanes of tensor memory come in four groups, each with scale factors of its own."""
@@ -38,7 +38,7 @@ def _factors(tmem: TensorMemory, address: int, first: int, rows: int, mma: Mma, 
     columns = -(-rows // GROUP_LANES)
     where = slice(address & 0xFFFF, (address & 0xFFFF) + columns)
     tmem.shadow.read((slice(None), where), actor)
-    words = tmem.words[:, where].reshape(GROUPS, GROUP_LANES, columns).transpose(0, 2, 1)
+    words = tmem.words(where.start, columns).reshape(GROUPS, GROUP_LANES, columns).transpose(0, 2, 1)
     values = np.ascontiguousarray(words).view(np.uint8).reshape(GROUPS, columns * GROUP_LANES, 4)
     chosen = np.ascontiguousarray(values[:, :rows, first : first + mma.scales.vec])
     return chosen.view(np.dtype(getattr(ml_dtypes, mma.shape.scale))).astype(np.float32)

@@ -23,6 +23,7 @@ from ..facts import Fact, Origin
 from ..machine import Cta, Element, Gpu, Mbarrier, Signal, Sm, Warp
 from ..ordering import BEFORE, ORDER, Access, Actor, Agent, Operation
 from .accumulators import keeping, lanes_of, rows_in_tmem, store_product
+from .blocks import Block, below
 from .issued import (
     Batch,
     Burst,
@@ -34,15 +35,16 @@ from .issued import (
     Repeat,
     Series,
     TmemCopy,
-    actor_of,
+    actor_of_product,
     chain,
     copies_of,
     pair,
     untimed,
 )
 from .known import KnownBursts, KnownSeries
-from .operands import Operands, multiply, read_tmem
+from .operands import Operands, read_tmem
 from .scaled import multiply_scaled
+from .sums import accumulate_tmem, multiply
 from .tmem_copy import Copies
 from .unread import LostResult, unread_columns
 
@@ -385,41 +387,44 @@ class TensorCores:
         """Carry out MMAs that continue one another. by: who has issued them, if not themselves."""
         mma = group[0]
         shape, cta, role = mma.shape, (by or mma).pipe.cta, (by or mma).role
-        ctas = pair(cta) if mma.cta_group == 2 else [cta]
+        ctas = pair(cta) if mma.cta_group == 2 else (cta,)
         if not all(c.alive for c in ctas):
             self.gpu.facts.record(MmaAtExit(Origin(role, role, cta.name, mma.span)))
             return
-        rows, columns = shape.m // mma.cta_group, shape.n // mma.cta_group
         self.gpu.count("flops", 2.0 * shape.m * shape.n * shape.depth * len(group))
         if not cta.cluster.data:
-            if by is not None:
-                return  # the operands have been in shared memory before
-            for which, extent, c in [("a", rows, c) for c in ctas] + [("b", columns, c) for c in ctas]:
-                if which == "b" or not isinstance(mma.a, TmemOperand):
-                    self._operands.check(c.smem, group, which, extent)
+            if by is None:  # otherwise the operands have been in shared memory before
+                self._check_operands(group, ctas)
             return
-        operation = Operation.TCGEN05_MMA
-        actor = actor_of(mma, operation)
-        actor.preceded = mma.pipeline, copies_of(mma.cta_group)
-        parts = shape.parts(mma.cta_group)
+        actor = by.series.actor if by is not None else actor_of_product(mma)
+        lefts, right = self._factors(group, ctas, actor, by is not None)
+        for c, left in zip(ctas, lefts, strict=True):
+            self._accumulate(c, mma, left, right, actor)
+
+    def _check_operands(self, group: Sequence[Mma], ctas: Sequence[Cta]) -> None:
+        """Check that the operands of MMAs lie in shared memory."""
+        mma = group[0]
+        rows, columns = mma.shape.m // mma.cta_group, mma.shape.n // mma.cta_group
+        for which, extent, c in [("a", rows, c) for c in ctas] + [("b", columns, c) for c in ctas]:
+            if which == "b" or not isinstance(mma.a, TmemOperand):
+                self._operands.check(c.smem, group, which, extent)
+
+    def _factors(
+        self, group: Sequence[Mma], ctas: Sequence[Cta], actor: Actor, lasting: bool
+    ) -> tuple[list[list[Block]], Block]:
+        """Matrix A in each CTA, for each part of the columns, and matrix B of all. lasting: as in `Operands.read`."""
+        mma, read = group[0], self._operands.read
+        shape = mma.shape
+        rows, columns, parts = shape.m // mma.cta_group, shape.n // mma.cta_group, shape.parts(mma.cta_group)
         if isinstance(mma.a, TmemOperand):
             width = mma.a.columns(shape)
-            a = [rows_in_tmem(read_tmem(c.tmem, group, width, actor), shape, parts, mma.lane) for c in ctas]
+            in_tmem = (read_tmem(c.tmem, group, width, actor) for c in ctas)
+            a = [[Block.whole(each) for each in rows_in_tmem(words, shape, parts, mma.lane)] for words in in_tmem]
         else:
-            a = [[self._operands.read(c.smem, group, "a", rows, actor, by is not None)] * parts for c in ctas]
-        b = [self._operands.read(c.smem, group, "b", columns, actor, by is not None) for c in ctas]
-        right = b[0] if len(b) == 1 else np.concatenate(b)
-        if shape.negate_a != shape.negate_b:
-            right = -right
-        for c, lefts in zip(ctas, a, strict=True):
-            if mma.scales is not None:
-                product = multiply_scaled(c.tmem, mma, lefts[0], right, actor)
-            elif parts == 1:
-                product = multiply(lefts[0], right)
-            else:
-                pairs = zip(lefts, np.split(right, parts), strict=True)
-                product = np.concatenate([multiply(left, columns) for left, columns in pairs])
-            self._accumulate(c, mma, product, actor)
+            a = [[read(c.smem, group, "a", rows, actor, lasting)] * parts for c in ctas]
+        b = [read(c.smem, group, "b", columns, actor, lasting) for c in ctas]
+        right = b[0] if len(b) == 1 else below(b)
+        return a, Block.whole(-right.values) if shape.negate_a != shape.negate_b else right
 
     def _lost(self, cta: Cta, mma: Mma, columns: int, lost: Access) -> None:
         """Record that an MMA overwrites what nobody has read."""
@@ -429,9 +434,9 @@ class TensorCores:
             origin, whole = Origin(mma.role, mma.role, cta.name, mma.span), (mma.column, mma.column + columns - 1)
             self.gpu.facts.record(LostResult(origin, lost, whole, (missed.first, missed.last)))
 
-    def _accumulate(self, cta: Cta, mma: Mma, product: np.ndarray, actor: Actor) -> None:
-        """Add (or store) a product of one CTA's rows, part by part, to its tensor memory."""
-        lanes, columns = lanes_of(mma.shape, mma.lane), product.shape[1]
+    def _accumulate(self, cta: Cta, mma: Mma, lefts: Sequence[Block], right: Block, actor: Actor) -> None:
+        """Add (or store) a product of one CTA's rows, part by part, to its tensor memory. lefts: for each part."""
+        shape, columns = mma.shape, right.rows // len(lefts)
         where = (slice(None), slice(mma.column, mma.column + columns))
         shadow = cta.tmem.shadow
         if mma.accumulate:
@@ -439,5 +444,14 @@ class TensorCores:
         elif (lost := shadow.unread(where, Operation.TCGEN05_MMA)) is not None:
             self._lost(cta, mma, columns, lost)
         shadow.write(where, actor)
-        with keeping(cta.tmem.words[:, where[1]], mma.kept, cta.rank % mma.cta_group):
-            store_product(cta.tmem, mma.column, lanes, product, mma.shape.d, mma.accumulate, mma.kept.scale)
+        if mma.scales is None and len(lefts) == 1 and mma.kept == PLAIN and shape.d == "float32" and not shape.half:
+            accumulate_tmem(cta.tmem, mma.column, lefts[0], right, mma.accumulate)
+            return
+        if mma.scales is not None:
+            product = multiply_scaled(cta.tmem, mma, lefts[0].values, right.values, actor)
+        else:
+            parts = zip(lefts, np.split(right.values, len(lefts)), strict=True)
+            product = np.concatenate([multiply(left.values, part) for left, part in parts])
+        lanes = lanes_of(shape, mma.lane)
+        with keeping(cta.tmem.words(mma.column, columns), mma.kept, cta.rank % mma.cta_group):
+            store_product(cta.tmem, mma.column, lanes, product, shape.d, mma.accumulate, mma.kept.scale)

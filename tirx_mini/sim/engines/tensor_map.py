@@ -8,6 +8,8 @@ modes").
 
 from __future__ import annotations
 
+import math
+from collections.abc import Hashable
 from dataclasses import replace
 from enum import Enum, auto
 from functools import cached_property, lru_cache
@@ -27,12 +29,15 @@ from tirx_mini.isa import swizzle_bytes
 
 from ..machine import GlobalMemory, SharedMemory, numpy_dtype
 from ..ordering import Actor
+from .blocks import Block
 from .numbers import to_float
 from .reductions import OPERATIONS
 
 CHUNK = 16
+STRIP = 512
+"""Columns of a matrix of numbers that lie together in memory: as many as a product takes at once (`sums`)."""
 KEPT_BYTES = 256 << 20
-"""Of a tensor in boxes that are kept, which take two to four times as much as float32."""
+"""Of a tensor whose numbers are kept, which take two to four times as much as float32."""
 
 
 class TensorMapRule(Enum):
@@ -115,6 +120,7 @@ class BoxCopier:
         self.segment = memory.segments.get(slot)
         self.constant = slot in memory.constant
         self._boxes: dict[tuple[int, ...], LoadedBox] = {}
+        self._strips: dict[tuple[int, str], np.ndarray] = {}
         self._first = -self.segment.start if self.segment is not None else 0
         self._pattern = self._granules() if self.segment is not None else None
 
@@ -214,6 +220,28 @@ class BoxCopier:
             box = self._boxes[coords] = LoadedBox(self, coords)
         return box
 
+    def block(self, coords: tuple[int, ...], dtype: str) -> Block | None:
+        """Room for the numbers of a box, beside those of its neighbours in the tensor.
+
+        The tensor counts as one matrix, all dimensions but the last together, in strips of `STRIP` columns. None where
+        the box is no block of a strip, or partly outside, or the matrix were too large to keep.
+        """
+        tensor, _, whole = self._clip(coords)
+        outer = [extent for extent in self.box[:-1] if extent > 1]
+        column, strip = tensor[-1].start % STRIP, tensor[-1].start // STRIP
+        if not whole or column + self.box[-1] > STRIP or math.prod(self.dims) * self.dtype.itemsize > KEPT_BYTES:
+            return None
+        if len(outer) > 1 or (outer and self.box[-2] == 1):
+            return None
+        row = 0
+        for part, extent in zip(tensor[:-1], self.dims[:-1], strict=True):
+            row = row * extent + part.start
+        found = self._strips.get((strip, dtype))
+        if found is None:
+            shape = math.prod(self.dims[:-1]), min(STRIP, self.dims[-1] - strip * STRIP)
+            found = self._strips[strip, dtype] = np.empty(shape, np.float32)
+        return Block(found, row, math.prod(outer), column, self.box[-1])
+
     def write_smem(self, smem: SharedMemory, offset: int, chunks: np.ndarray) -> None:
         """Put a box at byte `offset`."""
         first = offset // CHUNK
@@ -233,27 +261,43 @@ class BoxCopier:
 
 
 class LoadedBox:
-    """A box that loads bring to shared memory, where it lies as the map says: its bytes, and the numbers in them."""
+    """A box that loads bring to shared memory, where it lies as the map says: its bytes, and the numbers in them.
 
-    __slots__ = ("_coords", "_numbers", "copier", "nbytes")
+    operands: of MMAs that are this box or a part of it, by what says where they lie.
+    """
+
+    __slots__ = ("_coords", "_numbers", "copier", "nbytes", "operands")
 
     def __init__(self, copier: BoxCopier, coords: tuple[int, ...]) -> None:
         self.copier = copier
         self.nbytes = copier.box_bytes
         self._coords = coords
-        self._numbers: dict[str, np.ndarray] = {}
+        self._numbers: dict[str, Block] = {}
+        self.operands: dict[Hashable, Block] = {}
 
     def put(self, smem: SharedMemory, offset: int) -> None:
         """Write its bytes, from the byte `offset` on."""
         self.copier.write_smem(smem, offset, self.copier.read(self._coords))
 
-    def numbers(self, dtype: str) -> np.ndarray:
-        """Its elements as float32, in the box's order, read as elements of `dtype`."""
+    def numbers(self, dtype: str) -> Block:
+        """Its elements read as elements of `dtype`, a row of the box in each row.
+
+        Boxes that are neighbours in the tensor are neighbours in one matrix, where there is room for that.
+        """
         found = self._numbers.get(dtype)
         if found is None:
-            values = self.copier.read(self._coords).view(numpy_dtype(dtype))
-            found = self._numbers[dtype] = to_float(values, dtype)
+            found = self._numbers[dtype] = self._read(dtype)
         return found
+
+    def _read(self, dtype: str) -> Block:
+        copier, kind = self.copier, numpy_dtype(dtype)
+        columns = copier.box[-1] * copier.dtype.itemsize // kind.itemsize
+        values = to_float(copier.read(self._coords).view(kind), dtype).reshape(-1, columns)
+        block = copier.block(self._coords, dtype) if kind.itemsize == copier.dtype.itemsize else None
+        if block is None:
+            return Block.whole(values)
+        block.values[...] = values
+        return block
 
     def places(self, offset: int) -> np.ndarray:
         """Where each 16-byte chunk of the box lies that begins at the byte `offset`: chunks from there on."""
@@ -273,6 +317,9 @@ class RowsCopier(BoxCopier):
         self.tensor_map = replace(tensor_map, box=(tensor_map.box[0], self.ROWS))
         self.box_bytes = self.tensor_map.box_bytes
         self.chunks = self.box_bytes // CHUNK
+
+    def block(self, coords: tuple[int, ...], dtype: str) -> None:
+        """The rows may be anywhere."""
 
     def read(self, coords: tuple[int, ...]) -> np.ndarray:
         column, *rows = coords

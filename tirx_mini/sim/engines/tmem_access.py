@@ -153,9 +153,10 @@ class WarpTmem:
         w, tmem = self._warp, self._warp.cta.tmem
         agent = self._start(Operation.TCGEN05_LD)
         tmem.shadow.read((w.warp_id % 4, where), self._actor(Operation.TCGEN05_LD, agent))
+        words = tmem.words(where.start, where.stop - where.start)
         if lanes.shape == (where.stop - where.start, 32) and lane % 32 == 0 and _is_rows(lanes):
-            return tmem.words[lane : lane + 32, where].T.copy()
-        return tmem.words[lanes + lane, columns + where.start]
+            return words[lane : lane + 32].T.copy()
+        return words[lanes + lane, columns]
 
     def store(self, w: Warp, address: int, lanes: np.ndarray, columns: np.ndarray, registers: Registers) -> None:
         """tcgen05.st."""
@@ -163,7 +164,7 @@ class WarpTmem:
         agent = self._start(Operation.TCGEN05_ST)
         w.cta.tmem.shadow.write((w.warp_id % 4, where), self._actor(Operation.TCGEN05_ST, agent))
         if w.cta.cluster.data:
-            w.cta.tmem.words[lanes + lane, columns + where.start] = registers.read(len(lanes))
+            w.cta.tmem.words(where.start, where.stop - where.start)[lanes + lane, columns] = registers.read(len(lanes))
         self._stored = True
         self._done = max(w.time, self._done) + (where.stop - where.start) / w.gpu.spec.tmem_columns_per_cycle
 

@@ -73,5 +73,6 @@ class Copies:
         for group in sorted({int(lane) // 32 for lane in lanes.reshape(-1)}):
             cta.tmem.shadow.write((group, where), actor)
         words = np.ascontiguousarray(cta.smem.view(16)[items]).view(np.uint32).reshape(rows, columns)
+        target = cta.tmem.words(copy.column, columns)
         for each in range(lanes.shape[1]):
-            cta.tmem.words[lanes[:, each], where] = words
+            target[lanes[:, each]] = words

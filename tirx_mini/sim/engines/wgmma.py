@@ -21,7 +21,9 @@ from ..facts import Fact, Fault, Origin
 from ..machine import Blocking, Cta, RegisterArray, Registers, Wait, Warp
 from ..ordering import Actor, Agent, Operation, Proxy, Snapshot
 from ..timing import Flow
-from .operands import Operands, multiply
+from .blocks import Block
+from .operands import Operands
+from .sums import accumulate_registers, fragments
 from .wgmma_group import WARPS, Group, Issued, Series, Work, from_registers, work_of
 
 
@@ -69,7 +71,7 @@ class Warpgroup:
     free: when its last MMA was over. done: when its last group is. led: whether one warp acts for all four.
     """
 
-    def __init__(self, cta: Cta, number: int, agent: Agent) -> None:
+    def __init__(self, cta: Cta, number: int, agent: Agent, operands: Operands) -> None:
         self.cta = cta
         self.name = f"warpgroup {number}" if len(cta.warps) > WARPS else "the warpgroup"
         self.agent = agent
@@ -79,7 +81,7 @@ class Warpgroup:
         self.flow = Flow()
         self.led = False
         self.free = self.done = 0.0
-        self._operands = Operands()
+        self._operands = operands
         self._anyone = Actor(agent, cta.cluster.domain, Proxy.ASYNC, Operation.WGMMA, self.name)
 
     @property
@@ -216,13 +218,16 @@ class Warpgroup:
         self.cta.gpu.count("flops", 2.0 * shape.m * shape.n * shape.depth * len(batch))
         actor = self._actor(group, mma, batch[0]) if self.cta.cluster.checked else self._anyone
         if mma.product.a is None:
-            left = from_registers(group, batch)
+            left = Block.whole(from_registers(group, batch))
         else:
             left = self._operands.read(self.cta.smem, mmas, "a", shape.m, actor)
         right = self._operands.read(self.cta.smem, mmas, "b", shape.n, actor)
-        product = fragments(_exact(left, right) if shape.d == "int32" else multiply(left, right))
-        for warp, part in group.parts.items():
-            part[batch[0]].registers.accumulate(product[warp], mma.accumulate)
+        registers = [group.parts[warp][batch[0]].registers for warp in range(WARPS)]
+        if shape.d != "int32":
+            accumulate_registers(registers, left, right, mma.accumulate)
+            return
+        for each, values in zip(registers, fragments(_exact(left.values, right.values)), strict=True):
+            each.accumulate(values, mma.accumulate)
 
 
     def _actor(self, group: Group, mma: Issued, position: int) -> Actor:
@@ -393,6 +398,7 @@ class WgmmaEngines:
         self._warpgroups: dict[tuple[Cta, int], Warpgroup] = {}
         self._warps: dict[Warp, WarpWgmma] = {}
         self._known: dict[Hashable, Series] = {}
+        self._operands = Operands()
 
     def of(self, w: Warp) -> WarpWgmma:
         """What a warp gave the tensor core of its warpgroup."""
@@ -402,7 +408,7 @@ class WgmmaEngines:
             warpgroup = self._warpgroups.get((w.cta, number))
             if warpgroup is None:
                 agent = w.cta.cluster.causality.agent(f"{w.cta.name} wgmma of warpgroup {number}")
-                warpgroup = self._warpgroups[w.cta, number] = Warpgroup(w.cta, number, agent)
+                warpgroup = self._warpgroups[w.cta, number] = Warpgroup(w.cta, number, agent, self._operands)
             found = self._warps[w] = WarpWgmma(w, warpgroup, self._known)
         return found
 
@@ -425,14 +431,6 @@ class WgmmaEngines:
         """Forget its warpgroups."""
         for number in range(-(-len(cta.warps) // WARPS)):
             self._warpgroups.pop((cta, number), None)
-
-
-def fragments(product: np.ndarray) -> np.ndarray:
-    """A 64 × n product as the registers of four warps, [4, n / 2, 32] (PTX ISA: "wgmma", matrix D)."""
-    n = product.shape[1]
-    # (warp, upper or lower 8 rows, row) × (8 columns, quad, pair)
-    parts = product.reshape(WARPS, 2, 8, n // 8, 4, 2)
-    return np.ascontiguousarray(parts.transpose(0, 3, 1, 5, 2, 4)).reshape(WARPS, n // 2, 32)
 
 
 def _exact(left: np.ndarray, right: np.ndarray) -> np.ndarray:

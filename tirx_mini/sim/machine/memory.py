@@ -245,6 +245,16 @@ def _flat_bytes(array: np.ndarray) -> np.ndarray:
     return array.reshape(-1).view(np.uint8)
 
 
+class OwedColumns(Protocol):
+    """What MMAs that are done add to columns, as soon as somebody looks at these. adds: or store there."""
+
+    @property
+    def adds(self) -> bool: ...
+    def pay(self, columns: np.ndarray) -> None:
+        """Let the columns, float32[128 lanes, columns], hold it."""
+        ...
+
+
 class TensorMemory:
     """Tensor memory as one CTA sees it: uint32[128 lanes, 512 columns] (PTX ISA: "Tensor Memory").
 
@@ -256,21 +266,44 @@ class TensorMemory:
         watched = complain is not None
         self.shadow = Segment(0, prod(shape), 1, log, complain, shape=shape) if watched else Unwatched()
 
+        self._owed: dict[tuple[int, int], OwedColumns] = {}
+
     @cached_property
-    def words(self) -> np.ndarray:
+    def _words(self) -> np.ndarray:
         """What it holds. CTAs that have no tile never use theirs, which then takes no memory."""
         return np.full((TMEM_LANES, TMEM_COLUMNS), POISON * 0x01010101, np.uint32)
 
-    @cached_property
-    def floats(self) -> np.ndarray:
-        """The same, as float32."""
-        return self.words.view(np.float32)
+    def words(self, column: int, columns: int) -> np.ndarray:
+        """What so many columns hold, from the first one on: uint32[128 lanes, columns], a view."""
+        if self._owed:
+            self.collect(column, columns)
+        return self._words[:, column : column + columns]
+
+    def owed(self, column: int, columns: int) -> OwedColumns | None:
+        """What exactly these columns are owed."""
+        return self._owed.get((column, columns))
+
+    def owe(self, column: int, columns: int, owed: OwedColumns) -> None:
+        """Let the columns be owed something, on top of what they hold or in place of it."""
+        if not owed.adds:
+            self._owed.pop((column, columns), None)
+        if self._owed:
+            self.collect(column, columns)
+        self._owed[column, columns] = owed
+
+    def collect(self, column: int, columns: int) -> None:
+        """Let the columns hold what they are owed."""
+        end = column + columns
+        for first, count in [(f, n) for f, n in self._owed if f < end and column < f + n]:
+            owed = self._owed.pop((first, count))
+            owed.pay(self._words[:, first : first + count].view(np.float32))
 
     def clear(self, column: int, columns: int) -> None:
         """Columns that were just allocated hold nothing."""
         where = (slice(None), slice(column, column + columns))
-        if "words" in self.__dict__:
-            self.words[where] = POISON * 0x01010101
+        self.collect(column, columns)
+        if "_words" in self.__dict__:
+            self._words[where] = POISON * 0x01010101
         self.shadow.forget(where)
 
 

@@ -68,6 +68,16 @@ class Load(Protocol):
         ...
 
 
+class Owed(Protocol):
+    """What MMAs that are done add to registers, as soon as somebody looks at these. adds: or store there."""
+
+    @property
+    def adds(self) -> bool: ...
+    def pay(self, warp: int) -> None:
+        """Let the registers of a warp hold it."""
+        ...
+
+
 @dataclass(frozen=True)
 class PendingRegister(RegisterFact):
     """A register is written while a tcgen05.ld may still write it. element: "reg[3]"; issued: the load."""
@@ -141,15 +151,17 @@ class RegisterArray:
     data: [size, 32] of the element's dtype; element i of lane l is data[i, l].
     defined: bool[size, 32], where a value was written; `complete` once it holds everywhere.
     pending: for elements that an asynchronous load (tcgen05.ld) has not delivered yet, that load.
-    flights: what MMAs (wgmma) hold of the array. touched: how many wgmma.fence the warp had executed when an ordinary
-    instruction last used it.
+    flights: what MMAs (wgmma) hold of the array. owed: what those that are done add to it, with the number of the warp
+    in its warpgroup, by the first element and the one after the last. touched: how many wgmma.fence the warp had
+    executed when an ordinary instruction last used it.
 
     Values that are loaded and stored have the lanes as their last axis; vectors of several elements have those last.
     In a parallel loop the iterations come first.
     """
 
     __slots__ = (
-        "_dtype", "_size", "complete", "data", "defined", "flights", "itemsize", "name", "pending", "span", "touched",
+        "_dtype", "_size", "complete", "data", "defined", "flights", "itemsize", "name", "owed", "pending", "span",
+        "touched",
     )  # fmt: skip
 
     data: np.ndarray
@@ -164,6 +176,7 @@ class RegisterArray:
         self.complete = False
         self.pending: dict[int, Load] = {}
         self.flights: list[Flight] = []
+        self.owed: dict[tuple[int, int], tuple[Owed, int]] = {}
         self.touched = -1
 
     def __getattr__(self, name: str) -> Any:
@@ -281,6 +294,8 @@ class RegisterArray:
     def _touch(self, w: Owner, rows: Any, writes: bool) -> None:
         """An ordinary instruction uses these elements."""
         self.touched = w.register_fences
+        if self.owed:
+            self.collect(*self._range(rows))
         if self.pending:
             self._settle_loads(w, rows, writes)
         for flight in self.flights:
@@ -288,6 +303,28 @@ class RegisterArray:
             if np.any((elements >= flight.start) & (elements < flight.stop)):
                 w.gpu.facts.record(BorrowedRegister(w.origin, self.name, self.span, writes, flight.span))
                 return
+
+    def collect(self, start: int, stop: int) -> None:
+        """Let the elements [start, stop) hold what they are owed."""
+        for place in [each for each in self.owed if each[0] < stop and start < each[1]]:
+            owed, warp = self.owed.pop(place)
+            owed.pay(warp)
+
+    def owe(self, start: int, stop: int, owed: Owed, warp: int) -> None:
+        """Let the elements [start, stop) be owed something, on top of what they hold or in place of it."""
+        if not owed.adds:
+            self.owed.pop((start, stop), None)
+        if self.owed:
+            self.collect(start, stop)
+        self.owed[start, stop] = owed, warp
+        if self.pending or not self.complete:
+            self.define(start, stop - start)
+
+    def _range(self, rows: Any) -> tuple[int, int]:
+        """The first element that a NumPy index of the first axis selects, and the one after the last."""
+        if isinstance(rows, slice):
+            return rows.start, rows.stop
+        return int(np.min(rows)), int(np.max(rows)) + 1
 
     def _settle_loads(self, w: Owner, rows: Any, writes: bool) -> None:
         """Elements are used that loads in flight will write: reads wait for those, writes do not.
@@ -362,6 +399,8 @@ class Registers:
     def values(self, words: int) -> np.ndarray:
         """The values of the next `words` registers for an MMA: not an ordinary access. Fault: out-of-bounds."""
         count = self._elements(words)
+        if self.array.owed:
+            self.array.collect(self.index, self.index + count)
         packed = self.array.data[self.index : self.index + count].reshape(words, count // words, LANES)
         return np.ascontiguousarray(packed.transpose(0, 2, 1)).view(np.uint32)[..., 0]
 
@@ -369,6 +408,8 @@ class Registers:
         """Set the next registers. Fault: out-of-bounds."""
         count = self._elements(len(values))
         array = self.array
+        if array.owed:
+            array.collect(self.index, self.index + count)
         if array.data.itemsize == 4:
             array.data.view(np.uint32)[self.index : self.index + count] = values
         else:
@@ -396,6 +437,8 @@ class Registers:
     def accumulate(self, values: np.ndarray, add: bool) -> None:
         """An MMA adds `values`, float32[words, 32], to the next registers, or stores them."""
         array, stop = self.array, self.index + len(values)
+        if array.owed:
+            array.collect(self.index, stop)
         target = array.data[self.index : stop]
         if add:
             target += values
@@ -403,6 +446,19 @@ class Registers:
             target[...] = values
         if array.pending or not array.complete:
             array.define(self.index, len(values))
+
+    def owed(self, words: int) -> Owed | None:
+        """What exactly the next `words` registers are owed."""
+        found = self.array.owed.get((self.index, self.index + words))
+        return found[0] if found is not None else None
+
+    def owe(self, words: int, owed: Owed, warp: int) -> None:
+        """Let the next `words` registers, those of 32 bits, be owed something; warp: as in `RegisterArray.owed`."""
+        self.array.owe(self.index, self.index + words, owed, warp)
+
+    def collect(self, words: int) -> None:
+        """Let the next `words` registers hold what they are owed."""
+        self.array.collect(self.index, self.index + words)
 
     def invalidate(self, words: int, load: Load) -> None:
         """An asynchronous load will write the next `words` registers; what reads them before waits for it."""

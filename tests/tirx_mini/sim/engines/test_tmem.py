@@ -28,7 +28,7 @@ def test_stores_and_loads_of_tensor_memory_are_inverse(shape: str) -> None:
         do(w, "tcgen05.ld", target, mine, shape=shape, num=4)
         do(w, "tcgen05.wait.ld")
         back[w.warp_id] = target.values
-        w.gpu.seen["words"] = w.cta.tmem.words.copy()
+        w.gpu.seen["words"] = w.cta.tmem.words(0, 512).copy()
         yield from block(w, "bar.sync.all", 0)
         if w.warp_id == 0:
             do(w, "tcgen05.dealloc", taddr, 32)
@@ -325,7 +325,7 @@ def test_an_address_in_the_lanes_of_warp_0_is_a_warning_and_means_the_warps_own_
         do(w, "tcgen05.ld", target, taddr, num=2)
         do(w, "tcgen05.wait.ld")
         w.gpu.seen[w.warp_id] = target.values
-        w.gpu.seen["words"] = w.cta.tmem.words
+        w.gpu.seen["words"] = w.cta.tmem.words(0, 512)
         yield from block(w, "bar.sync.all", 0)
         if w.warp_id == 0:
             do(w, "tcgen05.dealloc", taddr, 32)
