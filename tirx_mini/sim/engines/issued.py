@@ -49,6 +49,11 @@ class Mma:
     timed: bool = False
     done: bool = False
 
+    @cached_property
+    def plain(self) -> bool:
+        """Whether it adds products of the operands to all that the accumulator holds, or stores them there."""
+        return self.scales is None and self.kept == PLAIN
+
     def continues(self, first: Mma) -> bool:
         """Whether this can be one product with the MMAs that `first` begins."""
         return (
@@ -59,8 +64,7 @@ class Mma:
             and self.span is first.span
             and self.a is first.a
             and self.b is first.b
-            and self.scales is None
-            and self.kept == PLAIN
+            and self.plain
             and first.kept == PLAIN
             and self.lane == first.lane
         )

@@ -438,13 +438,14 @@ class TensorCores:
         """Add (or store) a product of one CTA's rows, part by part, to its tensor memory. lefts: for each part."""
         shape, columns = mma.shape, right.rows // len(lefts)
         where = (slice(None), slice(mma.column, mma.column + columns))
-        shadow = cta.tmem.shadow
-        if mma.accumulate:
-            shadow.inspect(where, actor)
-        elif (lost := shadow.unread(where, Operation.TCGEN05_MMA)) is not None:
-            self._lost(cta, mma, columns, lost)
-        shadow.write(where, actor)
-        if mma.scales is None and len(lefts) == 1 and mma.kept == PLAIN and shape.d == "float32" and not shape.half:
+        if cta.cluster.checked:
+            shadow = cta.tmem.shadow
+            if mma.accumulate:
+                shadow.inspect(where, actor)
+            elif (lost := shadow.unread(where, Operation.TCGEN05_MMA)) is not None:
+                self._lost(cta, mma, columns, lost)
+            shadow.write(where, actor)
+        if len(lefts) == 1 and mma.plain and shape.d == "float32" and not shape.half:
             accumulate_tmem(cta.tmem, mma.column, lefts[0], right, mma.accumulate)
             return
         if mma.scales is not None:

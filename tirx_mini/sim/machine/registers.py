@@ -349,7 +349,7 @@ class RegisterArray:
         if self.pending:
             for element in self._numbers(rows):
                 self.pending.pop(element, None)
-        if not self.complete:
+        if not self.complete and not self.pending:  # what is pending is not defined
             self.complete = bool(self.defined.all())
 
     def _numbers(self, rows: Any) -> Iterable[int]:
