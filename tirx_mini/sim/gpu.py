@@ -219,8 +219,8 @@ class Gpu(Services):
         self.memory = GlobalMemory(image.globals, arrays, watch)
         self.memory.log.pedantic = pedantic
         nbytes = float("inf") if cold else sum(buffer.nbytes for buffer in image.globals)
-        untimed = part is not None and part.untimed
-        self.traffic = (Untimed if untimed else Traffic)(spec, self.clock, self.rng, nbytes)
+        self.untimed = part is not None and part.untimed
+        self.traffic = (Untimed if self.untimed else Traffic)(spec, self.clock, self.rng, nbytes)
         self.tma = TmaEngine(self)
         self.tensor = TensorCores(self)
         self.wgmma = WgmmaEngines()
@@ -247,7 +247,7 @@ class Gpu(Services):
         if part is not None:
             self._waiting = part.clusters
             self.traffic.cached.weight = part.weight
-        self.kinds = Kinds(() if untimed else self._waiting if share is None else share.clusters) if alike else None
+        self.kinds = Kinds(() if self.untimed else self._waiting if share is None else share.clusters) if alike else None
 
     # -- running -------------------------------------------------------------------------------------------------
 

@@ -234,8 +234,12 @@ class TensorCores:
         batch = Batch(w.cta, tuple(pipe.pending), tuple(barriers), released, w.place, w.span)
         pipe.pending = []
         pipe.snapshot = None
-        pipe.queued.append(batch)
-        self.gpu.clock.at(w.time, pipe, self._start, pipe)
+        if w.cta.cluster.prompt:
+            pipe.running.append(batch)
+            self._complete(pipe)
+        else:
+            pipe.queued.append(batch)
+            self.gpu.clock.at(w.time, pipe, self._start, pipe)
 
     def _check_thread(self, w: Warp, pipe: Pipe) -> None:
         """Record a commit that does not track the MMAs which other code of the warp has issued."""

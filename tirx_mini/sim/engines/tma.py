@@ -187,7 +187,10 @@ class TmaEngine:
         if w.cta.cluster.checked:
             for cta, _ in bars:
                 self._incoming.setdefault(cta, {})[agent.index] = Incoming(agent.epoch, copier.name, w.place, w.span)
-        self.gpu.clock.at(w.time, copy, self._start_load, copy)
+        if w.cta.cluster.prompt:
+            self._land_load(copy)
+        else:
+            self.gpu.clock.at(w.time, copy, self._start_load, copy)
 
     def _start_load(self, copy: BulkCopy) -> None:
         gpu = self.gpu
@@ -266,7 +269,10 @@ class TmaEngine:
         copy.groups = self.groups(w, w.lane)
         copy.groups.open.append(copy)
         copy.groups.elected = w.mask.elected
-        self.gpu.clock.at(w.time, copy, self._start_store, copy)
+        if w.cta.cluster.prompt:
+            self._read_store(copy)
+        else:
+            self.gpu.clock.at(w.time, copy, self._start_store, copy)
 
     def _start_store(self, copy: BulkCopy) -> None:
         gpu, sm = self.gpu, copy.cta.sm

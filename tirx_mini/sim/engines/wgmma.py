@@ -117,7 +117,11 @@ class Warpgroup:
         if len(group.parts) == WARPS:
             group.epoch = self.agent.epoch
             self.agent.advance()
-            self.cta.gpu.clock.at(w.time, self, self._start, group)
+            if self.cta.cluster.prompt:
+                self.running.append(group)
+                self._complete()
+            else:
+                self.cta.gpu.clock.at(w.time, self, self._start, group)
 
     # -- time ----------------------------------------------------------------------------------------------------
 

@@ -56,6 +56,11 @@ class Host(Gpu, Protocol):
         """Whether a cluster computes and moves values, or only time passes."""
         ...
 
+    @property
+    def untimed(self) -> bool:
+        """Whether memory takes no time, in a run for what the clusters compute."""
+        ...
+
     def image_of(self, number: int) -> KernelImage:
         """The kernel as a cluster executes it."""
         ...
@@ -212,7 +217,8 @@ class ResidentCluster:
     """CTAs that are launched together and may reach each other's shared memory. live_warps: those that run.
 
     domain: the number of its clocks: its own, or where clusters synchronise with one another, that of all.
-    checked: whether accesses are checked that its threads make. data: whether they compute and move values.
+    checked: whether accesses are checked that its threads make. data: whether they compute and move values. prompt:
+    whether engines do at once what they are given, since neither time nor accesses matter.
     """
 
     def __init__(self, gpu: Host, index: int) -> None:
@@ -220,6 +226,7 @@ class ResidentCluster:
         self.index = index
         self.checked = gpu.checks_cluster(index)
         self.data = gpu.has_data(index)
+        self.prompt = gpu.untimed and not self.checked
         self.image = gpu.image_of(index)
         self.causality: Causality = gpu.causality or (Causality() if self.checked else UncheckedCausality())
         self.domain = index if gpu.causality is None else 0
