@@ -44,9 +44,7 @@ class Worker:
 
         Raises `TimeoutError` after that time, and any exception of the task; either ends the child.
         """
-        if self._child is None or self._child.poll() is not None:
-            self.close()
-            self._start()
+        self.start()
         assert self._child is not None and self._child.stdin is not None
         try:
             pickle.dump((task, payload), self._child.stdin)
@@ -69,6 +67,12 @@ class Worker:
             with suppress(OSError):  # the rest of a payload cannot be written any more
                 self._child.stdin.close()
             self._child = None
+
+    def start(self) -> None:
+        """Start the child, if it does not run: it is ready sooner then."""
+        if self._child is None or self._child.poll() is not None:
+            self.close()
+            self._start()
 
     def _start(self) -> None:
         path = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
@@ -106,6 +110,11 @@ class Team:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         for worker in self._workers:
             worker.close()
+
+    def start(self) -> None:
+        """Start the children, which are ready sooner then."""
+        for worker in self._workers:
+            worker.start()
 
     def results(self, items: Sequence[Any], meanwhile: Callable[[], object] | None = None) -> dict[Any, Any]:
         """The result for each item. They are begun in this order, so the longest come first.

@@ -31,9 +31,9 @@ from .outputs import unwritten_of
 
 PORTIONS = 6
 """Portions for each other process: the last ones end at about the same time; each costs a machine."""
-DATA = 1.5
+DATA = 1.1
 """How much time the data of clusters take, in that of their execution without, as a rule."""
-UNTIMED = 0.7
+UNTIMED = 0.15
 """How much their execution takes where memory takes no time."""
 LEAST_SHARE = 1 / 64
 """Of the clusters, those that are executed with data and time: a wrong kernel shows there, as a rule."""
@@ -160,11 +160,12 @@ def run_apart(
         found.append(portion)
 
     with tempfile.TemporaryDirectory(prefix="tirx_mini-") as folder:
-        save(Path(folder))
         with (
             suppress(_NotPlain),
             Team(task, lambda item: payload(Path(folder), item), here, jobs, environment=ONE_THREAD) as team,
         ):
+            team.start()
+            save(Path(folder))
             results = team.results(portions, meanwhile=first)
             if any(result is None for result in results.values()):
                 return None

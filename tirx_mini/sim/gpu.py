@@ -247,7 +247,8 @@ class Gpu(Services):
         if part is not None:
             self._waiting = part.clusters
             self.traffic.cached.weight = part.weight
-        self.kinds = Kinds(() if self.untimed else self._waiting if share is None else share.clusters) if alike else None
+        told = self._waiting if share is None else share.clusters
+        self.kinds = Kinds(() if self.untimed else told) if alike else None
 
     # -- running -------------------------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from .budget import BUDGET
 from .doubts import Ends
 from .facts import Entry, Origin
 from .gpu import Gpu, Outcome, Part, Share, Size, Standing, Watch
-from .machine import MbarrierFact
+from .machine import KernelImage, MbarrierFact
 from .outputs import NothingWritten, unwritten
 from .sampling import Sampling
 from .timing import Clock
@@ -221,11 +221,16 @@ class Simulation:
         """What some clusters do, with data; checked if they are not alike. None where there is anything to report."""
         with suppress(Unlike), _running():
             machine = Gpu(
-                self.image, self.arrays, self.spec, budget=budget, pedantic=pedantic,
-                part=Part(clusters, untimed=True), alike=self.image.alike,
+                self._prompt_image if self.image.alike else self.image, self.arrays, self.spec, budget=budget,
+                pedantic=pedantic, part=Part(clusters, untimed=True), alike=self.image.alike,
             )  # fmt: skip
             return run_portion(machine, keep=keep)
         return None
+
+    @cached_property
+    def _prompt_image(self) -> KernelImage:
+        """The kernel for a run of which only the results matter."""
+        return translate(self.func, self._scalars, prompt=True).image
 
     @property
     def divisible(self) -> bool:

@@ -1,4 +1,5 @@
-"""Loops that the first warp of a warpgroup goes round for the other three, in a run of a part of a launch.
+"""Loops that the first warp of a warpgroup goes round for the other three, in a run of a part of a launch, or for
+results alone.
 
 Where all warps of a warpgroup do the same, three of them only wait for the first one. See `translate.leading`.
 """
@@ -9,15 +10,16 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ..machine import Blocking, Cta, Wait, Warp
+from ..machine import Blocking, Cta, RegisterArray, Wait, Warp
 from .wgmma import WARPS, WgmmaEngines
 
 
 @dataclass
 class LeadWait(Wait):
-    """The warps of a warpgroup wait for one another."""
+    """The warps of a warpgroup wait for one another. arrays: of the registers in which the warp accumulates."""
 
     instruction: ClassVar[str] = "wgmma"
+    arrays: tuple[RegisterArray, ...] = ()
 
 
 @dataclass(eq=False)
@@ -36,8 +38,11 @@ class Leads:
         self._wgmma = wgmma
         self._leads: dict[tuple[Cta, int], Lead] = {}
 
-    def begin(self, w: Warp) -> Blocking:
-        """The first warp waits for the others, and then acts for all of them."""
+    def begin(self, w: Warp, arrays: tuple[RegisterArray, ...] = ()) -> Blocking:
+        """The first warp waits for the others, and then acts for all of them.
+
+        arrays: of the registers in which it accumulates, with data.
+        """
         lead = self._of(w)
         if len(lead.followers) < WARPS - 1:
             lead.leader = LeadWait(w, w.time, w.span)
@@ -45,12 +50,14 @@ class Leads:
                 yield lead.leader
             lead.leader = None
         w.time = max(w.time, *(wait.warp.time for wait in lead.followers))
-        self._wgmma.lead(w, True)
+        self._wgmma.lead(w, {w: arrays, **{wait.warp: wait.arrays for wait in lead.followers}})
 
-    def follow(self, w: Warp) -> Generator[Wait, None, tuple[Any, ...]]:
+    def follow(
+        self, w: Warp, arrays: tuple[RegisterArray, ...] = ()
+    ) -> Generator[Wait, None, tuple[Any, ...]]:
         """Another warp waits until the first one is through; the values of the registers that this leaves behind."""
         lead = self._of(w)
-        mine = LeadWait(w, w.time, w.span)
+        mine = LeadWait(w, w.time, w.span, arrays)
         lead.followers.append(mine)
         if lead.leader is not None and len(lead.followers) == WARPS - 1:
             lead.leader.over = True
@@ -77,7 +84,7 @@ class Leads:
 
     def end(self, w: Warp, state: tuple[Any, ...]) -> None:
         """The first warp is through. state: of its registers."""
-        self._wgmma.lead(w, False)
+        self._wgmma.lead(w, {})
         lead = self._of(w)
         lead.state = state
         followers, lead.followers = lead.followers, []

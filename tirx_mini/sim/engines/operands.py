@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -73,24 +73,25 @@ class Operands:
     def __init__(self) -> None:
         self._patterns: dict[Any, Pattern] = {}
         self._rows: dict[Any, int | None] = {}
-        self._lasting: dict[tuple[int, str], tuple[Pattern, int]] = {}
+        self._lasting: dict[tuple[Hashable, str], tuple[Pattern, int]] = {}
+        self._homes: dict[tuple[int, int], int] = {}
         self._kept: list[Any] = []  # what patterns are known by has its id as long as this lasts
 
     def read(
         self, smem: SharedMemory, group: Sequence[MatrixProduct], which: str, rows: int, actor: Actor,
-        lasting: bool = False,
+        known: Hashable = None,
     ) -> Block:  # fmt: skip
         """The operand of all MMAs of a group, side by side along K: rows × depth.
 
-        lasting: whether this list of MMAs exists as long as the run.
+        known: what tells these MMAs from all others of the run, where they come again.
         """
         mma = group[0]
         fmt = getattr(mma.shape, which)
-        place = self._lasting.get((id(group), which)) if lasting else None
+        place = self._lasting.get((known, which)) if known is not None else None
         if place is None:
             place = self.check(smem, group, which, rows)
-            if lasting:
-                self._lasting[id(group), which] = place
+            if known is not None:
+                self._lasting[known, which] = place
         pattern, base = place
         if smem.boxes and pattern.dense and not pattern.mn_major and fmt.itemsize >= 1:
             loaded = self._loaded(smem, pattern, base + pattern.low, base + pattern.high, fmt.dtype)
@@ -107,13 +108,18 @@ class Operands:
 
     def _loaded(self, smem: SharedMemory, pattern: Pattern, low: int, high: int, dtype: str) -> Block | None:
         """The operand where it is the boxes that copies have brought, or rows of one."""
-        box = smem.boxes.get(low)
-        alone = box if isinstance(box, LoadedBox) and box.nbytes == high - low else None
-        if alone is not None and (found := alone.operands.get(pattern)) is not None:
-            return found
-        block = self._assembled(_boxes_at(smem, low, high), pattern, low, high, dtype)
-        if alone is not None and block is not None:
-            alone.operands[pattern] = block
+        home = self._homes.get((low, high), low)
+        box = smem.boxes.get(home)
+        if isinstance(box, LoadedBox) and high <= home + box.nbytes:
+            found = box.operands.get((pattern, low - home))
+            if found is not None:
+                return found
+        boxes = _boxes_at(smem, low, high)
+        block = self._assembled(boxes, pattern, low, high, dtype)
+        if block is not None and len(boxes) == 1:
+            home, box = boxes[0]
+            self._homes[low, high] = home
+            box.operands[pattern, low - home] = block
         return block
 
     def _assembled(

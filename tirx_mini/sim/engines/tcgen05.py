@@ -401,7 +401,7 @@ class TensorCores:
                 self._check_operands(group, ctas)
             return
         actor = by.series.actor if by is not None else actor_of_product(mma)
-        lefts, right = self._factors(group, ctas, actor, by is not None)
+        lefts, right = self._factors(group, ctas, actor, id(group) if by is not None else None)
         for c, left in zip(ctas, lefts, strict=True):
             self._accumulate(c, mma, left, right, actor)
 
@@ -414,9 +414,9 @@ class TensorCores:
                 self._operands.check(c.smem, group, which, extent)
 
     def _factors(
-        self, group: Sequence[Mma], ctas: Sequence[Cta], actor: Actor, lasting: bool
+        self, group: Sequence[Mma], ctas: Sequence[Cta], actor: Actor, known: Hashable
     ) -> tuple[list[list[Block]], Block]:
-        """Matrix A in each CTA, for each part of the columns, and matrix B of all. lasting: as in `Operands.read`."""
+        """Matrix A in each CTA, for each part of the columns, and matrix B of all. known: as in `Operands.read`."""
         mma, read = group[0], self._operands.read
         shape = mma.shape
         rows, columns, parts = shape.m // mma.cta_group, shape.n // mma.cta_group, shape.parts(mma.cta_group)
@@ -425,8 +425,8 @@ class TensorCores:
             in_tmem = (read_tmem(c.tmem, group, width, actor) for c in ctas)
             a = [[Block.whole(each) for each in rows_in_tmem(words, shape, parts, mma.lane)] for words in in_tmem]
         else:
-            a = [[read(c.smem, group, "a", rows, actor, lasting)] * parts for c in ctas]
-        b = [read(c.smem, group, "b", columns, actor, lasting) for c in ctas]
+            a = [[read(c.smem, group, "a", rows, actor, known)] * parts for c in ctas]
+        b = [read(c.smem, group, "b", columns, actor, known) for c in ctas]
         right = b[0] if len(b) == 1 else below(b)
         return a, Block.whole(-right.values) if shape.negate_a != shape.negate_b else right
 

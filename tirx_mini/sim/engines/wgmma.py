@@ -68,7 +68,8 @@ class WgmmaAtExit(Fact):
 class Warpgroup:
     """The MMAs of the four warps of a warpgroup. waiters: the warps that wait for a group.
 
-    free: when its last MMA was over. done: when its last group is. led: whether one warp acts for all four.
+    free: when its last MMA was over. done: when its last group is. led: while one warp acts for all four, each of
+    them with the arrays of registers in which it accumulates.
     """
 
     def __init__(self, cta: Cta, number: int, agent: Agent, operands: Operands) -> None:
@@ -79,7 +80,8 @@ class Warpgroup:
         self.running: deque[Group] = deque()
         self.waiters: dict[int, Warp] = {}
         self.flow = Flow()
-        self.led = False
+        self.led: dict[Warp, tuple[RegisterArray, ...]] = {}
+        self._parts: dict[int, tuple[Series, dict[Warp, tuple[RegisterArray, ...]], dict[int, tuple[Issued, ...]]]] = {}
         self.free = self.done = 0.0
         self._operands = operands
         self._anyone = Actor(agent, cta.cluster.domain, Proxy.ASYNC, Operation.WGMMA, self.name)
@@ -112,7 +114,7 @@ class Warpgroup:
         group.begun = max(group.begun, begun)
         group.parts[w.warp_id % WARPS] = issued
         if self.led:
-            group.parts = dict.fromkeys(range(WARPS), issued)
+            group.parts = self._for_all(w, issued, series)
         group.time = max(group.time, w.time)
         if len(group.parts) == WARPS:
             group.epoch = self.agent.epoch
@@ -122,6 +124,26 @@ class Warpgroup:
                 self._complete()
             else:
                 self.cta.gpu.clock.at(w.time, self, self._start, group)
+
+    def _for_all(self, w: Warp, issued: tuple[Issued, ...], series: Series | None) -> dict[int, tuple[Issued, ...]]:
+        """What all four warps would have issued, where `w` has for them: the same, with their own accumulators."""
+        if not self.cta.cluster.data:
+            return dict.fromkeys(range(WARPS), issued)
+        known = self._parts.get(id(series)) if series is not None else None
+        if known is not None and known[1] == self.led:
+            return dict(known[2])
+        arrays = self.led[w]
+        parts = {w.warp_id % WARPS: issued}
+        for other, own in self.led.items():
+            if other is not w:
+                places = ((own[arrays.index(mma.registers.array)], mma.index) for mma in issued)
+                pairs = zip(issued, (Registers(other, *place) for place in places), strict=True)
+                parts[other.warp_id % WARPS] = tuple(
+                    Issued(other, mine, mma.product, span=mma.span) for mma, mine in pairs
+                )
+        if series is not None:
+            self._parts[id(series)] = series, self.led, dict(parts)
+        return parts
 
     # -- time ----------------------------------------------------------------------------------------------------
 
@@ -221,11 +243,12 @@ class Warpgroup:
         shape = mma.shape
         self.cta.gpu.count("flops", 2.0 * shape.m * shape.n * shape.depth * len(batch))
         actor = self._actor(group, mma, batch[0]) if self.cta.cluster.checked else self._anyone
+        known = (id(group.series), batch[0]) if group.series is not None else None
         if mma.product.a is None:
             left = Block.whole(from_registers(group, batch))
         else:
-            left = self._operands.read(self.cta.smem, mmas, "a", shape.m, actor)
-        right = self._operands.read(self.cta.smem, mmas, "b", shape.n, actor)
+            left = self._operands.read(self.cta.smem, mmas, "a", shape.m, actor, known)
+        right = self._operands.read(self.cta.smem, mmas, "b", shape.n, actor, known)
         registers = [group.parts[warp][batch[0]].registers for warp in range(WARPS)]
         if shape.d != "int32":
             accumulate_registers(registers, left, right, mma.accumulate)
@@ -384,7 +407,9 @@ class WarpWgmma:
 
     def follow(self, leader: WarpWgmma) -> None:
         """Another warp has issued, committed and waited for all four."""
-        self._number, self._committed = leader._number, deque(leader._committed)
+        groups, mine = self.warpgroup.groups, self._warp.warp_id % WARPS
+        self._number = leader._number
+        self._committed = deque((number, groups[number].parts[mine]) for number, _ in leader._committed)
         self._warp.register_fences = leader._warp.register_fences
 
     def exited(self) -> None:
@@ -416,10 +441,10 @@ class WgmmaEngines:
             found = self._warps[w] = WarpWgmma(w, warpgroup, self._known)
         return found
 
-    def lead(self, w: Warp, leads: bool) -> None:
-        """Whether a warp acts for its whole warpgroup from now on."""
-        if w in self._warps or leads:
-            self.of(w).warpgroup.led = leads
+    def lead(self, w: Warp, led: dict[Warp, tuple[RegisterArray, ...]]) -> None:
+        """For whom a warp acts from now on: all of its warpgroup, or nobody. led: as in `Warpgroup`."""
+        if w in self._warps or led:
+            self.of(w).warpgroup.led = led
 
     def follow(self, leader: Warp, w: Warp) -> None:
         """A warp has left to another one what it would have done."""

@@ -32,9 +32,10 @@ from tirx_mini.isa import addressed_widths, grid_wide, written_params
 from ..machine import GlobalBuffer, KernelImage, SharedBuffer
 from .alike import decisions
 from .clock_only import ClockStatements
-from .leading import Led
+from .leading import Led, led_products
 from .needed import needed
 from .pressure import registers_of
+from .prompt import PromptStatements
 from .repeats import Cut, Repeats, repeats
 from .sameness import Samenesses
 from .statements import Statements
@@ -55,11 +56,17 @@ class Translation:
 
 
 def translate(
-    func: PrimFunc, scalars: tuple[Any, ...] = (), *, data: bool = True, cut: Cut | None = None
+    func: PrimFunc,
+    scalars: tuple[Any, ...] = (),
+    *,
+    data: bool = True,
+    cut: Cut | None = None,
+    prompt: bool = False,
 ) -> Translation:
     """Translate a lowered function. scalars: the values of its scalar parameters, in their order.
 
     data: whether all values are computed, or only those that `needed` says. cut: what a run without data leaves out.
+    prompt: whether for a run with data of which only the results matter.
     Raises `TirxError` where the function is not lowered, and without data where it depends on them.
     """
     if func.launch is None:
@@ -68,7 +75,12 @@ def translate(
     writer.prologue.append("    wid = w.warp_id")
     parts = (func, analyse(func), Samenesses(func, written_params(func)), writer)
     decided = decisions(func) if data else None
-    statements = Statements(*parts) if data else ClockStatements(*parts, needed(func), cut or Cut())
+    if not data:
+        statements = ClockStatements(*parts, needed(func), cut or Cut())
+    elif prompt:
+        statements = PromptStatements(*parts, led_products(func, decided or frozenset()))
+    else:
+        statements = Statements(*parts)
     statements.course.decided = decided or frozenset()
     shared, globals_ = _declare_buffers(func, statements, writer)
     _declare_scalars(func, statements, scalars)

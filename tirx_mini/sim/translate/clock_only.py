@@ -30,8 +30,9 @@ from tirx_mini.ir import (
     walk,
 )
 
-from .leading import WARPS, Loop, joins_warpgroup, moved_scalars
+from .leading import Loop, joins_warpgroup, moved_scalars
 from .needed import Needed, is_kept
+from .prompt import lead
 from .repeats import Cut
 from .sameness import Samenesses
 from .statements import Statements
@@ -81,18 +82,13 @@ class ClockStatements(Statements):
         if any(place.kind != "scalar" for place in moved):
             executed(stmt)
             return
-        names = "".join(f"{place.name}, " for place in moved)
-        self.out.settle()
-        with self.out.block(f"if wid % {WARPS}:"):
-            result = f"({names}) = " if names else ""
-            self.out.line(f"{result}yield from w.gpu.leads.follow(w)")
-        with self.out.block("else:"):
-            self.out.line("yield from w.gpu.leads.begin(w)")
+
+        def execute() -> None:
             self.leading = True
             executed(stmt)
             self.leading = False
-            self.out.settle()
-            self.out.line(f"w.gpu.leads.end(w, ({names}))")
+
+        lead(self.out, moved, (), execute)
 
     def _condition(self, stmt: While) -> Expr:
         if stmt not in self.cut.tiles:

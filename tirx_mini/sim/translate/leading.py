@@ -1,19 +1,22 @@
-"""Loops that one warp can go round for its whole warpgroup, in a run of a part of a launch.
+"""Loops that one warp can go round for its whole warpgroup, in a run of a part of a launch, or for results alone.
 
 The warps of a warpgroup issue the same wgmma, wait for the same barriers and write back the same shapes, so in a loop
 that does little else they are all at the same place at the same time. What only the first of them does, such as to
 release a stage, it does as before; what each of them does to an mbarrier or to memory, the first one does four times.
 A loop in which another warp does something of its own is executed by all of them.
+
+With data, these are the loops that only multiply: the engine then gives each warp its part of the products.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
 
 from tirx_mini.ir import (
+    AddressOf,
     Bind,
     Buffer,
     BufferLoad,
@@ -39,6 +42,7 @@ from tirx_mini.isa import TABLE, BarrierEffect, Completion, Instruction, Scope
 
 from ..machine import LANES
 from .needed import Needed, needed
+from .series import accumulators
 from .threads import selected, thread_values
 
 Loop = For | While
@@ -78,9 +82,11 @@ def led_loops(func: PrimFunc) -> Led:
     return Led(frozenset(found), frozenset().union(*found.values()), apart)
 
 
-def _outermost(stmt: Stmt, groups: Sequence[_Leading]) -> Iterator[tuple[Loop, frozenset[Stmt]]]:
-    """The outermost loops that may be led, with what is repeated in each."""
-    if isinstance(stmt, (For, While)):
+def _outermost(
+    stmt: Stmt, groups: Sequence[_Leading], fits: Callable[[Loop], bool] = lambda loop: True
+) -> Iterator[tuple[Loop, frozenset[Stmt]]]:
+    """The outermost loops that may be led and that fit, with what is repeated in each."""
+    if isinstance(stmt, (For, While)) and fits(stmt):
         ways = {group.leads(stmt) for group in groups if stmt in group.reached}
         way = ways.pop() if len(ways) == 1 else None
         if way is not None:
@@ -88,13 +94,45 @@ def _outermost(stmt: Stmt, groups: Sequence[_Leading]) -> Iterator[tuple[Loop, f
             return
     for child in children(stmt):
         if isinstance(child, Stmt):
-            yield from _outermost(child, groups)
+            yield from _outermost(child, groups, fits)
 
 
-def moved_scalars(loop: Loop, wanted: Needed) -> tuple[Buffer, ...]:
-    """The registers that a loop stores to, and that are computed in a run without data."""
-    stores = (node.buffer for node in walk(loop.body) if isinstance(node, BufferStore))
-    return tuple(dict.fromkeys(buffer for buffer in stores if buffer.scope == "local" and wanted.has(buffer)))
+def led_products(func: PrimFunc, decided: Set[Stmt]) -> dict[Loop, tuple[Buffer, ...]]:
+    """The outermost loops of nothing but wgmma that one warp of each warpgroup can go round for all four, with data.
+
+    Each with the registers of its accumulators. decided: control flow that is noted, by each warp.
+    """
+    assert func.launch is not None
+    wanted = needed(func)
+    groups = [_Leading(func, first, wanted) for first in range(0, func.launch.warps, WARPS)]
+    found = (loop for loop, way in _outermost(func.body, groups, _only_multiplies) if not way)
+    return {loop: accumulators(loop) for loop in found if decided.isdisjoint(walk(loop))}
+
+
+def _only_multiplies(loop: Loop) -> bool:
+    """Whether a loop issues MMAs with accumulators in registers, and besides waits, arrives and moves scalars only."""
+    multiplies = False
+    for node in walk(loop.body):
+        if isinstance(node, (BufferLoad, BufferStore)) and (node.buffer.scope != "local" or node.buffer.size != 1):
+            return False
+        if not isinstance(node, Call):
+            continue
+        entry = TABLE[node.op]
+        if entry.completion is Completion.WGMMA_GROUP:
+            multiplies = True
+            if sum(isinstance(part, AddressOf) and part.buffer.scope == "local" for part in walk(node)) != 1:
+                return False  # matrix A is in registers
+        elif entry.fence or entry.issued_by is Scope.WARPGROUP:
+            continue
+        elif entry.barrier not in (BarrierEffect.WAIT, BarrierEffect.ARRIVE) or joins_warpgroup(node):
+            return False
+    return multiplies
+
+
+def moved_scalars(loop: Loop, wanted: Needed | None = None) -> tuple[Buffer, ...]:
+    """The registers that a loop stores to, and that are computed: in a run without data, those that are `wanted`."""
+    stores = dict.fromkeys(node.buffer for node in walk(loop.body) if isinstance(node, BufferStore))
+    return tuple(each for each in stores if each.scope == "local" and (wanted is None or wanted.has(each)))
 
 
 def joins_warpgroup(call: Call) -> bool:

@@ -24,6 +24,7 @@ from tirx_mini.ir import (
     Seq,
     Stmt,
     Var,
+    While,
     children,
     int_value,
     walk,
@@ -68,7 +69,7 @@ def series_of(loop: For) -> Completion | None:
     return next((each for each in MMAS if found == {each}), None)
 
 
-def accumulators(loop: For) -> tuple[Buffer, ...]:
+def accumulators(loop: For | While) -> tuple[Buffer, ...]:
     """The registers that the MMAs of a series are given."""
     places = (node.buffer for node in walk(loop.body) if isinstance(node, AddressOf) and node.buffer.scope == "local")
     return tuple(dict.fromkeys(places))
