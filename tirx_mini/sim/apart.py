@@ -159,21 +159,20 @@ def run_apart(
             raise _NotPlain
         found.append(portion)
 
-    with tempfile.TemporaryDirectory(prefix="tirx_mini-") as folder:
-        with (
-            suppress(_NotPlain),
-            Team(task, lambda item: payload(Path(folder), item), here, jobs, environment=ONE_THREAD) as team,
-        ):
-            team.start()
-            save(Path(folder))
-            results = team.results(portions, meanwhile=first)
-            if any(result is None for result in results.values()):
-                return None
-            found += results.values()
-            known = found[0].known
-            unknown = {kind: number for each in found for kind, number in each.unknown.items() if kind not in known}
-            if launch.all_checked(unknown.values(), budget, pedantic):
-                return _together(found[0].outcome, found, image, launch.arrays)
+    with (
+        tempfile.TemporaryDirectory(prefix="tirx_mini-") as folder, suppress(_NotPlain),
+        Team(task, lambda item: payload(Path(folder), item), here, jobs, environment=ONE_THREAD) as team,
+    ):
+        team.start()
+        save(Path(folder))
+        results = team.results(portions, meanwhile=first)
+        if any(result is None for result in results.values()):
+            return None
+        found += results.values()
+        known = found[0].known
+        unknown = {kind: number for each in found for kind, number in each.unknown.items() if kind not in known}
+        if launch.all_checked(unknown.values(), budget, pedantic):
+            return _together(found[0].outcome, found, image, launch.arrays)
     return None
 
 

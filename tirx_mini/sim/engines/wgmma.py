@@ -19,7 +19,7 @@ from tirx_mini.isa import FRAGMENT_REGISTERS, WgmmaProduct
 
 from ..facts import Fact, Fault, Origin
 from ..machine import Blocking, Cta, RegisterArray, Registers, Wait, Warp
-from ..ordering import Actor, Agent, Operation, Proxy, Snapshot
+from ..ordering import Actor, Agent, Operation, Proxy, Snapshot, Unlike
 from ..timing import Flow
 from .blocks import Block
 from .operands import Operands
@@ -286,6 +286,11 @@ class WarpWgmma:
         self._data = w.cta.cluster.data
         self._whole = w.warp_id // WARPS * WARPS + WARPS <= len(w.cta.warps)
 
+    @property
+    def issues(self) -> bool:
+        """Whether it has issued MMAs that it has not committed."""
+        return bool(self._open)
+
     def fence(self) -> None:
         """wgmma.fence."""
         self._warp.register_fences += 1
@@ -444,7 +449,10 @@ class WgmmaEngines:
     def lead(self, w: Warp, led: dict[Warp, tuple[RegisterArray, ...]]) -> None:
         """For whom a warp acts from now on: all of its warpgroup, or nobody. led: as in `Warpgroup`."""
         if w in self._warps or led:
-            self.of(w).warpgroup.led = led
+            warpgroup = self.of(w).warpgroup
+            if w.cta.cluster.data and any(self.of(each).issues for each in led or warpgroup.led):
+                raise Unlike  # each warp has to commit what it has issued itself
+            warpgroup.led = led
 
     def follow(self, leader: Warp, w: Warp) -> None:
         """A warp has left to another one what it would have done."""

@@ -49,6 +49,7 @@ Loop = For | While
 
 WARPS = 4
 """Of a warpgroup."""
+WAITS_AND_ARRIVALS = (BarrierEffect.WAIT, BarrierEffect.ARRIVE)
 OWN_COSTS = ("matrix", "tmem")
 """Of instructions with which a warp moves its own registers."""
 
@@ -110,8 +111,10 @@ def led_products(func: PrimFunc, decided: Set[Stmt]) -> dict[Loop, tuple[Buffer,
 
 
 def _only_multiplies(loop: Loop) -> bool:
-    """Whether a loop issues MMAs with accumulators in registers, and besides waits, arrives and moves scalars only."""
-    multiplies = False
+    """Whether a loop issues MMAs with accumulators in registers and waits for them, and besides waits, arrives and
+    moves scalars only.
+    """
+    multiplies = waits = False
     for node in walk(loop.body):
         if isinstance(node, (BufferLoad, BufferStore)) and (node.buffer.scope != "local" or node.buffer.size != 1):
             return False
@@ -122,11 +125,11 @@ def _only_multiplies(loop: Loop) -> bool:
             multiplies = True
             if sum(isinstance(part, AddressOf) and part.buffer.scope == "local" for part in walk(node)) != 1:
                 return False  # matrix A is in registers
-        elif entry.fence or entry.issued_by is Scope.WARPGROUP:
-            continue
-        elif entry.barrier not in (BarrierEffect.WAIT, BarrierEffect.ARRIVE) or joins_warpgroup(node):
+        elif entry.issued_by is Scope.WARPGROUP:
+            waits = waits or entry.blocking
+        elif not entry.fence and (entry.barrier not in WAITS_AND_ARRIVALS or joins_warpgroup(node)):
             return False
-    return multiplies
+    return multiplies and waits
 
 
 def moved_scalars(loop: Loop, wanted: Needed | None = None) -> tuple[Buffer, ...]:
