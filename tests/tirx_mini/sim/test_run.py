@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info
 
 import tirx_mini as tvm
 from tirx_mini.script import tirx as T
-from tirx_mini.sim.gpu import Gpu
+from tirx_mini.sim import Gpu
 
 
 def threads() -> list[int]:

@@ -7,7 +7,10 @@ from .launch_control import LaunchControl
 from .leading import Leads
 from .operands import OperandOutOfBounds
 from .strong import BadAddress, MisalignedAddress, StrongAccesses
-from .tcgen05 import CommitAtExit, CommitOfOtherThread, MmaAtExit, TensorCores
+from .submatrix import Submatrix, below, beside
+from .sums import DEPTH, accumulate_registers, accumulate_tmem, fragments
+from .tcgen05 import TensorCores
+from .tcgen05_facts import CommitAtExit, CommitOfOtherThread, MmaAtExit
 from .tensor_map import BoxCopier, TensorMapRule, broken_rule
 from .tma import BulkWait, TmaEngine
 from .tma_rules import (
@@ -47,7 +50,8 @@ from .tmem_access import (
 )
 from .tmem_copy import CopyAtExit, CopyOutOfLanes, CopyOutOfShared
 from .unread import LostResult, UnreadColumns
-from .wgmma import MissingWgmmaFence, WarpgroupTooSmall, WarpWgmma, WgmmaAtExit, WgmmaEngines, WgmmasDiffer, WgmmaWait
+from .wgmma import WarpWgmma, WgmmaEngines
+from .wgmma_facts import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, WgmmasDiffer, WgmmaWait
 
 __all__ = [
     "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAddress", "BadAllocation", "BadBulkSize", "BadDealloc",
@@ -59,6 +63,7 @@ __all__ = [
     "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit",
     "StoreBeforeTensor", "StrongAccesses", "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses",
     "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns", "WarpWgmma",
-    "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaEngines", "WgmmaWait", "WgmmasDiffer", "WrongTmemLane", "broken_rule",
-    "check_column", "pair",
+    "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaEngines", "WgmmaWait", "WgmmasDiffer", "WrongTmemLane",
+    "DEPTH", "Submatrix", "accumulate_registers", "accumulate_tmem", "below", "beside", "broken_rule", "check_column",
+    "fragments", "pair",
 ]  # fmt: skip

@@ -15,8 +15,8 @@ from tirx_mini.isa import Format, InstructionDescriptor, SmemDescriptor, TmemOpe
 from ..facts import Fact, Fault, Origin
 from ..machine import SharedMemory, TensorMemory, numpy_dtype
 from ..ordering import Actor
-from .blocks import Block, below
 from .numbers import fp4_values, to_float
+from .submatrix import Submatrix, below
 from .tensor_map import LoadedBox
 
 CHUNK = 16
@@ -80,7 +80,7 @@ class Operands:
     def read(
         self, smem: SharedMemory, group: Sequence[MatrixProduct], which: str, rows: int, actor: Actor,
         known: Hashable = None,
-    ) -> Block:  # fmt: skip
+    ) -> Submatrix:  # fmt: skip
         """The operand of all MMAs of a group, side by side along K: rows × depth.
 
         known: what tells these MMAs from all others of the run, where they come again.
@@ -104,9 +104,9 @@ class Operands:
         items = smem.near(CHUNK, base + pattern.low, base + pattern.high)
         chunks = items[pattern.items + base // CHUNK]
         values = fp4_values(chunks) if fmt.itemsize < 1 else to_float(chunks.view(numpy_dtype(fmt.dtype)), fmt.dtype)
-        return Block.whole(values.T if pattern.mn_major else values)
+        return Submatrix.whole(values.T if pattern.mn_major else values)
 
-    def _loaded(self, smem: SharedMemory, pattern: Pattern, low: int, high: int, dtype: str) -> Block | None:
+    def _loaded(self, smem: SharedMemory, pattern: Pattern, low: int, high: int, dtype: str) -> Submatrix | None:
         """The operand where it is the boxes that copies have brought, or rows of one."""
         home = self._homes.get((low, high), low)
         box = smem.boxes.get(home)
@@ -124,7 +124,7 @@ class Operands:
 
     def _assembled(
         self, boxes: Sequence[tuple[int, LoadedBox]], pattern: Pattern, low: int, high: int, dtype: str
-    ) -> Block | None:
+    ) -> Submatrix | None:
         """The operand that these boxes are, or rows of them."""
         if not boxes:
             return None
@@ -139,7 +139,7 @@ class Operands:
         numbers = parts[0] if len(parts) == 1 else below(parts)
         depth = numbers.rows * numbers.columns // (sum(box.nbytes for _, box in boxes) // CHUNK) * chunks
         if depth != numbers.columns:
-            numbers = Block.whole(numbers.values.reshape(-1, depth))
+            numbers = Submatrix.whole(numbers.values.reshape(-1, depth))
         return numbers.part(first, rows)
 
     def check(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..machine import Registers, TensorMemory
-from .blocks import Block, beside
+from .submatrix import Submatrix, beside
 
 DEPTH = 512
 """Of a sum along K that is computed at once: what waits holds its operands in memory, and is fast at this size."""
@@ -31,10 +31,10 @@ class Sum:
     def __init__(self, adds: bool) -> None:
         self.adds = adds
         self.depth = 0
-        self._lefts: list[Block] = []
-        self._rights: list[Block] = []
+        self._lefts: list[Submatrix] = []
+        self._rights: list[Submatrix] = []
 
-    def add(self, left: Block, right: Block) -> None:
+    def add(self, left: Submatrix, right: Submatrix) -> None:
         """Add left @ right.T."""
         self._lefts.append(left)
         self._rights.append(right)
@@ -63,7 +63,7 @@ class TmemSum(Sum):
             columns[...] = self.product()
 
 
-def accumulate_tmem(tmem: TensorMemory, column: int, left: Block, right: Block, adds: bool) -> None:
+def accumulate_tmem(tmem: TensorMemory, column: int, left: Submatrix, right: Submatrix, adds: bool) -> None:
     """Add left @ right.T to the columns from `column` on, or store it there."""
     columns = right.rows
     pending = tmem.owed(column, columns) if adds else None
@@ -103,7 +103,7 @@ class RegisterSum(Sum):
         registers.accumulate(self._values[warp], self.adds)
 
 
-def accumulate_registers(parts: Sequence[Registers], left: Block, right: Block, adds: bool) -> None:
+def accumulate_registers(parts: Sequence[Registers], left: Submatrix, right: Submatrix, adds: bool) -> None:
     """Add left @ right.T to the accumulators of the warps of a warpgroup, or store it there."""
     count = right.rows // 2
     pending = parts[0].owed(count) if adds else None

@@ -12,18 +12,15 @@ commit is waited for (PTX ISA: "Pipelined tcgen05 Instructions").
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from tirx_mini.ir import Span
 from tirx_mini.isa import PLAIN, BlockScales, InstructionDescriptor, Kept, SmemDescriptor, TmemOperand
 
-from ..facts import Fact, Origin
-from ..machine import Cta, Element, Gpu, Mbarrier, Signal, Sm, Warp
+from ..facts import Origin
+from ..machine import Cta, Gpu, Mbarrier, Signal, Sm, Warp
 from ..ordering import BEFORE, ORDER, Access, Actor, Agent, Operation
 from .accumulators import keeping, lanes_of, rows_in_tmem, store_product
-from .blocks import Block, below
 from .issued import (
     Batch,
     Burst,
@@ -44,37 +41,11 @@ from .issued import (
 from .known import KnownBursts, KnownSeries
 from .operands import Operands, read_tmem
 from .scaled import multiply_scaled
+from .submatrix import Submatrix, below
 from .sums import accumulate_tmem, multiply
+from .tcgen05_facts import CommitAtExit, CommitOfOtherThread, MmaAtExit
 from .tmem_copy import Copies
 from .unread import LostResult, unread_columns
-
-
-@dataclass(frozen=True)
-class CommitAtExit(Fact):
-    """A CTA ends while a tcgen05.commit is to arrive at its barrier."""
-
-    barrier: Element
-
-
-@dataclass(frozen=True)
-class MmaAtExit(Fact):
-    """A CTA, or its peer, ends while an MMA is in flight."""
-
-
-@dataclass(frozen=True)
-class CommitOfOtherThread(Fact):
-    """A tcgen05.commit by a thread that issued no MMA, while another lane of its warp has some. origin: of the commit.
-
-    mma: of the other thread. elected: whether elect.sync chose one of the two, and they are the same if that is the
-    lowest lane.
-    """
-
-    mma: Span | None
-    elected: bool
-
-    @property
-    def other(self) -> Span | None:
-        return self.mma
 
 
 class TensorCores:
@@ -415,7 +386,7 @@ class TensorCores:
 
     def _factors(
         self, group: Sequence[Mma], ctas: Sequence[Cta], actor: Actor, known: Hashable
-    ) -> tuple[list[list[Block]], Block]:
+    ) -> tuple[list[list[Submatrix]], Submatrix]:
         """Matrix A in each CTA, for each part of the columns, and matrix B of all. known: as in `Operands.read`."""
         mma, read = group[0], self._operands.read
         shape = mma.shape
@@ -423,12 +394,12 @@ class TensorCores:
         if isinstance(mma.a, TmemOperand):
             width = mma.a.columns(shape)
             in_tmem = (read_tmem(c.tmem, group, width, actor) for c in ctas)
-            a = [[Block.whole(each) for each in rows_in_tmem(words, shape, parts, mma.lane)] for words in in_tmem]
+            a = [[Submatrix.whole(each) for each in rows_in_tmem(words, shape, parts, mma.lane)] for words in in_tmem]
         else:
             a = [[read(c.smem, group, "a", rows, actor, known)] * parts for c in ctas]
         b = [read(c.smem, group, "b", columns, actor, known) for c in ctas]
         right = b[0] if len(b) == 1 else below(b)
-        return a, Block.whole(-right.values) if shape.negate_a != shape.negate_b else right
+        return a, Submatrix.whole(-right.values) if shape.negate_a != shape.negate_b else right
 
     def _lost(self, cta: Cta, mma: Mma, columns: int, lost: Access) -> None:
         """Record that an MMA overwrites what nobody has read."""
@@ -438,7 +409,7 @@ class TensorCores:
             origin, whole = Origin(mma.role, mma.role, cta.name, mma.span), (mma.column, mma.column + columns - 1)
             self.gpu.facts.record(LostResult(origin, lost, whole, (missed.first, missed.last)))
 
-    def _accumulate(self, cta: Cta, mma: Mma, lefts: Sequence[Block], right: Block, actor: Actor) -> None:
+    def _accumulate(self, cta: Cta, mma: Mma, lefts: Sequence[Submatrix], right: Submatrix, actor: Actor) -> None:
         """Add (or store) a product of one CTA's rows, part by part, to its tensor memory. lefts: for each part."""
         shape, columns = mma.shape, right.rows // len(lefts)
         where = (slice(None), slice(mma.column, mma.column + columns))

@@ -29,9 +29,9 @@ from tirx_mini.isa import swizzle_bytes
 
 from ..machine import GlobalMemory, SharedMemory, numpy_dtype
 from ..ordering import Actor
-from .blocks import Block
 from .numbers import to_float
 from .reductions import OPERATIONS
+from .submatrix import Submatrix
 
 CHUNK = 16
 STRIP = 512
@@ -220,7 +220,7 @@ class BoxCopier:
             box = self._boxes[coords] = LoadedBox(self, coords)
         return box
 
-    def block(self, coords: tuple[int, ...], dtype: str) -> Block | None:
+    def block(self, coords: tuple[int, ...], dtype: str) -> Submatrix | None:
         """Room for the numbers of a box, beside those of its neighbours in the tensor.
 
         The tensor counts as one matrix, all dimensions but the last together, in strips of `STRIP` columns. None where
@@ -240,7 +240,7 @@ class BoxCopier:
         if found is None:
             shape = math.prod(self.dims[:-1]), min(STRIP, self.dims[-1] - strip * STRIP)
             found = self._strips[strip, dtype] = np.empty(shape, np.float32)
-        return Block(found, row, math.prod(outer), column, self.box[-1])
+        return Submatrix(found, row, math.prod(outer), column, self.box[-1])
 
     def write_smem(self, smem: SharedMemory, offset: int, chunks: np.ndarray) -> None:
         """Put a box at byte `offset`."""
@@ -272,14 +272,14 @@ class LoadedBox:
         self.copier = copier
         self.nbytes = copier.box_bytes
         self._coords = coords
-        self._numbers: dict[str, Block] = {}
-        self.operands: dict[Hashable, Block] = {}
+        self._numbers: dict[str, Submatrix] = {}
+        self.operands: dict[Hashable, Submatrix] = {}
 
     def put(self, smem: SharedMemory, offset: int) -> None:
         """Write its bytes, from the byte `offset` on."""
         self.copier.write_smem(smem, offset, self.copier.read(self._coords))
 
-    def numbers(self, dtype: str) -> Block:
+    def numbers(self, dtype: str) -> Submatrix:
         """Its elements read as elements of `dtype`, a row of the box in each row.
 
         Boxes that are neighbours in the tensor are neighbours in one matrix, where there is room for that.
@@ -289,13 +289,13 @@ class LoadedBox:
             found = self._numbers[dtype] = self._read(dtype)
         return found
 
-    def _read(self, dtype: str) -> Block:
+    def _read(self, dtype: str) -> Submatrix:
         copier, kind = self.copier, numpy_dtype(dtype)
         columns = copier.box[-1] * copier.dtype.itemsize // kind.itemsize
         values = to_float(copier.read(self._coords).view(kind), dtype).reshape(-1, columns)
         block = copier.block(self._coords, dtype) if kind.itemsize == copier.dtype.itemsize else None
         if block is None:
-            return Block.whole(values)
+            return Submatrix.whole(values)
         block.values[...] = values
         return block
 

@@ -10,59 +10,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from tirx_mini.isa import FRAGMENT_REGISTERS, WgmmaProduct
 
-from ..facts import Fact, Fault, Origin
-from ..machine import Blocking, Cta, RegisterArray, Registers, Wait, Warp
+from ..facts import Fault, Origin
+from ..machine import Blocking, Cta, RegisterArray, Registers, Warp
 from ..ordering import Actor, Agent, Operation, Proxy, Snapshot, Unlike
 from ..timing import Flow
-from .blocks import Block
 from .operands import Operands
+from .submatrix import Submatrix
 from .sums import accumulate_registers, fragments
+from .wgmma_facts import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, WgmmasDiffer, WgmmaWait
 from .wgmma_group import WARPS, Group, Issued, Series, Work, from_registers, work_of
-
-
-@dataclass
-class WgmmaWait(Wait):
-    """wgmma.wait_group. warpgroup: which; missing: how many of its `warps` have not committed the group."""
-
-    instruction: ClassVar[str] = "wgmma"
-    looks: ClassVar[bool] = True
-    warpgroup: str
-    missing: int
-    warps: int
-
-
-@dataclass(frozen=True)
-class WgmmasDiffer(Fact):
-    """The warps of a warpgroup issue different wgmmas."""
-
-    warpgroup: str
-
-
-@dataclass(frozen=True)
-class WarpgroupTooSmall(Fact):
-    """wgmma in a warpgroup of fewer than four warps. warps: of the CTA."""
-
-    warps: int
-
-
-@dataclass(frozen=True)
-class MissingWgmmaFence(Fact):
-    """A wgmma on registers that no wgmma.fence precedes. first: whether the warp has executed no such fence at all."""
-
-    registers: str
-    first: bool
-
-
-@dataclass(frozen=True)
-class WgmmaAtExit(Fact):
-    """A warp ends without having waited for its wgmma."""
 
 
 class Warpgroup:
@@ -245,7 +206,7 @@ class Warpgroup:
         actor = self._actor(group, mma, batch[0]) if self.cta.cluster.checked else self._anyone
         known = (id(group.series), batch[0]) if group.series is not None else None
         if mma.product.a is None:
-            left = Block.whole(from_registers(group, batch))
+            left = Submatrix.whole(from_registers(group, batch))
         else:
             left = self._operands.read(self.cta.smem, mmas, "a", shape.m, actor, known)
         right = self._operands.read(self.cta.smem, mmas, "b", shape.n, actor, known)

@@ -58,6 +58,13 @@ from .memory import (
     element_of,
     partition,
 )
+from .register_facts import (
+    BorrowedRegister,
+    PendingRegister,
+    RegisterOutOfBounds,
+    UninitialisedRegister,
+    WideRegisters,
+)
 from .register_pool import (
     BadRegisterCount,
     PartialSetmaxnreg,
@@ -67,18 +74,7 @@ from .register_pool import (
     UnsynchronisedRegisters,
     WrongRegisterDirection,
 )
-from .registers import (
-    BorrowedRegister,
-    Flight,
-    PendingRegister,
-    RegisterArray,
-    RegisterOutOfBounds,
-    Registers,
-    ScatteredRegisters,
-    UniformArray,
-    UninitialisedRegister,
-    WideRegisters,
-)
+from .registers import Flight, RegisterArray, Registers, ScatteredRegisters, UniformArray
 from .unchecked import PartMbarrier, UncheckedMbarrier
 from .warp import HostCluster, HostCta, LanesDiffer, PartialWarp, RunningWarp
 

@@ -10,52 +10,18 @@ import numpy as np
 
 from tirx_mini.ir import Span
 
-from ..facts import Fact, FactLog, Fault, Origin
-from .masks import LANES, Mask
+from ..facts import Fault
+from .masks import LANES
+from .register_facts import (
+    BorrowedRegister,
+    Owner,
+    PendingRegister,
+    WideRegisters,
+    outside,
+    uninitialised,
+)
 
 LANE = np.arange(LANES)
-
-
-class Run(Protocol):
-    """What registers need of the GPU."""
-
-    @property
-    def facts(self) -> FactLog: ...
-
-
-class Owner(Protocol):
-    """What registers need of their warp. data: whether values are computed."""
-
-    mask: Mask
-    span: Span | None
-    register_fences: int
-    data: bool
-
-    @property
-    def origin(self) -> Origin: ...
-    @property
-    def gpu(self) -> Run: ...
-
-
-@dataclass(frozen=True)
-class RegisterFact(Fact):
-    """Something about a local buffer. name: of the buffer. declared: where it is."""
-
-    name: str
-    declared: Span | None
-
-
-@dataclass(frozen=True)
-class RegisterOutOfBounds(RegisterFact):
-    """An index outside of a local buffer. index: which; size: elements of the buffer."""
-
-    index: int
-    size: int
-
-
-@dataclass(frozen=True)
-class UninitialisedRegister(RegisterFact):
-    """A register is read before anything was written to it."""
 
 
 class Load(Protocol):
@@ -76,37 +42,6 @@ class Owed(Protocol):
     def pay(self, warp: int) -> None:
         """Let the registers of a warp hold it."""
         ...
-
-
-@dataclass(frozen=True)
-class PendingRegister(RegisterFact):
-    """A register is written while a tcgen05.ld may still write it. element: "reg[3]"; issued: the load."""
-
-    element: str
-    issued: Span | None
-
-    @property
-    def other(self) -> Span | None:
-        return self.issued
-
-
-@dataclass(frozen=True)
-class BorrowedRegister(RegisterFact):
-    """Registers are used while a wgmma that accumulates in them may be in flight. issued: the wgmma."""
-
-    writes: bool
-    issued: Span | None
-
-    @property
-    def other(self) -> Span | None:
-        return self.issued
-
-
-@dataclass(frozen=True)
-class WideRegisters(RegisterFact):
-    """An instruction on 32-bit registers is given a buffer of wider elements. dtype: of those."""
-
-    dtype: str
 
 
 @dataclass(eq=False)
@@ -131,17 +66,17 @@ class UniformArray:
     def load(self, w: Owner, index: int) -> Any:
         """Element `index`. Finding: uninitialised-register. Fault: out-of-bounds."""
         if not 0 <= index < len(self.values):
-            raise _outside(w, self.name, self.span, index, len(self.values))
+            raise outside(w, self.name, self.span, index, len(self.values))
         value = self.values[index]
         if value is None:
-            _uninitialised(w, self.name, self.span)
+            uninitialised(w, self.name, self.span)
             return 0
         return value
 
     def store(self, w: Owner, index: int, value: Any) -> None:
         """Write element `index`. Fault: out-of-bounds."""
         if not 0 <= index < len(self.values):
-            raise _outside(w, self.name, self.span, index, len(self.values))
+            raise outside(w, self.name, self.span, index, len(self.values))
         self.values[index] = value
 
 
@@ -266,7 +201,7 @@ class RegisterArray:
         active = at if w.mask.full else at[..., w.mask.lanes]
         if active.size and (active.min() < 0 or active.max() > size - lanes):
             worst = active.min() if active.min() < 0 else active.max() + lanes - 1
-            raise _outside(w, self.name, self.span, int(worst), size)
+            raise outside(w, self.name, self.span, int(worst), size)
         inside = at if w.mask.full else np.clip(at, 0, size - lanes)
         if lanes == 1:
             return inside, LANE
@@ -360,7 +295,7 @@ class RegisterArray:
 
     def _check_inside(self, w: Owner, start: int, stop: int) -> None:
         if start < 0 or stop > len(self.data):
-            raise _outside(w, self.name, self.span, start if start < 0 else stop - 1, len(self.data))
+            raise outside(w, self.name, self.span, start if start < 0 else stop - 1, len(self.data))
 
     def _check_defined(self, w: Owner, rows: Any, known: np.ndarray, vector: bool = False) -> None:
         """Record that some active lane reads an element that holds nothing yet."""
@@ -373,7 +308,7 @@ class RegisterArray:
         if elements.ndim < missing.ndim:
             elements = elements.reshape(elements.shape + (1,) * (missing.ndim - elements.ndim))
         first = int(np.broadcast_to(elements, missing.shape)[missing][0])
-        _uninitialised(w, f"{self.name}[{first}]" if len(self.data) > 1 else self.name, self.span)
+        uninitialised(w, f"{self.name}[{first}]" if len(self.data) > 1 else self.name, self.span)
 
 
 class Registers:
@@ -471,7 +406,7 @@ class Registers:
             raise Fault(WideRegisters(self.warp.origin, array.name, array.span, str(array.data.dtype)))
         count = words * (4 // array.itemsize)
         if self.index < 0 or self.index + count > len(array):
-            raise _outside(self.warp, array.name, array.span, self.index + count - 1, len(array))
+            raise outside(self.warp, array.name, array.span, self.index + count - 1, len(array))
         return count
 
 
@@ -491,13 +426,3 @@ class ScatteredRegisters:
         """Set them, as `Registers.write`."""
         for part, value in zip(self.parts, values, strict=True):
             part.write(value[None])
-
-
-def _outside(w: Owner, name: str, span: Span | None, index: int, size: int) -> Fault:
-    return Fault(RegisterOutOfBounds(w.origin, name, span, index, size))
-
-
-def _uninitialised(w: Owner, name: str, span: Span | None) -> None:
-    """Record a read of what nothing wrote. A run without data leaves out what would have written it."""
-    if w.data:
-        w.gpu.facts.record(UninitialisedRegister(w.origin, name, span))

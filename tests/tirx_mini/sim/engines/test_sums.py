@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tirx_mini.sim.engines.blocks import Block
-from tirx_mini.sim.engines.sums import DEPTH, accumulate_registers, accumulate_tmem, fragments
+from tirx_mini.sim.engines import DEPTH, Submatrix, accumulate_registers, accumulate_tmem, fragments
 from tirx_mini.sim.machine import FULL, RegisterArray, Registers, TensorMemory
 from tirx_mini.sim.ordering import AccessLog
 
@@ -21,9 +20,9 @@ LEFT, RIGHT = (RNG.integers(-3, 4, (128, 4096)).astype(np.float32) for _ in rang
 COLUMNS = 16
 
 
-def operands(position: int, depth: int, rows: int = 128) -> tuple[Block, Block]:
+def operands(position: int, depth: int, rows: int = 128) -> tuple[Submatrix, Submatrix]:
     """A block of each matrix from column `position` on."""
-    return Block(LEFT, 0, rows, position, depth), Block(RIGHT, 0, COLUMNS, position, depth)
+    return Submatrix(LEFT, 0, rows, position, depth), Submatrix(RIGHT, 0, COLUMNS, position, depth)
 
 
 steps = st.lists(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 
-class Block:
+class Submatrix:
     """Some rows and columns of a matrix of numbers, as float32[rows, columns]."""
 
     __slots__ = ("column", "columns", "matrix", "row", "rows")
@@ -18,37 +18,37 @@ class Block:
         self.column, self.columns = column, columns
 
     @staticmethod
-    def whole(matrix: np.ndarray) -> Block:
+    def whole(matrix: np.ndarray) -> Submatrix:
         """All of a matrix."""
-        return Block(matrix, 0, matrix.shape[0], 0, matrix.shape[1])
+        return Submatrix(matrix, 0, matrix.shape[0], 0, matrix.shape[1])
 
     @property
     def values(self) -> np.ndarray:
         """The numbers: a view."""
         return self.matrix[self.row : self.row + self.rows, self.column : self.column + self.columns]
 
-    def part(self, first: int, rows: int) -> Block:
+    def part(self, first: int, rows: int) -> Submatrix:
         """Some of the rows."""
-        return Block(self.matrix, self.row + first, rows, self.column, self.columns)
+        return Submatrix(self.matrix, self.row + first, rows, self.column, self.columns)
 
 
-def beside(blocks: Sequence[Block]) -> Block:
+def beside(blocks: Sequence[Submatrix]) -> Submatrix:
     """Blocks of as many rows, one to the right of the other."""
     first = blocks[0]
     end = first.column
     for block in blocks:
         if block.matrix is not first.matrix or block.row != first.row or block.column != end:
-            return Block.whole(np.concatenate([each.values for each in blocks], axis=1))
+            return Submatrix.whole(np.concatenate([each.values for each in blocks], axis=1))
         end += block.columns
-    return Block(first.matrix, first.row, first.rows, first.column, end - first.column)
+    return Submatrix(first.matrix, first.row, first.rows, first.column, end - first.column)
 
 
-def below(blocks: Sequence[Block]) -> Block:
+def below(blocks: Sequence[Submatrix]) -> Submatrix:
     """Blocks of as many columns, one below the other."""
     first = blocks[0]
     end = first.row
     for block in blocks:
         if block.matrix is not first.matrix or block.column != first.column or block.row != end:
-            return Block.whole(np.concatenate([each.values for each in blocks]))
+            return Submatrix.whole(np.concatenate([each.values for each in blocks]))
         end += block.rows
-    return Block(first.matrix, first.row, end - first.row, first.column, first.columns)
+    return Submatrix(first.matrix, first.row, end - first.row, first.column, first.columns)
