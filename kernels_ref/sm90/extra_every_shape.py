@@ -23,6 +23,10 @@ half of K, sends one half of its sums to the other, and stores the other half. E
 numbers in every run. One CTA takes the even steps of K, the other the odd ones, so that both read neighbouring pieces
 of a row at the same time.
 
+**First out.** The L2 cache is full of what was written before. A line that is loaded takes the place of one that has to
+be written to memory first, unless there are others to replace: with `evict_first`, the tiles replace one another. That
+is right for few rows, where no later wave needs a tile of B again.
+
 **An early start.** The thread that initialises the barriers issues the first loads itself, before the other warps know
 of the barriers: they wait for nothing but data.
 """
@@ -128,6 +132,7 @@ def shared_tiles(M, N, K, dtype, BLK_N, CTAS=1):
     GROUP = next((rows for rows in WAVE_ROWS if M_TILES % rows == 0), ROWS)
     PARTS_OF_GROUP = GROUP // NEIGHBOURS if M_TILES >= ROWS else 1
     PARTS_OF_GROUP = PARTS_OF_GROUP if CLUSTERS % PARTS_OF_GROUP == 0 else 1
+    HINT = {"cache_hint": "evict_first"} if M_TILES <= ROWS else {}
     A_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_M, BLK_K))
     B_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_N, BLK_K))
     D_layout = tma_shared_layout(dtype, SWIZZLES[EPI_N], (NUM_CONSUMER, EPI_DEPTH, CONSUMER_M, EPI_N))
@@ -172,7 +177,7 @@ def shared_tiles(M, N, K, dtype, BLK_N, CTAS=1):
             @Tx.inline
             def tma_load(stage, k):
                 k_st = Tx.meta_var((k * CTAS + rank) * BLK_K)
-                tma = Tx.meta_var({"dispatch": "tma", "mbar": tma2mma.ptr_to([stage])})
+                tma = Tx.meta_var({"dispatch": "tma", "mbar": tma2mma.ptr_to([stage]), **HINT})
                 tma2mma.arrive(stage, TMA_BYTES)
                 Tx.copy_async(Asmem[stage, :, :], A[m_st : m_st + BLK_M, k_st : k_st + BLK_K], **tma)
                 Tx.copy_async(Bsmem[stage, :, :], B[n_st : n_st + BLK_N, k_st : k_st + BLK_K], **tma)
