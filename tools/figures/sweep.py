@@ -1,4 +1,5 @@
-"""Launches by themselves on Hopper GPUs: the tables of the sweeps, from docs/h100_sweep.csv and docs/h200_sweep.csv."""
+"""Launches by themselves on Hopper GPUs: the tables of the sweeps, from docs/h100_sweep.csv and docs/h200_sweep.csv, and
+what the GPU's counters say, from docs/h100_counters.csv."""
 
 from __future__ import annotations
 
@@ -52,8 +53,21 @@ def means() -> str:
     return as_table(lines)
 
 
+def counters() -> str:
+    """One cold launch of each kernel, by the GPU's counters."""
+    head = ["M × N × K", "kernel", "µs", "clock, GHz", "tensor cores busy", "L2 to SMs, GB", "HBM to L2, GB"]
+    lines = [head, ["---", "---", *["---:"] * 5]]
+    for row in records("h100_counters.csv"):
+        shape = shape_text((int(row["m"]), int(row["n"]), int(row["k"]))).replace("x", " × ")
+        busy = f"{float(row['tensor %']):.0f} %"
+        moved = (f"{float(row[name]):.2f}" for name in ("L2 to SM GB", "HBM GB"))
+        lines.append([shape, row["kernel"], f"{float(row['us']):.1f}", f"{float(row['GHz']):.2f}", busy, *moved])
+    return as_table(lines)
+
+
 def passages() -> Iterator[tuple[str, str]]:
     """The name and the Markdown of each passage."""
     for gpu in GPUS:
         yield f"{gpu.lower()}-sweep", table(gpu)
     yield "sweep-means", means()
+    yield "h100-counters", counters()
