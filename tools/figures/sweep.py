@@ -1,5 +1,7 @@
-"""Launches by themselves on Hopper GPUs: the tables of the sweeps, from docs/h100_sweep.csv and docs/h200_sweep.csv, and
-what the GPU's counters say, from docs/h100_counters.csv."""
+"""Launches by themselves on Hopper GPUs: the tables of the sweeps, from docs/h100_sweep.csv and docs/h200_sweep.csv.
+
+And what the GPU's counters say of a launch, from docs/h100_counters.csv.
+"""
 
 from __future__ import annotations
 
