@@ -60,14 +60,20 @@ def test_columns_hold_what_they_would_hold_if_each_product_were_added_at_once(
     assert (tmem.words(0, 512).view(np.float32) == expected).all()
 
 
-def test_a_sum_that_is_replaced_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
-    depths: list[int] = []
+@pytest.fixture
+def depths(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Along K, of the products that are computed."""
+    found: list[int] = []
 
     def multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        depths.append(left.shape[1])
+        found.append(left.shape[1])
         return left @ right.T
 
     monkeypatch.setattr("tirx_mini.sim.engines.sums.multiply", multiply)
+    return found
+
+
+def test_a_sum_that_is_replaced_is_not_computed(depths: list[int]) -> None:
     tmem = TensorMemory(AccessLog(), None)
     for _ in range(2):
         for step in range(4):
@@ -77,14 +83,7 @@ def test_a_sum_that_is_replaced_is_not_computed(monkeypatch: pytest.MonkeyPatch)
     assert depths == [256]  # of the second sum, as one product
 
 
-def test_a_long_sum_is_computed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    depths: list[int] = []
-
-    def multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        depths.append(left.shape[1])
-        return left @ right.T
-
-    monkeypatch.setattr("tirx_mini.sim.engines.sums.multiply", multiply)
+def test_a_long_sum_is_computed_in_parts(depths: list[int]) -> None:
     tmem = TensorMemory(AccessLog(), None)
     for step in range(2 * DEPTH // 64):
         accumulate_tmem(tmem, 0, *operands(64 * step, 64), step > 0)
