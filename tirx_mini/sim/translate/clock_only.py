@@ -78,7 +78,8 @@ class ClockStatements(Statements):
 
     def _led(self, stmt: Loop, executed: Callable[[Any], None]) -> None:
         """A loop that the first warp of each warpgroup goes round for the others. executed: translates it."""
-        moved = [self.storage.place(buffer) for buffer in moved_scalars(stmt, self.needed)]
+        outside = self.storage.places
+        moved = [outside[buffer] for buffer in moved_scalars(stmt, self.needed) if buffer in outside]
         if any(place.kind != "scalar" for place in moved):
             executed(stmt)
             return

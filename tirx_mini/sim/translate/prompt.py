@@ -35,9 +35,11 @@ class PromptStatements(Statements):
         self._loop_of_warpgroup(stmt, super()._While)
 
     def _loop_of_warpgroup(self, stmt: Loop, execute: Callable[[Any], None]) -> None:
-        moved = [self.storage.place(buffer) for buffer in moved_scalars(stmt)]
-        arrays = [self.storage.place(buffer) for buffer in self._led.get(stmt, ())]
-        if arrays and all(place.kind == "scalar" for place in moved) and all(place.kind == "array" for place in arrays):
+        outside = self.storage.places
+        wanted = self._led.get(stmt, ())
+        moved = [outside[buffer] for buffer in moved_scalars(stmt) if buffer in outside]
+        arrays = [outside[buffer] for buffer in wanted if buffer in outside and outside[buffer].kind == "array"]
+        if wanted and len(arrays) == len(wanted) and all(place.kind == "scalar" for place in moved):
             lead(self.out, moved, arrays, lambda: execute(stmt))
         else:
             execute(stmt)

@@ -105,6 +105,21 @@ def test_only_loops_of_nothing_but_products_are_led(last: str, wait: str, led: b
     assert ("leads.follow" in translate(lower(kernel_with(last, wait=wait)), prompt=True).source) is led
 
 
+@pytest.mark.parametrize(
+    "last",
+    [
+        "twice: T.int32\n            twice = k * 2",
+        "own = T.alloc_local((4,), 'float32')\n            own[k] = 1.0",
+        "for i in range(2):\n                own = T.alloc_local((1,), 'int32')\n                own[0] = i",
+    ],
+)
+def test_a_loop_may_declare_registers_of_its_own(last: str) -> None:
+    found = np.zeros((128, 32), np.float32)
+    simulation = Simulation(lower(kernel_with(last)), [np.eye(64, dtype=np.float16), found], gpu_spec("h100"))
+    assert simulation.portion(range(1), 10**9, False) is not None
+    assert found.any()
+
+
 @pytest.mark.parametrize("commit", ["T.ptx.wgmma.commit_group()", "pass"])
 def test_a_loop_that_leaves_its_products_to_each_warp_to_commit_ends_the_run(commit: str) -> None:
     func = lower(kernel_with(commit=commit))
