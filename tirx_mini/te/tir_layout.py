@@ -24,7 +24,6 @@ from tirx_mini.ir import (
     TirxError,
     Var,
     const,
-    int_value,
     seq,
     substitute,
     walk,
@@ -160,7 +159,7 @@ class LayoutSchedule(NestedSchedule):
         if not indices and old.ndim:
             raise TirxError(f"{node.name} accesses {old.name} at several places", caller_span(), "use cache_read")
         used = {part for index in indices for part in walk(index)}
-        sizes = [int_value(each.extent) or 1 for each in node.domains]
+        sizes = [tree.size_of(each.extent, node.name) for each in node.domains]
         along = [(var, size) for var, size in zip(node.vars, sizes, strict=True) if var in used]
         written = old in tree.writes_of(node)
         new = Buffer(f"{old.name}_reindex", tuple(size for _, size in along) or (1,), old.dtype, span=caller_span())

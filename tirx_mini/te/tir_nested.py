@@ -113,17 +113,17 @@ class _Blockized:
 
     def _divide(self, var: Var, kind: str, domain: Range, value: Expr) -> None:
         """The variables of the two blocks that a variable becomes."""
-        extent, first = int_value(domain.extent) or 1, int_value(domain.start)
         moving, still = self.ranges.partition(
             self.ranges.simplify(value), lambda part: any(each in self.inner for each in walk(part))
         )
         bounds = self.ranges.bounds(moving)
         size = bounds[1] + 1 if bounds is not None and bounds[0] == 0 else 0
         tile = self.ranges.simplify(still // size) if size else still
-        if first != 0 or not size or extent % size or not self.ranges.equal(tile * size, still):
-            raise self._error(f"{var.name} = {value!r} does not count tiles that divide {extent}")
+        extent = tree.size_of(domain.extent, var.name) if size > 1 else 0
+        if int_value(domain.start) != 0 or not size or extent % size or not self.ranges.equal(tile * size, still):
+            raise self._error(f"{var.name} = {value!r} does not count tiles that divide {domain.extent!r}")
         own, within = Var(INT32, f"{var.name}_o"), Var(INT32, f"{var.name}_i")
-        self.outer_vars.append((own, kind, Range(const(0), const(extent // size)), tile))
+        self.outer_vars.append((own, kind, Range(const(0), const(extent // size)) if size > 1 else domain, tile))
         if size > 1:
             self.inner_vars.append((within, kind, Range(const(0), const(size)), moving))
         place: Expr = own if size == 1 else within if size == extent else own * size + within
@@ -221,8 +221,8 @@ def _place_of(var: Var, body: Stmt, ranges: Analyzer) -> Expr:
 
 def _extent(domain: Range, outer: Block, rest: Expr) -> int:
     """The values of an index: those of its variable, for each of those of the tile."""
-    size, tiles = int_value(domain.extent) or 1, set(walk(rest))
+    size, tiles = tree.size_of(domain.extent, outer.name), set(walk(rest))
     for var, whole in zip(outer.vars, outer.domains, strict=True):
-        size *= (int_value(whole.extent) or 1) if var in tiles else 1
+        size *= tree.size_of(whole.extent, outer.name) if var in tiles else 1
     return size
 

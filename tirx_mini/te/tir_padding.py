@@ -59,7 +59,7 @@ class PaddingSchedule(LayoutSchedule):
             hint = "write it as C[i, j] = C[i, j] + A[i, k] * B[k, j], with T.init()"
             raise TirxError(f"{refuse}: it does not add up products of elements at its variables", caller_span(), hint)
         nest = self._whole_nest(node, "pad_einsum")
-        sizes = [int_value(each.extent) or 1 for each in node.domains]
+        sizes = [tree.size_of(each.extent, node.name) for each in node.domains]
         rounded = [-(-size // by) * by for size, by in zip(sizes, padding, strict=True)]
         extents = dict(zip(node.vars, rounded, strict=True))
         known = dict(zip(node.values, rounded, strict=True))

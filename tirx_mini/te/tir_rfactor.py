@@ -24,14 +24,13 @@ from tirx_mini.ir import (
     Var,
     binary,
     const,
-    int_value,
     structural_equal,
     substitute,
     walk,
 )
 from tirx_mini.script import caller_span
 
-from .tree import in_loops
+from .tree import in_loops, size_of
 
 
 class Factored(NamedTuple):
@@ -156,7 +155,7 @@ class _Renamed(Mutator):
 
 
 def _extent(loop: For) -> int:
-    return int_value(loop.stop) or 1
+    return size_of(loop.stop, loop.var.name)
 
 
 def _domain(loop: For) -> Range:

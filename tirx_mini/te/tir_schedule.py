@@ -171,7 +171,7 @@ class Schedule(PaddingSchedule):
         values: list[Expr] = []
         predicate: Expr | None = None
         for var, domain in zip(node.vars, node.domains, strict=True):
-            size, first = int_value(domain.extent) or 1, domain.start
+            size, first = tree.size_of(domain.extent, node.name), domain.start
             along = [dim for dim, place in enumerate(places) if place is var]
             if along:
                 part = region[along[0]]

@@ -124,7 +124,7 @@ class _Block:
         guards = [(self.block.predicate, False)] if self.block.predicate is not None else []
         nest = Nest(stage, (const(0),) * stage.tensor.ndim, stage.tensor.shape, values=values, guards=guards)
         for loop in (*self.around, *self.inner):
-            extent = int_value(loop.stop) or 1
+            extent = tree.size_of(loop.stop, loop.var.name)
             axis = IterVar(loop.var, self._kind(loop), 0, extent)
             nest.loops.append(Loop(axis, loop.var, extent, loop.kind, loop.thread))
         return nest
@@ -146,7 +146,7 @@ class _Block:
     def _variables(self, kind: str, meant: str) -> dict[Var, IterVar]:
         triples = zip(self.block.vars, self.block.kinds, self.block.domains, strict=True)
         return {
-            var: IterVar(var, meant, int_value(domain.start) or 0, int_value(domain.extent) or 1)
+            var: IterVar(var, meant, int_value(domain.start) or 0, tree.size_of(domain.extent, self.block.name))
             for var, of, domain in triples if of == kind
         }  # fmt: skip
 

@@ -22,6 +22,7 @@ from tirx_mini.ir import (
     Seq,
     Span,
     Stmt,
+    TirxError,
     Var,
     children,
     const,
@@ -30,6 +31,17 @@ from tirx_mini.ir import (
     substitute,
     walk,
 )
+from tirx_mini.script import caller_span
+
+
+def size_of(extent: Expr, name: str) -> int:
+    """How many values a variable has. Raises `TirxError` where only a call says that. name: of the block, or loop."""
+    size = int_value(extent)
+    if size is None:
+        hint = "specialise the function first, as in func.specialize({'n': 256})"
+        text = f"{name} has {extent} iterations, which a call decides: this needs a number"
+        raise TirxError(text, caller_span(), hint)
+    return size
 
 
 def path_to(root: Stmt, found: Callable[[Stmt], bool]) -> list[Stmt]:
@@ -110,15 +122,20 @@ def in_loops(body: Stmt, loops: Sequence[tuple[Var, int]], like: Stmt) -> Stmt:
 
 
 def over_elements(
-    name: str, extents: Sequence[int], stmt_of: Callable[[tuple[Var, ...]], Stmt], span: Span | None, loop: str = "ax"
+    name: str,
+    extents: Sequence[int | Expr],
+    stmt_of: Callable[[tuple[Var, ...]], Stmt],
+    span: Span | None,
+    loop: str = "ax",
 ) -> Stmt:
     """A block that executes a statement for each element, in loops of its own.
 
     stmt_of: the statement for the block's variables, one for each extent. loop: the loop variables are ``ax0``, ....
     """
-    own = tuple(Var(INT32, f"v{dim}") for dim in range(len(extents)))
-    loops = [(Var(INT32, f"{loop}{dim}"), extent) for dim, extent in enumerate(extents)]
-    domains = tuple(Range(const(0), const(extent)) for extent in extents)
+    sizes = [extent if isinstance(extent, int) else size_of(extent, name) for extent in extents]
+    own = tuple(Var(INT32, f"v{dim}") for dim in range(len(sizes)))
+    loops = [(Var(INT32, f"{loop}{dim}"), size) for dim, size in enumerate(sizes)]
+    domains = tuple(Range(const(0), const(size)) for size in sizes)
     block = Block(
         name, own, (SPATIAL,) * len(own), domains, tuple(var for var, _ in loops), stmt_of(own), span=span
     )
