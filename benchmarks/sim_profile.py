@@ -35,20 +35,20 @@ PARTS = (
     ("front end, lowering", ("script/", "lang/", "passes/", "tile/", "layout/", "ir/", "isa/facts", "isa/core")),
     ("translation", ("sim/translate/",)),
     ("warps", ("<simulation", "isa/", "sim/services", "sim/machine/")),
-    # Python looks at a signal that comes during a product when `collect`, for which it was computed, goes on.
-    ("engines", ("sim/engines/", "sim/machine/memory.py:collect", "sim/machine/registers.py:collect")),
+    # Python looks at a signal that comes during a product when `Debts.collect`, for which it was computed, goes on.
+    ("engines", ("sim/engines/", "sim/machine/owed")),
     ("happens-before, shadow memory", ("sim/ordering/", "sim/machine/phases", "sim/machine/counting")),
     ("clock, traffic", ("sim/timing/",)),
     ("rules, report", ("diagnose/", "report/", "sim/hazards", "sim/outputs")),
 )
-"""The parts, each with the beginnings of the files, or functions, that belong to it. The longest beginning decides."""
+"""The parts, each with the beginnings of the files that belong to it. The longest beginning decides."""
 
 
 def part_of(frame: FrameType | None) -> str:
     """The part that the innermost frame of tirx_mini belongs to."""
     while frame is not None:
         name = frame.f_code.co_filename
-        inside = f"{name.rpartition('tirx_mini/')[2] if 'tirx_mini/' in name else name}:{frame.f_code.co_name}"
+        inside = name.rpartition("tirx_mini/")[2] if "tirx_mini/" in name else name
         fits = [(len(start), part) for part, starts in PARTS for start in starts if inside.startswith(start)]
         if fits:
             return max(fits)[1]

@@ -9,16 +9,14 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import IO, Any, TypeVar
 
 STARTUP_S = 120.0
 """Seconds that a task may take to its `yield`: a GPU's imports PyTorch, creates a CUDA context and copies arguments."""
-
-NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 Task = Callable[[Any], Generator[None, None, Any]]
 """A task of the child: a generator that yields once, when its time limit starts, and returns the result."""
@@ -29,13 +27,9 @@ _BOOT = "from tirx_mini.worker import serve; serve()"
 
 
 class Worker:
-    """A child process that executes tasks in turn. It starts with the first one, and again after one that fails.
+    """A child process that executes tasks in turn. It starts with the first one, and again after one that fails."""
 
-    environment: variables of the child besides those of this process.
-    """
-
-    def __init__(self, environment: Mapping[str, str] = NO_VARIABLES) -> None:
-        self._environment = environment
+    def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
         self._messages: queue.Queue[tuple[str, Any]] = queue.Queue()
 
@@ -76,7 +70,7 @@ class Worker:
 
     def _start(self) -> None:
         path = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
-        environment = {**os.environ, **self._environment, "PYTHONPATH": path}
+        environment = {**os.environ, "PYTHONPATH": path}
         self._child = subprocess.Popen(
             [sys.executable, "-c", _BOOT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
         )
@@ -89,7 +83,7 @@ class Team:
     """This process and `jobs - 1` children, which share the items of a list; as a context, it ends the children.
 
     task: what a child executes for an item. payload: what it is given. here: the same in this process. limit_s: how
-    long a child may take. An item whose child fails is done here. environment: as in `Worker`.
+    long a child may take. An item whose child fails is done here.
     """
 
     def __init__(
@@ -99,10 +93,9 @@ class Team:
         here: Callable[[T], Any],
         jobs: int,
         limit_s: float = 3600.0,
-        environment: Mapping[str, str] = NO_VARIABLES,
     ) -> None:
         self._task, self._payload, self._here, self._limit_s = task, payload, here, limit_s
-        self._workers = [Worker(environment) for _ in range(jobs - 1)]
+        self._workers = [Worker() for _ in range(jobs - 1)]
 
     def __enter__(self) -> Team:
         return self

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import itertools
 import tempfile
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -37,10 +36,6 @@ UNTIMED = 0.15
 """How much their execution takes where memory takes no time."""
 LEAST_SHARE = 1 / 64
 """Of the clusters, those that are executed with data and time: a wrong kernel shows there, as a rule."""
-ONE_THREAD: Mapping[str, str] = MappingProxyType(
-    {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-)
-"""For NumPy in each process: its products are small, and threads of several processes would wait for one another."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +156,7 @@ def run_apart(
 
     with (
         tempfile.TemporaryDirectory(prefix="tirx_mini-") as folder, suppress(_NotPlain),
-        Team(task, lambda item: payload(Path(folder), item), here, jobs, environment=ONE_THREAD) as team,
+        Team(task, lambda item: payload(Path(folder), item), here, jobs) as team,
     ):
         team.start()
         save(Path(folder))

@@ -412,9 +412,8 @@ class TensorCores:
     def _accumulate(self, cta: Cta, mma: Mma, lefts: Sequence[Submatrix], right: Submatrix, actor: Actor) -> None:
         """Add (or store) a product of one CTA's rows, part by part, to its tensor memory. lefts: for each part."""
         shape, columns = mma.shape, right.rows // len(lefts)
-        where = (slice(None), slice(mma.column, mma.column + columns))
         if cta.cluster.checked:
-            shadow = cta.tmem.shadow
+            shadow, where = cta.tmem.shadow, (slice(None), slice(mma.column, mma.column + columns))
             if mma.accumulate:
                 shadow.inspect(where, actor)
             elif (lost := shadow.unread(where, Operation.TCGEN05_MMA)) is not None:

@@ -1,4 +1,4 @@
-"""What kernels may do wrong with tcgen05.mma and its commits, as facts."""
+"""Facts about mistakes with tcgen05.mma and tcgen05.commit."""
 
 from __future__ import annotations
 

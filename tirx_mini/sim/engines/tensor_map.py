@@ -223,8 +223,8 @@ class BoxCopier:
     def block(self, coords: tuple[int, ...], dtype: str) -> Submatrix | None:
         """Room for the numbers of a box, beside those of its neighbours in the tensor.
 
-        The tensor counts as one matrix, all dimensions but the last together, in strips of `STRIP` columns. None where
-        the box is no block of a strip, or partly outside, or the matrix were too large to keep.
+        The tensor counts as one matrix, all dimensions but the last together, in strips of `STRIP` columns. The result
+        is None where the box is not a block of one strip, lies partly outside, or the matrix is too large to keep.
         """
         tensor, _, whole = self._clip(coords)
         outer = [extent for extent in self.box[:-1] if extent > 1]

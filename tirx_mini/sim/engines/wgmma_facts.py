@@ -1,4 +1,4 @@
-"""What kernels may do wrong with wgmma, as facts, and what they wait for there."""
+"""Facts about mistakes with wgmma, and the wait for its groups."""
 
 from __future__ import annotations
 

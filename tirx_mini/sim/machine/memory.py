@@ -19,6 +19,7 @@ from tirx_mini.hardware import TMEM_COLUMNS, TMEM_LANES
 
 from ..ordering import PROXY_GLOBAL, AccessLog, Complain, Segment, Shadow, Unwatched
 from .image import GlobalBuffer, SharedBuffer
+from .owed import Debts
 
 POISON = 0xFF
 WIDTHS = {1: np.dtype("u1"), 2: np.dtype("u2"), 4: np.dtype("u4"), 8: np.dtype("u8"), 16: np.dtype("c16"),
@@ -245,28 +246,17 @@ def _flat_bytes(array: np.ndarray) -> np.ndarray:
     return array.reshape(-1).view(np.uint8)
 
 
-class OwedColumns(Protocol):
-    """What MMAs that are done add to columns, as soon as somebody looks at these. adds: or store there."""
-
-    @property
-    def adds(self) -> bool: ...
-    def pay(self, columns: np.ndarray) -> None:
-        """Let the columns, float32[128 lanes, columns], hold it."""
-        ...
-
-
 class TensorMemory:
     """Tensor memory as one CTA sees it: uint32[128 lanes, 512 columns] (PTX ISA: "Tensor Memory").
 
-    complain: as for shared memory.
+    complain: as for shared memory. owed: to columns.
     """
 
     def __init__(self, log: AccessLog, complain: Complain | None) -> None:
         shape = (LANE_GROUPS, TMEM_COLUMNS)
         watched = complain is not None
         self.shadow = Segment(0, prod(shape), 1, log, complain, shape=shape) if watched else Unwatched()
-
-        self._owed: dict[tuple[int, int], OwedColumns] = {}
+        self.owed = Debts()
 
     @cached_property
     def _words(self) -> np.ndarray:
@@ -275,33 +265,14 @@ class TensorMemory:
 
     def words(self, column: int, columns: int) -> np.ndarray:
         """What so many columns hold, from the first one on: uint32[128 lanes, columns], a view."""
-        if self._owed:
-            self.collect(column, columns)
+        if self.owed:
+            self.owed.collect(column, column + columns)
         return self._words[:, column : column + columns]
-
-    def owed(self, column: int, columns: int) -> OwedColumns | None:
-        """What exactly these columns are owed."""
-        return self._owed.get((column, columns))
-
-    def owe(self, column: int, columns: int, owed: OwedColumns) -> None:
-        """Let the columns be owed something, on top of what they hold or in place of it."""
-        if not owed.adds:
-            self._owed.pop((column, columns), None)
-        if self._owed:
-            self.collect(column, columns)
-        self._owed[column, columns] = owed
-
-    def collect(self, column: int, columns: int) -> None:
-        """Let the columns hold what they are owed."""
-        end = column + columns
-        for first, count in [(f, n) for f, n in self._owed if f < end and column < f + n]:
-            owed = self._owed.pop((first, count))
-            owed.pay(self._words[:, first : first + count].view(np.float32))
 
     def clear(self, column: int, columns: int) -> None:
         """Columns that were just allocated hold nothing."""
         where = (slice(None), slice(column, column + columns))
-        self.collect(column, columns)
+        self.owed.collect(column, column + columns)
         if "_words" in self.__dict__:
             self._words[where] = POISON * 0x01010101
         self.shadow.forget(where)

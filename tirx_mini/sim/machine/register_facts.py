@@ -1,4 +1,4 @@
-"""What kernels may do wrong with registers, as facts."""
+"""Facts about mistakes with registers."""
 
 from __future__ import annotations
 

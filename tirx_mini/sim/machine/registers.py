@@ -12,6 +12,7 @@ from tirx_mini.ir import Span
 
 from ..facts import Fault
 from .masks import LANES
+from .owed import Debt, Debts
 from .register_facts import (
     BorrowedRegister,
     Owner,
@@ -31,16 +32,6 @@ class Load(Protocol):
     def span(self) -> Span | None: ...
     def deliver(self) -> None:
         """What uses the registers has waited for the load: they hold its values."""
-        ...
-
-
-class Owed(Protocol):
-    """What MMAs that are done add to registers, as soon as somebody looks at these. adds: or store there."""
-
-    @property
-    def adds(self) -> bool: ...
-    def pay(self, warp: int) -> None:
-        """Let the registers of a warp hold it."""
         ...
 
 
@@ -86,9 +77,8 @@ class RegisterArray:
     data: [size, 32] of the element's dtype; element i of lane l is data[i, l].
     defined: bool[size, 32], where a value was written; `complete` once it holds everywhere.
     pending: for elements that an asynchronous load (tcgen05.ld) has not delivered yet, that load.
-    flights: what MMAs (wgmma) hold of the array. owed: what those that are done add to it, with the number of the warp
-    in its warpgroup, by the first element and the one after the last. touched: how many wgmma.fence the warp had
-    executed when an ordinary instruction last used it.
+    flights: what MMAs (wgmma) hold of the array. owed: what those that are done add to it. touched: how many
+    wgmma.fence the warp had executed when an ordinary instruction last used it.
 
     Values that are loaded and stored have the lanes as their last axis; vectors of several elements have those last.
     In a parallel loop the iterations come first.
@@ -111,7 +101,7 @@ class RegisterArray:
         self.complete = False
         self.pending: dict[int, Load] = {}
         self.flights: list[Flight] = []
-        self.owed: dict[tuple[int, int], tuple[Owed, int]] = {}
+        self.owed = Debts()
         self.touched = -1
 
     def __getattr__(self, name: str) -> Any:
@@ -230,7 +220,7 @@ class RegisterArray:
         """An ordinary instruction uses these elements."""
         self.touched = w.register_fences
         if self.owed:
-            self.collect(*self._range(rows))
+            self.owed.collect(*self._range(rows))
         if self.pending:
             self._settle_loads(w, rows, writes)
         for flight in self.flights:
@@ -239,27 +229,11 @@ class RegisterArray:
                 w.gpu.facts.record(BorrowedRegister(w.origin, self.name, self.span, writes, flight.span))
                 return
 
-    def collect(self, start: int, stop: int) -> None:
-        """Let the elements [start, stop) hold what they are owed."""
-        for place in [each for each in self.owed if each[0] < stop and start < each[1]]:
-            owed, warp = self.owed.pop(place)
-            owed.pay(warp)
-
-    def owe(self, start: int, stop: int, owed: Owed, warp: int) -> None:
-        """Let the elements [start, stop) be owed something, on top of what they hold or in place of it."""
-        if not owed.adds:
-            self.owed.pop((start, stop), None)
-        if self.owed:
-            self.collect(start, stop)
-        self.owed[start, stop] = owed, warp
-        if self.pending or not self.complete:
-            self.define(start, stop - start)
-
     def _range(self, rows: Any) -> tuple[int, int]:
         """The first element that a NumPy index of the first axis selects, and the one after the last."""
         if isinstance(rows, slice):
             return rows.start, rows.stop
-        return int(np.min(rows)), int(np.max(rows)) + 1
+        return (int(np.min(rows)), int(np.max(rows)) + 1) if np.size(rows) else (0, 0)
 
     def _settle_loads(self, w: Owner, rows: Any, writes: bool) -> None:
         """Elements are used that loads in flight will write: reads wait for those, writes do not.
@@ -335,7 +309,7 @@ class Registers:
         """The values of the next `words` registers for an MMA: not an ordinary access. Fault: out-of-bounds."""
         count = self._elements(words)
         if self.array.owed:
-            self.array.collect(self.index, self.index + count)
+            self.array.owed.collect(self.index, self.index + count)
         packed = self.array.data[self.index : self.index + count].reshape(words, count // words, LANES)
         return np.ascontiguousarray(packed.transpose(0, 2, 1)).view(np.uint32)[..., 0]
 
@@ -344,7 +318,7 @@ class Registers:
         count = self._elements(len(values))
         array = self.array
         if array.owed:
-            array.collect(self.index, self.index + count)
+            array.owed.collect(self.index, self.index + count)
         if array.data.itemsize == 4:
             array.data.view(np.uint32)[self.index : self.index + count] = values
         else:
@@ -373,7 +347,7 @@ class Registers:
         """An MMA adds `values`, float32[words, 32], to the next registers, or stores them."""
         array, stop = self.array, self.index + len(values)
         if array.owed:
-            array.collect(self.index, stop)
+            array.owed.collect(self.index, stop)
         target = array.data[self.index : stop]
         if add:
             target += values
@@ -382,18 +356,20 @@ class Registers:
         if array.pending or not array.complete:
             array.define(self.index, len(values))
 
-    def owed(self, words: int) -> Owed | None:
-        """What exactly the next `words` registers are owed."""
-        found = self.array.owed.get((self.index, self.index + words))
-        return found[0] if found is not None else None
+    def owed(self, words: int) -> Debt | None:
+        """What exactly the next `words` registers, those of 32 bits, are owed."""
+        return self.array.owed.get((self.index, self.index + words))
 
-    def owe(self, words: int, owed: Owed, warp: int) -> None:
-        """Let the next `words` registers, those of 32 bits, be owed something; warp: as in `RegisterArray.owed`."""
-        self.array.owe(self.index, self.index + words, owed, warp)
+    def owe(self, words: int, debt: Debt) -> None:
+        """Let the next `words` registers be owed something."""
+        array = self.array
+        array.owed.owe(self.index, self.index + words, debt)
+        if array.pending or not array.complete:
+            array.define(self.index, words)
 
     def collect(self, words: int) -> None:
         """Let the next `words` registers hold what they are owed."""
-        self.array.collect(self.index, self.index + words)
+        self.array.owed.collect(self.index, self.index + words)
 
     def invalidate(self, words: int, load: Load) -> None:
         """An asynchronous load will write the next `words` registers; what reads them before waits for it."""
