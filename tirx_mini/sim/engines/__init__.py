@@ -7,7 +7,7 @@ from .launch_control import LaunchControl
 from .leading import Leads
 from .operands import OperandOutOfBounds
 from .strong import BadAddress, MisalignedAddress, StrongAccesses
-from .submatrix import Submatrix, below, beside
+from .submatrix import LateMatrix, Matrix, Submatrix, below, beside
 from .sums import DEPTH, accumulate_registers, accumulate_tmem, fragments
 from .tcgen05 import TensorCores
 from .tcgen05_facts import CommitAtExit, CommitOfOtherThread, MmaAtExit
@@ -64,6 +64,6 @@ __all__ = [
     "StoreBeforeTensor", "StrongAccesses", "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses",
     "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns", "WarpWgmma",
     "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaEngines", "WgmmaWait", "WgmmasDiffer", "WrongTmemLane",
-    "DEPTH", "Submatrix", "accumulate_registers", "accumulate_tmem", "below", "beside", "broken_rule", "check_column",
-    "fragments", "pair",
+    "DEPTH", "LateMatrix", "Matrix", "Submatrix", "accumulate_registers", "accumulate_tmem", "below", "beside",
+    "broken_rule", "check_column", "fragments", "pair",
 ]  # fmt: skip

@@ -67,14 +67,34 @@ class Pattern:
     mn_major: bool
 
 
+class Place:
+    """Where an operand lies: a pattern, and the byte that it begins from.
+
+    low, high: in bytes of shared memory. home: where the box begins that was last seen to hold the operand. part: what
+    tells it from other operands in that box.
+    """
+
+    __slots__ = ("base", "high", "home", "low", "part", "pattern")
+
+    def __init__(self, pattern: Pattern, base: int) -> None:
+        self.pattern, self.base = pattern, base
+        self.low, self.high = base + pattern.low, base + pattern.high
+        self.lies_in(self.low)
+
+    def lies_in(self, home: int) -> None:
+        """Let a box hold it that begins at the byte `home`."""
+        self.home = home
+        self.part = self.pattern, self.low - home
+
+
 class Operands:
     """Reads operands; where they lie is worked out once for each layout."""
 
     def __init__(self) -> None:
         self._patterns: dict[Any, Pattern] = {}
         self._rows: dict[Any, int | None] = {}
-        self._lasting: dict[tuple[Hashable, str], tuple[Pattern, int]] = {}
-        self._homes: dict[tuple[int, int], int] = {}
+        self._lasting: dict[tuple[Hashable, str], Place] = {}
+        self._places: dict[tuple[Pattern, int], Place] = {}
         self._kept: list[Any] = []  # what patterns are known by has its id as long as this lasts
 
     def read(
@@ -89,12 +109,12 @@ class Operands:
         fmt = getattr(mma.shape, which)
         place = self._lasting.get((known, which)) if known is not None else None
         if place is None:
-            place = self.check(smem, group, which, rows)
+            place = self._place(*self.check(smem, group, which, rows))
             if known is not None:
                 self._lasting[known, which] = place
-        pattern, base = place
+        pattern, base = place.pattern, place.base
         if smem.boxes and pattern.dense and not pattern.mn_major and fmt.itemsize >= 1:
-            loaded = self._loaded(smem, pattern, base + pattern.low, base + pattern.high, fmt.dtype)
+            loaded = self._loaded(smem, place, fmt.dtype)
             if loaded is not None:
                 return loaded
         if pattern.dense:
@@ -106,20 +126,26 @@ class Operands:
         values = fp4_values(chunks) if fmt.itemsize < 1 else to_float(chunks.view(numpy_dtype(fmt.dtype)), fmt.dtype)
         return Submatrix.whole(values.T if pattern.mn_major else values)
 
-    def _loaded(self, smem: SharedMemory, pattern: Pattern, low: int, high: int, dtype: str) -> Submatrix | None:
+    def _place(self, pattern: Pattern, base: int) -> Place:
+        found = self._places.get((pattern, base))
+        if found is None:
+            found = self._places[pattern, base] = Place(pattern, base)
+        return found
+
+    def _loaded(self, smem: SharedMemory, place: Place, dtype: str) -> Submatrix | None:
         """The operand where it is the boxes that copies have brought, or rows of one."""
-        home = self._homes.get((low, high), low)
-        box = smem.boxes.get(home)
-        if isinstance(box, LoadedBox) and high <= home + box.nbytes:
-            found = box.operands.get((pattern, low - home))
+        box = smem.boxes.get(place.home)
+        if isinstance(box, LoadedBox):
+            found = box.operands.get(place.part)
             if found is not None:
                 return found
+        low, high = place.low, place.high
         boxes = _boxes_at(smem, low, high)
-        block = self._assembled(boxes, pattern, low, high, dtype)
+        block = self._assembled(boxes, place.pattern, low, high, dtype)
         if block is not None and len(boxes) == 1:
             home, box = boxes[0]
-            self._homes[low, high] = home
-            box.operands[pattern, low - home] = block
+            place.lies_in(home)
+            box.operands[place.part] = block
         return block
 
     def _assembled(

@@ -2,9 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
+
+
+class Matrix:
+    """Numbers, float32[rows, columns]."""
+
+    __slots__ = ("numbers",)
+
+    def __init__(self, numbers: np.ndarray) -> None:
+        self.numbers = numbers
+
+    def block(self, rows: slice, columns: slice) -> np.ndarray:
+        """Some rows and columns of it: a view."""
+        return self.numbers[rows, columns]
+
+
+class LateMatrix(Matrix):
+    """Numbers that are converted when they are first used, in blocks as large as what is used together.
+
+    source: the elements, which do not change. convert: what makes numbers of some of them.
+    """
+
+    __slots__ = ("_convert", "_converted", "_source")
+
+    def __init__(self, source: np.ndarray, convert: Callable[[np.ndarray], np.ndarray]) -> None:
+        super().__init__(np.empty(source.shape, np.float32))
+        self._source, self._convert = source, convert
+        self._converted: set[tuple[int, int, int, int]] = set()
+
+    def block(self, rows: slice, columns: slice) -> np.ndarray:
+        """As `Matrix.block`."""
+        found = self.numbers[rows, columns]
+        key = (rows.start, rows.stop, columns.start, columns.stop)
+        if key not in self._converted:
+            found[...] = self._convert(self._source[rows, columns])
+            self._converted.add(key)
+        return found
 
 
 class Submatrix:
@@ -12,20 +48,26 @@ class Submatrix:
 
     __slots__ = ("column", "columns", "matrix", "row", "rows")
 
-    def __init__(self, matrix: np.ndarray, row: int, rows: int, column: int, columns: int) -> None:
+    def __init__(self, matrix: Matrix, row: int, rows: int, column: int, columns: int) -> None:
         self.matrix = matrix
         self.row, self.rows = row, rows
         self.column, self.columns = column, columns
 
     @staticmethod
-    def whole(matrix: np.ndarray) -> Submatrix:
+    def whole(numbers: np.ndarray) -> Submatrix:
         """All of a matrix."""
-        return Submatrix(matrix, 0, matrix.shape[0], 0, matrix.shape[1])
+        return Submatrix(Matrix(numbers), 0, numbers.shape[0], 0, numbers.shape[1])
+
+    @property
+    def lasts(self) -> bool:
+        """Whether the numbers stay in memory, whoever else holds them."""
+        return isinstance(self.matrix, LateMatrix)
 
     @property
     def values(self) -> np.ndarray:
         """The numbers: a view."""
-        return self.matrix[self.row : self.row + self.rows, self.column : self.column + self.columns]
+        rows, columns = slice(self.row, self.row + self.rows), slice(self.column, self.column + self.columns)
+        return self.matrix.block(rows, columns)
 
     def part(self, first: int, rows: int) -> Submatrix:
         """Some of the rows."""

@@ -7,7 +7,7 @@ kernel have the same results, with checks and without.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -25,30 +25,37 @@ def multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 class Sum:
-    """Products that are to be added up. adds: whether to what is there, or in place of it. depth: along K, so far."""
+    """Products that are to be added up. adds: whether to what is there, or in place of it."""
 
-    __slots__ = ("_lefts", "_rights", "adds", "depth")
+    __slots__ = ("_depth", "_held", "_parts", "adds")
 
     def __init__(self, adds: bool) -> None:
         self.adds = adds
-        self.depth = 0
-        self._lefts: list[Submatrix] = []
-        self._rights: list[Submatrix] = []
+        self._parts: list[tuple[list[Submatrix], list[Submatrix]]] = []
+        self._depth = DEPTH
+        self._held = 0
 
     def add(self, left: Submatrix, right: Submatrix) -> None:
         """Add left @ right.T."""
-        self._lefts.append(left)
-        self._rights.append(right)
-        self.depth += left.columns
+        if self._depth >= DEPTH:
+            self._parts.append(([], []))
+            self._depth = 0
+        lefts, rights = self._parts[-1]
+        lefts.append(left)
+        rights.append(right)
+        self._depth += left.columns
+        if not (left.lasts and right.lasts):
+            self._held += left.columns
 
     @property
     def full(self) -> bool:
-        """Whether the sum is to be computed before more is added."""
-        return self.depth >= DEPTH
+        """Whether the sum is to be computed before more is added, since it holds much memory."""
+        return self._held >= DEPTH
 
-    def product(self) -> np.ndarray:
-        """All of it: float32[rows of the left, rows of the right]."""
-        return multiply(beside(self._lefts).values, beside(self._rights).values)
+    def products(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Matrices left and right, at most `DEPTH` long as a rule, of which the products left @ right.T are the sum."""
+        for lefts, rights in self._parts:
+            yield beside(lefts).values, beside(rights).values
 
 
 class TmemSum(Sum):
@@ -62,12 +69,15 @@ class TmemSum(Sum):
 
     def pay(self) -> None:
         """Add it to the columns, or store it there."""
-        product = self.product()
-        columns = self._tmem.words(self._column, product.shape[1]).view(np.float32)
-        if self.adds:
-            columns += product
-        else:
-            columns[...] = product
+        adds = self.adds
+        for left, right in self.products():
+            product = multiply(right, left)  # columns × lanes, as they lie in tensor memory
+            columns = self._tmem.words(self._column, len(product)).view(np.float32).T
+            if adds:
+                columns += product
+            else:
+                columns[...] = product
+            adds = True
 
 
 def accumulate_tmem(tmem: TensorMemory, column: int, left: Submatrix, right: Submatrix, adds: bool) -> None:
@@ -89,18 +99,18 @@ class RegisterSum(Sum):
 
     def __init__(self, adds: bool) -> None:
         super().__init__(adds)
-        self._values: np.ndarray | None = None
+        self._values: list[np.ndarray] | None = None
 
     @property
     def taken(self) -> bool:
         """Whether a warp has its part: nothing more can be added."""
         return self._values is not None
 
-    def part(self, warp: int) -> np.ndarray:
-        """What the registers of a warp get: float32[n / 2, 32]."""
+    def parts(self, warp: int) -> list[np.ndarray]:
+        """What the registers of a warp get, one after the other: float32[n / 2, 32]."""
         if self._values is None:
-            self._values = fragments(self.product())
-        return self._values[warp]
+            self._values = [fragments(multiply(left, right)) for left, right in self.products()]
+        return [each[warp] for each in self._values]
 
 
 class RegisterPart:
@@ -114,7 +124,8 @@ class RegisterPart:
 
     def pay(self) -> None:
         """Add it to the registers, or store it there."""
-        self._registers.accumulate(self.whole.part(self._warp), self.adds)
+        for number, values in enumerate(self.whole.parts(self._warp)):
+            self._registers.accumulate(values, self.adds or number > 0)
 
 
 def accumulate_registers(parts: Sequence[Registers], left: Submatrix, right: Submatrix, adds: bool) -> None:

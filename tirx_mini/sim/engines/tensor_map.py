@@ -8,11 +8,12 @@ modes").
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable
 from dataclasses import replace
 from enum import Enum, auto
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from ..machine import GlobalMemory, SharedMemory, numpy_dtype
 from ..ordering import Actor
 from .numbers import to_float
 from .reductions import OPERATIONS
-from .submatrix import Submatrix
+from .submatrix import LateMatrix, Submatrix
 
 CHUNK = 16
 STRIP = 512
@@ -120,7 +121,7 @@ class BoxCopier:
         self.segment = memory.segments.get(slot)
         self.constant = slot in memory.constant
         self._boxes: dict[tuple[int, ...], LoadedBox] = {}
-        self._strips: dict[tuple[int, str], np.ndarray] = {}
+        self._strips: dict[tuple[int, str], LateMatrix | None] = {}
         self._first = -self.segment.start if self.segment is not None else 0
         self._pattern = self._granules() if self.segment is not None else None
 
@@ -221,10 +222,11 @@ class BoxCopier:
         return box
 
     def block(self, coords: tuple[int, ...], dtype: str) -> Submatrix | None:
-        """Room for the numbers of a box, beside those of its neighbours in the tensor.
+        """The numbers of a box, beside those of its neighbours in the tensor.
 
         The tensor counts as one matrix, all dimensions but the last together, in strips of `STRIP` columns. The result
-        is None where the box is not a block of one strip, lies partly outside, or the matrix is too large to keep.
+        is None where the tensor is no such matrix or too large to keep, and where the box is not a block of one strip
+        or lies partly outside.
         """
         tensor, _, whole = self._clip(coords)
         outer = [extent for extent in self.box[:-1] if extent > 1]
@@ -236,11 +238,20 @@ class BoxCopier:
         row = 0
         for part, extent in zip(tensor[:-1], self.dims[:-1], strict=True):
             row = row * extent + part.start
-        found = self._strips.get((strip, dtype))
-        if found is None:
-            shape = math.prod(self.dims[:-1]), min(STRIP, self.dims[-1] - strip * STRIP)
-            found = self._strips[strip, dtype] = np.empty(shape, np.float32)
-        return Submatrix(found, row, math.prod(outer), column, self.box[-1])
+        if (strip, dtype) not in self._strips:
+            self._strips[strip, dtype] = self._strip(strip, dtype)
+        found = self._strips[strip, dtype]
+        return None if found is None else Submatrix(found, row, math.prod(outer), column, self.box[-1])
+
+    def _strip(self, strip: int, dtype: str) -> LateMatrix | None:
+        """Columns of the tensor as one matrix; None where its rows do not lie at equal distances."""
+        outer = list(zip(self.dims, self.strides, strict=True))[:-1]
+        for (extent, step), (inner, inner_step) in itertools.pairwise(outer):
+            if extent > 1 and step != inner * inner_step:
+                return None
+        rows = self.tensor.reshape(-1, self.dims[-1])
+        columns = rows[:, strip * STRIP : (strip + 1) * STRIP].view(numpy_dtype(dtype))
+        return LateMatrix(columns, partial(to_float, dtype=dtype))
 
     def write_smem(self, smem: SharedMemory, offset: int, chunks: np.ndarray) -> None:
         """Put a box at byte `offset`."""
@@ -291,13 +302,11 @@ class LoadedBox:
 
     def _read(self, dtype: str) -> Submatrix:
         copier, kind = self.copier, numpy_dtype(dtype)
-        columns = copier.box[-1] * copier.dtype.itemsize // kind.itemsize
-        values = to_float(copier.read(self._coords).view(kind), dtype).reshape(-1, columns)
         block = copier.block(self._coords, dtype) if kind.itemsize == copier.dtype.itemsize else None
-        if block is None:
-            return Submatrix.whole(values)
-        block.values[...] = values
-        return block
+        if block is not None:
+            return block
+        columns = copier.box[-1] * copier.dtype.itemsize // kind.itemsize
+        return Submatrix.whole(to_float(copier.read(self._coords).view(kind), dtype).reshape(-1, columns))
 
     def places(self, offset: int) -> np.ndarray:
         """Where each 16-byte chunk of the box lies that begins at the byte `offset`: chunks from there on."""

@@ -151,8 +151,9 @@ class WarpTmem:
     def _values(self, lane: int, where: slice, lanes: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """What a load reads, uint32[registers, 32]."""
         w, tmem = self._warp, self._warp.cta.tmem
-        agent = self._start(Operation.TCGEN05_LD)
-        tmem.shadow.read((w.warp_id % 4, where), self._actor(Operation.TCGEN05_LD, agent))
+        if w.cta.cluster.checked:
+            agent = self._start(Operation.TCGEN05_LD)
+            tmem.shadow.read((w.warp_id % 4, where), self._actor(Operation.TCGEN05_LD, agent))
         words = tmem.words(where.start, where.stop - where.start)
         if lanes.shape == (where.stop - where.start, 32) and lane % 32 == 0 and _is_rows(lanes):
             return words[lane : lane + 32].T.copy()
@@ -161,8 +162,9 @@ class WarpTmem:
     def store(self, w: Warp, address: int, lanes: np.ndarray, columns: np.ndarray, registers: Registers) -> None:
         """tcgen05.st."""
         lane, where = self._place(w, address, lanes, columns, Operation.TCGEN05_ST)
-        agent = self._start(Operation.TCGEN05_ST)
-        w.cta.tmem.shadow.write((w.warp_id % 4, where), self._actor(Operation.TCGEN05_ST, agent))
+        if w.cta.cluster.checked:
+            agent = self._start(Operation.TCGEN05_ST)
+            w.cta.tmem.shadow.write((w.warp_id % 4, where), self._actor(Operation.TCGEN05_ST, agent))
         if w.cta.cluster.data:
             w.cta.tmem.words(where.start, where.stop - where.start)[lanes + lane, columns] = registers.read(len(lanes))
         self._stored = True

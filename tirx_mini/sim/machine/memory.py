@@ -260,8 +260,11 @@ class TensorMemory:
 
     @cached_property
     def _words(self) -> np.ndarray:
-        """What it holds. CTAs that have no tile never use theirs, which then takes no memory."""
-        return np.full((TMEM_LANES, TMEM_COLUMNS), POISON * 0x01010101, np.uint32)
+        """What it holds. CTAs that have no tile never use theirs, which then takes no memory.
+
+        The lanes of a column lie side by side, as the registers of a warp do that loads it.
+        """
+        return np.full((TMEM_COLUMNS, TMEM_LANES), POISON * 0x01010101, np.uint32).T
 
     def words(self, column: int, columns: int) -> np.ndarray:
         """What so many columns hold, from the first one on: uint32[128 lanes, columns], a view."""

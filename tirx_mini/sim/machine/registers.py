@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from tirx_mini.ir import Span
 
 from ..facts import Fault
+from .arriving import Arriving, Load, Ranges
 from .masks import LANES
 from .owed import Debt, Debts
 from .register_facts import (
@@ -23,16 +23,6 @@ from .register_facts import (
 )
 
 LANE = np.arange(LANES)
-
-
-class Load(Protocol):
-    """An asynchronous load (tcgen05.ld) into registers. span: where it was issued."""
-
-    @property
-    def span(self) -> Span | None: ...
-    def deliver(self) -> None:
-        """What uses the registers has waited for the load: they hold its values."""
-        ...
 
 
 @dataclass(eq=False)
@@ -76,7 +66,7 @@ class RegisterArray:
 
     data: [size, 32] of the element's dtype; element i of lane l is data[i, l].
     defined: bool[size, 32], where a value was written; `complete` once it holds everywhere.
-    pending: for elements that an asynchronous load (tcgen05.ld) has not delivered yet, that load.
+    pending: what asynchronous loads (tcgen05.ld) have not delivered yet.
     flights: what MMAs (wgmma) hold of the array. owed: what those that are done add to it. touched: how many
     wgmma.fence the warp had executed when an ordinary instruction last used it.
 
@@ -99,7 +89,7 @@ class RegisterArray:
         self._dtype = dtype
         self.itemsize = np.dtype(dtype).itemsize
         self.complete = False
-        self.pending: dict[int, Load] = {}
+        self.pending = Arriving()
         self.flights: list[Flight] = []
         self.owed = Debts()
         self.touched = -1
@@ -210,7 +200,7 @@ class RegisterArray:
             self._settle_loads(w, slice(start, start + count), True)
         self.defined[start : start + count] = False
         self.complete = False
-        self.pending.update(dict.fromkeys(range(start, start + count), load))
+        self.pending.expect(start, start + count, load)
 
     def check_defined(self, w: Owner, start: int, stop: int) -> None:
         """Record it where [start, stop) holds nothing yet and is read."""
@@ -240,32 +230,31 @@ class RegisterArray:
 
         PTX ISA: "Register dependencies, same thread" has true dependences only.
         """
-        for element in self._numbers(rows):
-            load = self.pending.get(element)
-            if load is None:
-                continue
-            if not writes:
+        if not writes:
+            for load in self.pending.loads(self._ranges(rows)):
                 load.deliver()
-                continue
+            return
+        found = self.pending.first(self._ranges(rows))
+        if found is not None:
+            element, load = found
             name = f"{self.name}[{element}]" if len(self.data) > 1 else self.name
             w.gpu.facts.record(PendingRegister(w.origin, self.name, self.span, name, load.span))
-            return
 
     # -- details -----------------------------------------------------------------------------------------------------
 
     def _settle(self, rows: Any) -> None:
         """After a write: no load is pending there any more, and the array may be complete."""
         if self.pending:
-            for element in self._numbers(rows):
-                self.pending.pop(element, None)
+            self.pending.forget(self._ranges(rows))
         if not self.complete and not self.pending:  # what is pending is not defined
             self.complete = bool(self.defined.all())
 
-    def _numbers(self, rows: Any) -> Iterable[int]:
-        """The elements that a NumPy index of the first axis selects, each once."""
+    @staticmethod
+    def _ranges(rows: Any) -> Ranges:
+        """The elements that a NumPy index of the first axis selects."""
         if isinstance(rows, slice):
-            return range(*rows.indices(self._size))
-        return np.unique(np.arange(self._size)[rows]).tolist()
+            return ((rows.start, rows.stop),)
+        return [(element, element + 1) for element in np.unique(rows).tolist()]
 
     def _check_inside(self, w: Owner, start: int, stop: int) -> None:
         if start < 0 or stop > len(self.data):

@@ -8,9 +8,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tirx_mini.sim.engines import Submatrix, below, beside
+from tirx_mini.sim.engines import LateMatrix, Matrix, Submatrix, below, beside
 
-MATRIX = np.arange(40 * 60, dtype=np.float32).reshape(40, 60)
+NUMBERS = np.arange(40 * 60, dtype=np.float32).reshape(40, 60)
+MATRIX, TRANSPOSED = Matrix(NUMBERS), Matrix(NUMBERS.T)
 widths = st.lists(st.integers(1, 7), min_size=1, max_size=6)
 
 
@@ -20,11 +21,11 @@ def test_neighbours_are_put_together_without_a_copy(parts: list[int], row: int, 
     blocks = [Submatrix(MATRIX, row, rows, first, stop - first) for first, stop in pairwise(edges)]
     together = beside(blocks)
     assert together.matrix is MATRIX
-    assert (together.values == MATRIX[row : row + rows, column : edges[-1]]).all()
-    upright = [Submatrix(MATRIX.T, block.column, block.columns, row, rows) for block in blocks]
+    assert (together.values == NUMBERS[row : row + rows, column : edges[-1]]).all()
+    upright = [Submatrix(TRANSPOSED, block.column, block.columns, row, rows) for block in blocks]
     piled = below([Submatrix(upright[0].matrix, each.row, each.rows, row, rows) for each in upright])
-    assert np.shares_memory(piled.values, MATRIX)
-    assert (piled.values == MATRIX.T[column : edges[-1], row : row + rows]).all()
+    assert np.shares_memory(piled.values, NUMBERS)
+    assert (piled.values == NUMBERS.T[column : edges[-1], row : row + rows]).all()
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 50)), min_size=1, max_size=5))
@@ -37,4 +38,25 @@ def test_others_are_copied(places: list[tuple[int, int]]) -> None:
 def test_a_part_has_some_of_the_rows() -> None:
     block = Submatrix(MATRIX, 3, 10, 5, 6)
     assert (block.part(2, 4).values == block.values[2:6]).all()
-    assert np.shares_memory(block.part(2, 4).values, MATRIX)
+    assert np.shares_memory(block.part(2, 4).values, NUMBERS)
+
+
+parts = st.tuples(st.integers(0, 39), st.integers(1, 40), st.integers(0, 59), st.integers(1, 60))
+
+
+@given(st.lists(parts, min_size=1, max_size=8))
+def test_numbers_are_converted_when_they_are_first_used(blocks: list[tuple[int, int, int, int]]) -> None:
+    converted = 0
+
+    def convert(values: np.ndarray) -> np.ndarray:
+        nonlocal converted
+        converted += 1
+        return 2 * values
+
+    late = LateMatrix(NUMBERS, convert)
+    assert converted == 0
+    places = {(row, min(rows, 40 - row), column, min(columns, 60 - column)) for row, rows, column, columns in blocks}
+    for row, rows, column, columns in [*places, *places]:
+        values = Submatrix(late, row, rows, column, columns).values
+        assert (values == 2 * NUMBERS[row : row + rows, column : column + columns]).all()
+    assert converted == len(places)  # and not again

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tirx_mini.sim.engines import DEPTH, Submatrix, accumulate_registers, accumulate_tmem, fragments
+from tirx_mini.sim.engines import DEPTH, LateMatrix, Matrix, Submatrix, accumulate_registers, accumulate_tmem, fragments
 from tirx_mini.sim.machine import FULL, RegisterArray, Registers, TensorMemory
 from tirx_mini.sim.ordering import AccessLog
 
@@ -18,11 +18,15 @@ RNG = np.random.default_rng(0)
 LEFT, RIGHT = (RNG.integers(-3, 4, (128, 4096)).astype(np.float32) for _ in range(2))
 """Small integers: sums of their products are exact in any order."""
 COLUMNS = 16
+HELD = Matrix(LEFT), Matrix(RIGHT)
 
 
-def operands(position: int, depth: int, rows: int = 128) -> tuple[Submatrix, Submatrix]:
+def operands(
+    position: int, depth: int, rows: int = 128, matrices: tuple[Matrix, Matrix] = HELD
+) -> tuple[Submatrix, Submatrix]:
     """A block of each matrix from column `position` on."""
-    return Submatrix(LEFT, 0, rows, position, depth), Submatrix(RIGHT, 0, COLUMNS, position, depth)
+    left, right = matrices
+    return Submatrix(left, 0, rows, position, depth), Submatrix(right, 0, COLUMNS, position, depth)
 
 
 steps = st.lists(
@@ -81,6 +85,20 @@ def test_a_sum_that_is_replaced_is_not_computed(depths: list[int]) -> None:
     assert depths == []
     tmem.words(0, COLUMNS)
     assert depths == [256]  # of the second sum, as one product
+
+
+def test_a_sum_of_numbers_that_last_waits_and_is_computed_in_the_same_parts(depths: list[int]) -> None:
+    lasting = tuple(LateMatrix(each, lambda values: values) for each in (LEFT, RIGHT))
+    found = []
+    for matrices in (HELD, lasting):
+        tmem = TensorMemory(AccessLog(), None)
+        for step in range(2 * DEPTH // 64 + 1):
+            accumulate_tmem(tmem, 0, *operands(64 * step, 64, matrices=matrices), step > 0)
+        assert len(depths) == (2 if matrices is HELD else 0)
+        found.append(tmem.words(0, COLUMNS).tobytes())
+        assert depths == [DEPTH, DEPTH, 64]
+        depths.clear()
+    assert found[0] == found[1]
 
 
 def test_a_long_sum_is_computed_in_parts(depths: list[int]) -> None:
