@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import itertools
 import tempfile
+import threading
 from collections.abc import Callable, Collection, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,15 +27,17 @@ from tirx_mini.isa import instruction_of, prints
 from tirx_mini.worker import Task, Team
 
 from .gpu import Gpu, Outcome
-from .machine import KernelImage
+from .machine import WIDTHS, KernelImage
 from .outputs import unwritten_of
 
-PORTIONS = 6
+PORTIONS = 4
 """Portions for each other process: the last ones end at about the same time; each costs a machine."""
 DATA = 1.1
 """How much time the data of clusters take, in that of their execution without, as a rule."""
-UNTIMED = 0.15
-"""How much their execution takes where memory takes no time."""
+UNTIMED = 1.4
+"""How much all of it takes where memory takes no time."""
+WIDE = 0.85
+"""The same where several clusters are executed at a time."""
 LEAST_SHARE = 1 / 64
 """Of the clusters, those that are executed with data and time: a wrong kernel shows there, as a rule."""
 
@@ -119,7 +123,7 @@ def run_portion(machine: Gpu, *, keep: bool) -> Portion | None:
         read = np.zeros_like(written)
         for numbers in segment.readers.values():
             read |= numbers != 0
-        values = data.reshape(-1, granule)[written]
+        values = data.view(WIDTHS[granule])[written]
         marks[slot] = Marks(written, read, granule, values if keep else None)
     kinds = machine.kinds
     return Portion(marks, outcome, frozenset(kinds.known if kinds else ()), kinds.unknown if kinds else {})
@@ -141,7 +145,7 @@ def run_apart(
     """
     image = launch.image
     clusters = image.launch.num_ctas // image.launch.cluster_size
-    share = range(max(1, round(clusters * own_share(jobs))) if launch.divisible else 0)
+    share = range(max(1, round(clusters * own_share(jobs, image.wide))) if launch.divisible else 0)
     portions = _divided(range(share.stop, clusters), PORTIONS * (jobs - 1))
     found: list[Portion] = []
 
@@ -154,26 +158,44 @@ def run_apart(
             raise _NotPlain
         found.append(portion)
 
+    @cache
+    def saved() -> None:
+        save(Path(folder))
+
+    def given(item: range) -> Any:
+        with saving:
+            saved()  # while this process begins to execute the launch
+        return payload(Path(folder), item)
+
+    saving = threading.Lock()
     with (
         tempfile.TemporaryDirectory(prefix="tirx_mini-") as folder, suppress(_NotPlain),
-        Team(task, lambda item: payload(Path(folder), item), here, jobs) as team,
+        Team(task, given, here, jobs) as team,
     ):
         team.start()
-        save(Path(folder))
         results = team.results(portions, meanwhile=first)
-        if any(result is None for result in results.values()):
-            return None
-        found += results.values()
-        known = found[0].known
-        unknown = {kind: number for each in found for kind, number in each.unknown.items() if kind not in known}
-        if launch.all_checked(unknown.values(), budget, pedantic):
-            return _together(found[0].outcome, found, image, launch.arrays)
+        if all(result is not None for result in results.values()):
+            return _together(launch, [*found, *results.values()], budget, pedantic)
     return None
 
 
-def own_share(jobs: int) -> float:
-    """Of the clusters, those of which this process computes the data, so that all processes end at the same time."""
-    others = (DATA + UNTIMED) / (jobs - 1)
+def wide_shares(image: KernelImage) -> tuple[range, range]:
+    """(the clusters that one process executes with data and time, and those that it executes several at a time)."""
+    return range(1), range(1, image.launch.num_ctas // image.launch.cluster_size)
+
+
+def run_wide(launch: Launch, others: Portion, share: range, budget: int, pedantic: bool) -> Outcome | None:
+    """The outcome of a launch that one process executes, which has executed all clusters but a share; None likewise."""
+    first = launch.timed(share, budget, pedantic)
+    return None if first is None else _together(launch, [first, others], budget, pedantic)
+
+
+def own_share(jobs: int, wide: bool) -> float:
+    """Of the clusters, those of which this process computes the data, so that all processes end at the same time.
+
+    wide: whether the others are executed several at a time.
+    """
+    others = (WIDE if wide else UNTIMED) / (jobs - 1)
     return max(LEAST_SHARE, (others - 1) / (others + DATA))
 
 
@@ -186,11 +208,17 @@ def _divided(clusters: range, count: int) -> list[range]:
     return [range(start, stop) for start, stop in itertools.pairwise(edges) if start < stop]
 
 
-def _together(
-    outcome: Outcome, portions: Sequence[Portion], image: KernelImage, arrays: Sequence[np.ndarray]
-) -> Outcome | None:
-    """The outcome of the whole; None where what one portion writes is read or written in another."""
-    buffers = {buffer.slot: buffer for buffer in image.globals}
+def _together(launch: Launch, portions: Sequence[Portion], budget: int, pedantic: bool) -> Outcome | None:
+    """The outcome of the whole, whose time is that of the first portion.
+
+    None where what one portion writes is read or written in another, or where a cluster is to be checked of whose kind
+    none was, and has anything to report.
+    """
+    first, arrays = portions[0], launch.arrays
+    unknown = {kind: number for each in portions for kind, number in each.unknown.items() if kind not in first.known}
+    if not launch.all_checked(unknown.values(), budget, pedantic):
+        return None
+    buffers = {buffer.slot: buffer for buffer in launch.image.globals}
     found = []
     for slot in portions[-1].marks:
         marks = [portion.marks[slot] for portion in portions if slot in portion.marks]
@@ -200,8 +228,8 @@ def _together(
         if not writers.any():
             return None  # the sentence about that needs the machine
         found.extend(unwritten_of(buffers[slot], writers == 0, marks[0].granule))
-        target = arrays[slot].reshape(-1).view(np.uint8).reshape(-1, marks[0].granule)
+        target = arrays[slot].reshape(-1).view(np.uint8).view(WIDTHS[marks[0].granule])
         for each in marks:
             if each.values is not None:
                 target[each.written] = each.values
-    return replace(outcome, open_orders=(), unwritten=tuple(found))
+    return replace(first.outcome, open_orders=(), unwritten=tuple(found))

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tirx_mini.hardware import REGISTERS_PER_SM, GpuSpec
+from tirx_mini.hardware import GpuSpec
 
 from .alike import Kinds, NoDoubts, NoFacts
 from .budget import BUDGET, Budget, check_budget
@@ -19,6 +19,7 @@ from .engines import (
     CpAsync,
     LaunchControl,
     Leads,
+    Strips,
     StrongAccesses,
     TensorCores,
     TmaEngine,
@@ -29,7 +30,7 @@ from .engines import (
 )
 from .facts import Entry, Fact, FactLog, Fault, Origin
 from .hazards import HazardWatch, Space
-from .launch import GridNotResident, check_launch
+from .launch import GridNotResident, check_launch, needs, resident_clusters
 from .machine import (
     LANES,
     BarrierEvent,
@@ -166,6 +167,7 @@ class Gpu(Services):
     cold: whether the L2 holds nothing at first; otherwise it holds the arguments, if they fit.
     functions: what functions of CUDA C++ that the kernel calls compute, by their names.
     alike: whether to check a few clusters for all that are alike. Raises `Unlike` where there is anything to report.
+    strips: as for `TmaEngine`; the arguments that nothing writes are then the same in all of its runs.
     """
 
     def __init__(
@@ -189,6 +191,7 @@ class Gpu(Services):
         cold: bool = False,
         functions: Mapping[str, Callable[..., Any]] | None = None,
         alike: bool = False,
+        strips: dict[str, Strips] | None = None,
     ) -> None:
         self.functions = functions or {}
         self.mixed: Ends = mixed or {}
@@ -221,7 +224,7 @@ class Gpu(Services):
         nbytes = float("inf") if cold else sum(buffer.nbytes for buffer in image.globals)
         self.untimed = part is not None and part.untimed
         self.traffic = (Untimed if self.untimed else Traffic)(spec, self.clock, self.rng, nbytes)
-        self.tma = TmaEngine(self)
+        self.tma = TmaEngine(self, strips)
         self.tensor = TensorCores(self)
         self.wgmma = WgmmaEngines()
         self.leads = Leads(self.wgmma)
@@ -259,8 +262,7 @@ class Gpu(Services):
             check_launch(self.image, self.spec)
             self._check_residency()
             check_budget(self.image, self.spec, self.budget)
-            self._fill(0.0)
-            self.clock.run()
+            self._advance()
         except Fault as stop:
             fault = stop.fact
         blocked = () if fault else tuple(w for c in self.clusters for cta in c.ctas for w in cta.warps if not w.done)
@@ -276,6 +278,11 @@ class Gpu(Services):
             self.end, facts, fault, blocked, stats, trace, self.barrier_log, repeats,
             tuple(FreshWait(*wait) for wait in self.fresh_waits.values()), open_orders, mixed, self.tests.found,
         )
+
+    def _advance(self) -> None:
+        """Start the clusters, and let time pass until nothing more can happen."""
+        self._fill(0.0)
+        self.clock.run()
 
     def share(self, flops: float) -> float:
         """How far the run is, as `Standing` tells it."""
@@ -367,14 +374,14 @@ class Gpu(Services):
                     placed = True
 
     def _fits(self, group: list[Multiprocessor]) -> bool:
-        smem, threads, registers = _needs(self.image, self.spec)
+        smem, threads, registers = needs(self.image, self.spec)
         return all(
             sm.smem_room >= smem and sm.threads_free >= threads and sm.registers_free >= registers and sm.ctas_free >= 1
             for sm in group
         )
 
     def _take(self, group: Sequence[Multiprocessor], sign: int) -> None:
-        smem, threads, registers = _needs(self.image, self.spec)
+        smem, threads, registers = needs(self.image, self.spec)
         for sm in group:
             sm.smem_room -= sign * smem
             sm.threads_free -= sign * threads
@@ -382,12 +389,15 @@ class Gpu(Services):
             sm.ctas_free -= sign
 
     def _start(self, group: list[Multiprocessor], time: float) -> None:
-        launch = self.image.launch
         number, self._waiting = self._waiting[0], self._waiting[1:]
+        self._place(ResidentCluster(self, number), group, time)
+
+    def _place(self, cluster: ResidentCluster, group: Sequence[Multiprocessor], time: float) -> None:
+        """Let a cluster begin on a group of SMs."""
+        launch = self.image.launch
         self._take(group, 1)
-        cluster = ResidentCluster(self, number)
         cluster.log.pedantic = self.pedantic
-        origin = self._origin(number)
+        origin = self.origin_of(cluster.index)
         for rank, sm in enumerate(group):
             inner = _unflatten(rank, launch.cluster)
             x, y, z = (o + i for o, i in zip(origin, inner, strict=True))
@@ -404,10 +414,10 @@ class Gpu(Services):
             return None
         number, self._waiting = self._waiting[0], self._waiting[1:]
         self.budget.ended += self.image.launch.cluster_size
-        x, y, z = self._origin(number)
+        x, y, z = self.origin_of(number)
         return x, y, z
 
-    def _origin(self, number: int) -> tuple[int, ...]:
+    def origin_of(self, number: int) -> tuple[int, ...]:
         """The blockIdx of the first CTA of a cluster."""
         launch = self.image.launch
         shape = tuple(g // c for g, c in zip(launch.grid, launch.cluster, strict=True))
@@ -423,23 +433,6 @@ class Gpu(Services):
             self.kinds.ended(cluster)
         while self._waiting and self._fits(group):
             self._start(group, time + self.spec.cta_launch_latency)
-
-
-def resident_clusters(image: KernelImage, spec: GpuSpec) -> int:
-    """How many clusters the GPU holds at a time; at least one."""
-    sm = spec.architecture
-    smem, threads, registers = _needs(image, spec)
-    rooms = [sm.ctas_per_sm, sm.threads_per_sm // threads, sm.smem_per_sm // smem]
-    if registers:
-        rooms.append(REGISTERS_PER_SM // registers)
-    return max(1, spec.sms // image.launch.cluster_size * min(rooms))
-
-
-def _needs(image: KernelImage, spec: GpuSpec) -> tuple[int, int, int]:
-    """What a CTA takes of its SM: (bytes of shared memory, threads, registers)."""
-    launch = image.launch
-    threads = launch.warps * 32
-    return launch.smem_bytes + spec.architecture.smem_reserved, threads, threads * image.registers
 
 
 def _unflatten(number: int, shape: Sequence[int]) -> tuple[int, int, int]:

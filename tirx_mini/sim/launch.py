@@ -92,3 +92,20 @@ def check_launch(image: KernelImage, spec: GpuSpec) -> None:
         raise Fault(SharedMemoryExceeded(where, launch.smem_bytes, smem, spec.name, image.shared, culprit))
     if image.registers * launch.threads > REGISTERS_PER_SM:
         raise Fault(TooManyRegisters(origin, launch.threads, image.registers, REGISTERS_PER_SM))
+
+
+def resident_clusters(image: KernelImage, spec: GpuSpec) -> int:
+    """How many clusters the GPU holds at a time; at least one."""
+    sm = spec.architecture
+    smem, threads, registers = needs(image, spec)
+    rooms = [sm.ctas_per_sm, sm.threads_per_sm // threads, sm.smem_per_sm // smem]
+    if registers:
+        rooms.append(REGISTERS_PER_SM // registers)
+    return max(1, spec.sms // image.launch.cluster_size * min(rooms))
+
+
+def needs(image: KernelImage, spec: GpuSpec) -> tuple[int, int, int]:
+    """What a CTA takes of its SM: (bytes of shared memory, threads, registers)."""
+    launch = image.launch
+    threads = launch.warps * 32
+    return launch.smem_bytes + spec.architecture.smem_reserved, threads, threads * image.registers

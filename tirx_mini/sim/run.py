@@ -20,10 +20,11 @@ from tirx_mini.isa import Memory, OperandKind, for_target, named_params, prints,
 from tirx_mini.worker import Team
 
 from .alike import MOST_KINDS, Unlike
-from .apart import Portion, run_apart, run_portion, separable
+from .apart import Portion, run_apart, run_portion, run_wide, separable, wide_shares
 from .arguments import bind_arguments
 from .budget import BUDGET
 from .doubts import Ends
+from .engines import Strips
 from .facts import Entry, Origin
 from .gpu import Gpu, Outcome, Part, Share, Size, Standing, Watch
 from .machine import KernelImage, MbarrierFact
@@ -31,6 +32,7 @@ from .outputs import NothingWritten, unwritten
 from .sampling import Sampling
 from .timing import Clock
 from .translate import Cut, translate
+from .wide import WideGpu
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -39,7 +41,9 @@ WORTH_A_PROCESS = 5_000
 """Iterations of CTAs that take about as long as two starts of a process."""
 WORTH_PROCESSES = 15_000
 """The same with data and checks, for what more it costs to run clusters apart (`apart`)."""
-WORTH_BYTES = 32 << 20
+WORTH_WIDE = 5_000
+"""The same in one process, for what it costs to execute a launch once for its time and again for its results."""
+WORTH_BYTES = 16 << 20
 """Bytes of the arguments of such a launch, at least: this is known without a look at the loops of the kernel."""
 LAUNCH = "launch.pickle"
 SHADOW_BYTES = 8
@@ -80,6 +84,7 @@ class Simulation:
         self._written = [buffer.slot for buffer in written]
         check_room(sum(b.nbytes * (1 + SHADOW_BYTES / b.access_bytes) for b in written), f"simulating {func.name}")
         self._originals: dict[int, np.ndarray] = {}
+        self._strips: dict[str, Strips] = {}
 
     @property
     def fits_l2(self) -> bool:
@@ -131,11 +136,10 @@ class Simulation:
             if found is not None:
                 return found
         if clock is None and checks and not (trace or log_barriers or mixed or late or cold):
-            parted = seed is None and jobs > 1 and self._separable
-            found = self._apart(jobs, budget, pedantic) if parted else self._alike(seed, budget, pedantic)
-            if found is not None:
-                return found
-            self.restore()
+            for found in self._attempts(seed, jobs, budget, pedantic):
+                if found is not None:
+                    return found
+                self.restore()
         with _running(4 if trace else 1):
             machine = Gpu(
                 self.image, self.arrays, self.spec,
@@ -154,6 +158,23 @@ class Simulation:
         facts = (*outcome.facts, *self._no_effect(machine))
         missed = tuple(machine.unread.values())
         return replace(outcome, facts=facts, unwritten=tuple(unwritten(machine.memory)), unread=missed)
+
+    def _attempts(self, seed: int | None, jobs: int, budget: int, pedantic: bool) -> Iterator[Outcome | None]:
+        """The outcomes of faster ways to execute the launch than with every access checked; None where that has to be,
+        or where the next way may do.
+        """
+        if seed is None and self._separable(WORTH_PROCESSES if jobs > 1 else WORTH_WIDE):
+            if jobs > 1:
+                yield self._apart(jobs, budget, pedantic)
+                return
+            if self.image.wide:
+                share, others = wide_shares(self.image)
+                portion = self.wide_portion(others, budget)
+                if portion is not None:
+                    yield run_wide(self, portion, share, budget, pedantic)
+                    return
+                yield None
+        yield self._alike(seed, budget, pedantic)
 
     # -- clusters that are alike -----------------------------------------------------------------------------------
 
@@ -189,9 +210,11 @@ class Simulation:
 
     # -- clusters apart --------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _separable(self) -> bool:
-        """Whether other processes may and should execute clusters; only where the arguments were kept."""
+    def _separable(self, worth: int) -> bool:
+        """Whether clusters may be executed apart; only where the arguments were kept.
+
+        worth: iterations of CTAs from which on they should be.
+        """
         if not self.data or not self._originals or self._functions:
             return False
         if sum(array.nbytes for array in self.arrays) < WORTH_BYTES:
@@ -200,7 +223,7 @@ class Simulation:
             effort = self._sampling.effort([self._sampling.whole])
         except TirxError:  # the control flow depends on data
             return False
-        return effort >= WORTH_PROCESSES and separable(self.func, self.image, self.arrays)
+        return effort >= worth and separable(self.func, self.image, self.arrays)
 
     def _apart(self, jobs: int, budget: int, pedantic: bool) -> Outcome | None:
         """The outcome of a launch that several processes execute; None where one has to, from the beginning."""
@@ -219,11 +242,27 @@ class Simulation:
 
     def portion(self, clusters: range, budget: int, pedantic: bool, *, keep: bool = False) -> Portion | None:
         """What some clusters do, with data; checked if they are not alike. None where there is anything to report."""
+        wide = self.wide_portion(clusters, budget, keep=keep)
+        if wide is not None:
+            return wide
         with suppress(Unlike), _running():
             machine = Gpu(
                 self._prompt_image if self.image.alike else self.image, self.arrays, self.spec, budget=budget,
                 pedantic=pedantic, part=Part(clusters, untimed=True), alike=self.image.alike,
             )  # fmt: skip
+            return run_portion(machine, keep=keep)
+        return None
+
+    def wide_portion(self, clusters: range, budget: int, *, keep: bool = False) -> Portion | None:
+        """The same of clusters that are alike, several at a time; None also where that is not possible."""
+        if not (self.image.alike and self.image.wide and self.divisible):
+            return None
+        with suppress(Unlike, ValueError), _running():  # NumPy refuses lanes of one cluster beside those of several
+            machine = WideGpu(
+                self._prompt_image, self.arrays, self.spec, clusters, budget=budget, strips=self._strips
+            )
+            if self._watch is not None and not keep:
+                self._watch(Standing(machine.share))
             return run_portion(machine, keep=keep)
         return None
 
@@ -254,7 +293,7 @@ class Simulation:
             if share:
                 machine = Gpu(
                     self.image, self.arrays, self.spec, budget=budget, pedantic=pedantic,
-                    share=Share(share, bare.image), alike=self.image.alike,
+                    share=Share(share, bare.image), alike=self.image.alike, strips=self._strips,
                 )  # fmt: skip
             else:
                 machine = Gpu(bare.image, bare.arrays, self.spec, budget=budget, data=False)

@@ -22,7 +22,8 @@ from tirx_mini.hardware import TMEM_COLUMNS, GpuSpec
 from tirx_mini.ir import Call, PrimFunc, int_value
 from tirx_mini.isa import instruction_of
 
-from .gpu import Outcome, Part, Sampled, Size, resident_clusters
+from .gpu import Outcome, Part, Sampled, Size
+from .launch import resident_clusters
 from .machine import KernelImage
 from .translate import Cut, Repeats, repeats
 

@@ -48,6 +48,7 @@ from .machine import (
     BarrierOfEndedCta,
     BarrierUse,
     Blocking,
+    Each,
     Element,
     GlobalMemory,
     GridBarrier,
@@ -389,7 +390,7 @@ class Services:
             targets = [(cta, self.mbarrier(w, bar))]
         usable = [barrier.usable(w, BarrierUse.LOAD) for _, barrier in targets]
         if all(usable):
-            self.tma.load(w, tensor_map, offset, [int(c) for c in coords], targets, rows)
+            self.tma.load(w, tensor_map, offset, _numbers(coords), targets, rows)
 
     def tma_store(
         self, w: RunningWarp, tensor_map: TensorMap, src: int, coords: Sequence[int], reduce: str | None, rows: bool
@@ -398,7 +399,7 @@ class Services:
         cta, offset = self.cta_at(w, src)
         if cta is not w.cta:
             raise Fault(ForeignStoreSource(w.origin))
-        self.tma.store(w, tensor_map, offset, [int(c) for c in coords], reduce, rows)
+        self.tma.store(w, tensor_map, offset, _numbers(coords), reduce, rows)
 
     def cancel_cluster(self, w: RunningWarp, handle: int, bar: int, multicast: bool) -> None:
         """clusterlaunchcontrol.try_cancel."""
@@ -525,3 +526,8 @@ class Services:
     def set_max_registers(self, w: RunningWarp, count: int, increase: bool) -> Blocking:
         """setmaxnreg."""
         yield from w.cta.registers.set(w, count, increase)
+
+
+def _numbers(coords: Sequence[Any]) -> list[Any]:
+    """Coordinates as Python numbers; those that differ in clusters that are executed together stay as they are."""
+    return [coord if isinstance(coord, Each) else int(coord) for coord in coords]

@@ -11,7 +11,7 @@ from .submatrix import LateMatrix, Matrix, Submatrix, below, beside
 from .sums import DEPTH, accumulate_registers, accumulate_tmem, fragments
 from .tcgen05 import TensorCores
 from .tcgen05_facts import CommitAtExit, CommitOfOtherThread, MmaAtExit
-from .tensor_map import BoxCopier, TensorMapRule, broken_rule
+from .tensor_map import BoxCopier, LoadedBox, Strips, TensorMapRule, WideBox, broken_rule
 from .tma import BulkWait, TmaEngine
 from .tma_rules import (
     BadBulkSize,
@@ -57,13 +57,14 @@ __all__ = [
     "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAddress", "BadAllocation", "BadBulkSize", "BadDealloc",
     "BadTensorMap", "Block", "BoxCopier", "BoxOutOfSharedMemory", "BulkCopyAtExit", "BulkWait", "ClusterCopies",
     "ColumnsWait", "CommitAtExit", "CommitOfOtherThread", "CopyAtExit", "CopyOutOfBounds", "CopyOutOfLanes",
-    "CopyOutOfShared", "CopyTooLarge",
-    "CpAsync", "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane", "LaunchControl", "Leads",
-    "LoadAtExit", "LostResult", "MisalignedAddress", "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy",
+    "CopyOutOfShared", "CopyTooLarge", "CpAsync",
+    "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane", "LaunchControl", "Leads",
+    "LoadAtExit", "LoadedBox", "LostResult", "MisalignedAddress", "MisalignedBox", "MisalignedBoxStart",
+    "MisalignedCopy",
     "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit",
-    "StoreBeforeTensor", "StrongAccesses", "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses",
+    "StoreBeforeTensor", "Strips", "StrongAccesses", "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses",
     "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns", "WarpWgmma",
-    "WarpgroupTooSmall", "WgmmaAtExit", "WgmmaEngines", "WgmmaWait", "WgmmasDiffer", "WrongTmemLane",
+    "WarpgroupTooSmall", "WgmmaAtExit", "WideBox", "WgmmaEngines", "WgmmaWait", "WgmmasDiffer", "WrongTmemLane",
     "DEPTH", "LateMatrix", "Matrix", "Submatrix", "accumulate_registers", "accumulate_tmem", "below", "beside",
     "broken_rule", "check_column", "fragments", "pair",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -13,11 +13,13 @@ from tirx_mini.ir import Span
 from tirx_mini.isa import Format, InstructionDescriptor, SmemDescriptor, TmemOperand, operand_chunks
 
 from ..facts import Fact, Fault, Origin
-from ..machine import SharedMemory, TensorMemory, numpy_dtype
-from ..ordering import Actor
+from ..machine import SharedMemory, TensorMemory, WideSharedMemory, numpy_dtype
+from ..ordering import Actor, Unlike
 from .numbers import fp4_values, to_float
 from .submatrix import Submatrix, below
-from .tensor_map import LoadedBox
+from .tensor_map import LoadedBox, WideBox
+
+B = TypeVar("B", LoadedBox, WideBox)
 
 CHUNK = 16
 PHASE = SWIZZLE_PERIOD
@@ -126,6 +128,36 @@ class Operands:
         values = fp4_values(chunks) if fmt.itemsize < 1 else to_float(chunks.view(numpy_dtype(fmt.dtype)), fmt.dtype)
         return Submatrix.whole(values.T if pattern.mn_major else values)
 
+    def read_each(
+        self, smem: WideSharedMemory, group: Sequence[MatrixProduct], which: str, rows: int, known: Hashable
+    ) -> list[Submatrix]:
+        """`read` for each of the clusters that are executed together: their operands are boxes."""
+        place = self._lasting.get((known, which)) if known is not None else None
+        if place is None:
+            place = self._place(*self.check(smem, group, which, rows))
+            if known is not None:
+                self._lasting[known, which] = place
+        home = smem.boxes.get(place.home)
+        if isinstance(home, WideBox):
+            found = [box.operands.get(place.part) for box in home.boxes]
+            if None not in found:
+                return found  # type: ignore[return-value]
+        pattern, fmt = place.pattern, getattr(group[0].shape, which)
+        if not pattern.dense or pattern.mn_major or fmt.itemsize < 1:
+            raise Unlike
+        blocks: list[Submatrix] = []
+        wide = _boxes_at(smem, place.low, place.high, WideBox)
+        for number in range(len(smem.own)):
+            boxes = [(offset, box.boxes[number]) for offset, box in wide]
+            block = self._assembled(boxes, pattern, place.low, place.high, fmt.dtype)
+            if block is None:
+                raise Unlike
+            if len(boxes) == 1:
+                place.lies_in(boxes[0][0])
+                boxes[0][1].operands[place.part] = block
+            blocks.append(block)
+        return blocks
+
     def _place(self, pattern: Pattern, base: int) -> Place:
         found = self._places.get((pattern, base))
         if found is None:
@@ -140,7 +172,7 @@ class Operands:
             if found is not None:
                 return found
         low, high = place.low, place.high
-        boxes = _boxes_at(smem, low, high)
+        boxes = _boxes_at(smem, low, high, LoadedBox)
         block = self._assembled(boxes, place.pattern, low, high, dtype)
         if block is not None and len(boxes) == 1:
             home, box = boxes[0]
@@ -188,17 +220,17 @@ class Operands:
         return pattern, base
 
 
-def _boxes_at(smem: SharedMemory, low: int, high: int) -> list[tuple[int, LoadedBox]]:
+def _boxes_at(smem: SharedMemory, low: int, high: int, kind: type[B]) -> list[tuple[int, B]]:
     """The boxes, with their places, that have these bytes and no others, or the one that has them and more."""
-    found: list[tuple[int, LoadedBox]] = []
+    found: list[tuple[int, B]] = []
     at = low
-    while at < high and isinstance(box := smem.boxes.get(at), LoadedBox):
+    while at < high and isinstance(box := smem.boxes.get(at), kind):
         found.append((at, box))
         at += box.nbytes
     if at == high:
         return found
     for offset, box in smem.boxes.items():
-        if offset <= low and high <= offset + box.nbytes and isinstance(box, LoadedBox):
+        if offset <= low and high <= offset + box.nbytes and isinstance(box, kind):
             return [(offset, box)]
     return []
 

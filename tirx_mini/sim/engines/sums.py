@@ -92,13 +92,17 @@ def accumulate_tmem(tmem: TensorMemory, column: int, left: Submatrix, right: Sub
         tmem.owed.collect(column, end)
 
 
-class RegisterSum(Sum):
-    """A sum for the accumulators of a warpgroup: 64 rows, of which each warp's registers hold 16."""
+class RegisterSum:
+    """A sum for the accumulators of a warpgroup: 64 rows, of which each warp's registers hold 16.
 
-    __slots__ = ("_values",)
+    sums: of each cluster that is executed, one as a rule.
+    """
 
-    def __init__(self, adds: bool) -> None:
-        super().__init__(adds)
+    __slots__ = ("_values", "adds", "sums")
+
+    def __init__(self, adds: bool, width: int) -> None:
+        self.adds = adds
+        self.sums = [Sum(adds) for _ in range(width)]
         self._values: list[np.ndarray] | None = None
 
     @property
@@ -107,10 +111,31 @@ class RegisterSum(Sum):
         return self._values is not None
 
     def parts(self, warp: int) -> list[np.ndarray]:
-        """What the registers of a warp get, one after the other: float32[n / 2, 32]."""
+        """What the registers of a warp get, one after the other: float32[n / 2, 32 lanes of each cluster]."""
         if self._values is None:
-            self._values = [fragments(multiply(left, right)) for left, right in self.products()]
+            of_clusters = ([fragments(product) for product in self._products(each)] for each in self.sums)
+            self._values = [_side_by_side(parts) for parts in zip(*of_clusters, strict=True)]
         return [each[warp] for each in self._values]
+
+    def _products(self, each: Sum) -> list[np.ndarray]:
+        """Those to be added to what is there; added up, where nothing is."""
+        products = (multiply(left, right) for left, right in each.products())
+        if self.adds:
+            return list(products)
+        total = next(products)
+        for product in products:
+            total += product
+        return [total]
+
+    def add(self, lefts: Sequence[Submatrix], rights: Sequence[Submatrix]) -> None:
+        """Add left @ right.T for each cluster."""
+        for each, left, right in zip(self.sums, lefts, rights, strict=True):
+            each.add(left, right)
+
+    @property
+    def full(self) -> bool:
+        """As `Sum.full`."""
+        return self.sums[0].full
 
 
 class RegisterPart:
@@ -128,15 +153,24 @@ class RegisterPart:
             self._registers.accumulate(values, self.adds or number > 0)
 
 
-def accumulate_registers(parts: Sequence[Registers], left: Submatrix, right: Submatrix, adds: bool) -> None:
-    """Add left @ right.T to the accumulators of the warps of a warpgroup, or store it there."""
-    count = right.rows // 2
+def _side_by_side(parts: Sequence[np.ndarray]) -> np.ndarray:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
+
+
+def accumulate_registers(
+    parts: Sequence[Registers], lefts: Sequence[Submatrix], rights: Sequence[Submatrix], adds: bool
+) -> None:
+    """Add left @ right.T to the accumulators of the warps of a warpgroup, or store it there.
+
+    lefts, rights: of each cluster that is executed, one as a rule.
+    """
+    count = rights[0].rows // 2
     pending = _pending(parts, count) if adds else None
     if pending is None:
-        pending = RegisterSum(adds)
+        pending = RegisterSum(adds, len(lefts))
         for warp, registers in enumerate(parts):
             registers.owe(count, RegisterPart(pending, warp, registers))
-    pending.add(left, right)
+    pending.add(lefts, rights)
     if pending.full:
         for registers in parts:
             registers.collect(count)

@@ -46,6 +46,7 @@ from .sums import accumulate_tmem, multiply
 from .tcgen05_facts import CommitAtExit, CommitOfOtherThread, MmaAtExit
 from .tmem_copy import Copies
 from .unread import LostResult, unread_columns
+from .wide import multiply_each
 
 
 class TensorCores:
@@ -370,6 +371,9 @@ class TensorCores:
         if not cta.cluster.data:
             if by is None:  # otherwise the operands have been in shared memory before
                 self._check_operands(group, ctas)
+            return
+        if cta.cluster.width:
+            multiply_each(self._operands, group, ctas, id(group) if by is not None else None)
             return
         actor = by.series.actor if by is not None else actor_of_product(mma)
         lefts, right = self._factors(group, ctas, actor, id(group) if by is not None else None)

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from enum import Enum, auto
 from functools import cached_property, lru_cache, partial
+from typing import NoReturn, TypeAlias
 
 import numpy as np
 
@@ -28,8 +29,8 @@ from tirx_mini.hardware import (
 from tirx_mini.ir import Buffer, DataType, TensorMap, Var
 from tirx_mini.isa import swizzle_bytes
 
-from ..machine import GlobalMemory, SharedMemory, numpy_dtype
-from ..ordering import Actor
+from ..machine import GlobalMemory, SharedMemory, WideSharedMemory, numpy_dtype
+from ..ordering import Actor, Unlike
 from .numbers import to_float
 from .reductions import OPERATIONS
 from .submatrix import LateMatrix, Submatrix
@@ -39,6 +40,10 @@ STRIP = 512
 """Columns of a matrix of numbers that lie together in memory: as many as a product takes at once (`sums`)."""
 KEPT_BYTES = 256 << 20
 """Of a tensor whose numbers are kept, which take two to four times as much as float32."""
+
+
+Strips: TypeAlias = "dict[tuple[int, str], LateMatrix | None]"
+"""The numbers of a tensor, by strip and dtype."""
 
 
 class TensorMapRule(Enum):
@@ -96,12 +101,14 @@ def smem_chunks(count: int, swizzle: int, phase: int) -> np.ndarray:
 class BoxCopier:
     """One tensor map over the memory of one launch. box_bytes: of a whole box, what complete_tx counts.
 
-    smem_alignment: of the box in shared memory, in bytes.
+    smem_alignment: of the box in shared memory, in bytes. strips: the numbers of the tensor, for all runs of a launch.
     """
 
     smem_alignment = TMA_SMEM_ALIGN
 
-    def __init__(self, tensor_map: TensorMap, memory: GlobalMemory, slot: int) -> None:
+    def __init__(
+        self, tensor_map: TensorMap, memory: GlobalMemory, slot: int, strips: Strips | None = None
+    ) -> None:
         self.name = tensor_map.buffer.name
         self.slot = slot
         self.tensor_map = tensor_map
@@ -121,7 +128,7 @@ class BoxCopier:
         self.segment = memory.segments.get(slot)
         self.constant = slot in memory.constant
         self._boxes: dict[tuple[int, ...], LoadedBox] = {}
-        self._strips: dict[tuple[int, str], LateMatrix | None] = {}
+        self._strips: Strips = {} if strips is None else strips
         self._first = -self.segment.start if self.segment is not None else 0
         self._pattern = self._granules() if self.segment is not None else None
 
@@ -270,6 +277,11 @@ class BoxCopier:
             return items[smem_chunks(self.chunks, self.swizzle, offset % SWIZZLE_PERIOD) + first]
         return items[first : first + self.chunks].copy()
 
+    def read_each(self, smem: WideSharedMemory, offset: int) -> np.ndarray:
+        """The same of each of several clusters, [clusters, chunks]."""
+        places = smem_chunks(self.chunks, self.swizzle, offset % SWIZZLE_PERIOD)
+        return np.ascontiguousarray(smem.read(places + offset // CHUNK, CHUNK))
+
 
 class LoadedBox:
     """A box that loads bring to shared memory, where it lies as the map says: its bytes, and the numbers in them.
@@ -313,6 +325,20 @@ class LoadedBox:
         return smem_chunks(self.copier.chunks, self.copier.swizzle, offset % SWIZZLE_PERIOD)
 
 
+class WideBox:
+    """A box of each of several clusters that are executed together, at the same place."""
+
+    __slots__ = ("boxes", "nbytes")
+
+    def __init__(self, boxes: Sequence[LoadedBox]) -> None:
+        self.boxes = boxes
+        self.nbytes = boxes[0].nbytes
+
+    def put(self, smem: SharedMemory, offset: int) -> NoReturn:
+        """Its bytes are in no memory of one cluster."""
+        raise Unlike
+
+
 class RowsCopier(BoxCopier):
     """Four rows of a matrix, by a map with boxes of one row (PTX ISA: "tile::scatter4 and tile::gather4").
 
@@ -321,8 +347,10 @@ class RowsCopier(BoxCopier):
 
     ROWS = 4
 
-    def __init__(self, tensor_map: TensorMap, memory: GlobalMemory, slot: int) -> None:
-        super().__init__(tensor_map, memory, slot)
+    def __init__(
+        self, tensor_map: TensorMap, memory: GlobalMemory, slot: int, strips: Strips | None = None
+    ) -> None:
+        super().__init__(tensor_map, memory, slot, strips)
         self.tensor_map = replace(tensor_map, box=(tensor_map.box[0], self.ROWS))
         self.box_bytes = self.tensor_map.box_bytes
         self.chunks = self.box_bytes // CHUNK

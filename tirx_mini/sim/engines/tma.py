@@ -18,8 +18,8 @@ from tirx_mini.ir import Span, TensorMap
 
 from ..facts import Fault, Origin
 from ..machine import Blocking, Cta, Gpu, Mbarrier, Wait, Warp
-from ..ordering import Actor, Agent, KnownValue, Operation, Proxy, Strong
-from .tensor_map import BoxCopier, LinearCopier, RowsCopier, broken_rule
+from ..ordering import Actor, Agent, KnownValue, Operation, Proxy, Strong, Unlike
+from .tensor_map import BoxCopier, LinearCopier, RowsCopier, Strips, broken_rule
 from .tma_rules import (
     BadBulkSize,
     BadTensorMap,
@@ -31,6 +31,7 @@ from .tma_rules import (
     StoreAtExit,
     StoreBeforeTensor,
 )
+from .wide import load_each, store_each
 
 
 @dataclass(eq=False, slots=True)
@@ -113,10 +114,11 @@ class Incoming:
 
 
 class TmaEngine:
-    """The TMA units of the GPU."""
+    """The TMA units of the GPU. strips: the numbers of tensors, by tensor map, for all runs of a launch."""
 
-    def __init__(self, gpu: Gpu) -> None:
+    def __init__(self, gpu: Gpu, strips: dict[str, Strips] | None = None) -> None:
         self.gpu = gpu
+        self._strips: dict[str, Strips] = {} if strips is None else strips
         self._copiers: dict[str, BoxCopier] = {}
         self._groups: dict[Warp, dict[int, BulkGroups]] = {}
         self._incoming: dict[Cta, dict[int, Incoming]] = {}
@@ -139,7 +141,8 @@ class TmaEngine:
                 raise Fault(BadTensorMap(w.origin, tensor_map, broken))
             slot = next(s for s, b in self.gpu.memory.buffers.items() if b.name == tensor_map.buffer.name)
             kind = RowsCopier if rows else BoxCopier
-            copier = self._copiers[name] = kind(tensor_map, self.gpu.memory, slot)
+            copier = kind(tensor_map, self.gpu.memory, slot, self._strips.setdefault(name, {}))
+            self._copiers[name] = copier
         return copier
 
     # -- loads ---------------------------------------------------------------------------------------------------
@@ -226,6 +229,10 @@ class TmaEngine:
     def _move_load(copy: BulkCopy) -> None:
         """The box comes into shared memory."""
         copier = copy.copier
+        if copy.cta.cluster.width:
+            for cta, _ in copy.targets:
+                load_each(copier, copy.coords, cta, copy.offset)
+            return
         if copier.constant and not copy.cta.cluster.checked:
             box = copier.loaded(copy.coords)
             for cta, _ in copy.targets:
@@ -260,7 +267,7 @@ class TmaEngine:
     def _store(self, w: Warp, copier: BoxCopier, offset: int, coords: Sequence[int], reduce: str | None) -> None:
         self._check_place(w, copier, offset, source=True)
         self._check_start(w, copier, coords[0])
-        if min(coords) < 0:
+        if any(coord < 0 for coord in coords):
             raise Fault(StoreBeforeTensor(w.origin, copier.name, tuple(coords[::-1])))
         if w.dependence is not None:
             w.dependence.check(w, Operation.TMA_STORE, copier.name, writes=True)
@@ -292,7 +299,11 @@ class TmaEngine:
 
     def _read_store(self, copy: BulkCopy) -> None:
         data: np.ndarray | None = None
-        if copy.cta.cluster.data:
+        if copy.cta.cluster.width:
+            if copy.reduce is not None:
+                raise Unlike
+            store_each(copy.copier, copy.coords, copy.cta, copy.offset, lambda number: _actor(copy, number))
+        elif copy.cta.cluster.data:
             smem = copy.cta.smem
             smem.shadow.read(copy.offset, copy.offset + copy.copier.box_bytes, _actor(copy))
             data = copy.copier.read_smem(smem, copy.offset)
@@ -421,9 +432,9 @@ class TmaEngine:
             raise Fault(MisalignedBoxStart(w.origin, copier.name, column, size, TMA_GLOBAL_ALIGN))
 
 
-def _actor(copy: BulkCopy) -> Actor:
-    """On whose behalf a copy accesses memory."""
-    cluster = copy.cta.cluster.domain
+def _actor(copy: BulkCopy, cluster: int | None = None) -> Actor:
+    """On whose behalf a copy accesses memory. cluster: its number, where its clocks are not those of the CTA's."""
+    cluster = copy.cta.cluster.domain if cluster is None else cluster
     actor = Actor(copy.agent, cluster, Proxy.ASYNC, copy.operation, copy.role, copy.span, copy.issued)
     if copy.reduce is not None:  # relaxed, at the scope of the GPU (PTX ISA: "cp.reduce.async.bulk.tensor")
         actor.strong = Strong("gpu", (copy.cta.cluster.index, copy.cta.rank), copy.copier.dtype.itemsize)

@@ -154,10 +154,13 @@ class WarpTmem:
         if w.cta.cluster.checked:
             agent = self._start(Operation.TCGEN05_LD)
             tmem.shadow.read((w.warp_id % 4, where), self._actor(Operation.TCGEN05_LD, agent))
-        words = tmem.words(where.start, where.stop - where.start)
-        if lanes.shape == (where.stop - where.start, 32) and lane % 32 == 0 and _is_rows(lanes):
-            return words[lane : lane + 32].T.copy()
-        return words[lanes + lane, columns]
+        width = where.stop - where.start
+        rows = lanes.shape == (width, 32) and lane % 32 == 0 and _is_rows(lanes)
+        found = [
+            words[lane : lane + 32].T if rows else words[lanes + lane, columns]
+            for words in (one.words(where.start, width) for one in tmem.clusters)
+        ]
+        return np.concatenate(found, axis=-1)
 
     def store(self, w: Warp, address: int, lanes: np.ndarray, columns: np.ndarray, registers: Registers) -> None:
         """tcgen05.st."""

@@ -24,6 +24,7 @@ from .submatrix import Submatrix
 from .sums import accumulate_registers, fragments
 from .wgmma_facts import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, WgmmasDiffer, WgmmaWait
 from .wgmma_group import WARPS, Group, Issued, Series, Work, from_registers, work_of
+from .wide import multiply_registers_each
 
 
 class Warpgroup:
@@ -205,14 +206,18 @@ class Warpgroup:
         self.cta.gpu.count("flops", 2.0 * shape.m * shape.n * shape.depth * len(batch))
         actor = self._actor(group, mma, batch[0]) if self.cta.cluster.checked else self._anyone
         known = (id(group.series), batch[0]) if group.series is not None else None
+        registers = [group.parts[warp][batch[0]].registers for warp in range(WARPS)]
+        if self.cta.cluster.width:
+            multiply_registers_each(self._operands, mmas, self.cta, registers, known)
+            return
+        smem = self.cta.smem
         if mma.product.a is None:
             left = Submatrix.whole(from_registers(group, batch))
         else:
-            left = self._operands.read(self.cta.smem, mmas, "a", shape.m, actor, known)
-        right = self._operands.read(self.cta.smem, mmas, "b", shape.n, actor, known)
-        registers = [group.parts[warp][batch[0]].registers for warp in range(WARPS)]
+            left = self._operands.read(smem, mmas, "a", shape.m, actor, known)
+        right = self._operands.read(smem, mmas, "b", shape.n, actor, known)
         if shape.d != "int32":
-            accumulate_registers(registers, left, right, mma.accumulate)
+            accumulate_registers(registers, [left], [right], mma.accumulate)
             return
         for each, values in zip(registers, fragments(_exact(left.values, right.values)), strict=True):
             each.accumulate(values, mma.accumulate)

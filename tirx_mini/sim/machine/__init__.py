@@ -45,12 +45,14 @@ from .counting import (
 )
 from .cta import Multiprocessor, ResidentCluster, ResidentCta
 from .dtypes import numpy_dtype
+from .each import Each, Parted, each_of, of_cluster
 from .image import GlobalBuffer, KernelImage, SharedBuffer
 from .interfaces import Blocking, Cluster, Cta, Gpu, Sm, Wait, Warp
 from .masks import EMPTY, FULL, LANES, Mask
 from .matrix import MatrixRowOutOfBounds, MisalignedMatrixRow
 from .mbarrier import Mbarrier, MbarrierWait
 from .memory import (
+    WIDTHS,
     Element,
     GlobalMemory,
     Locator,
@@ -77,23 +79,26 @@ from .register_pool import (
 )
 from .registers import Flight, RegisterArray, Registers, ScatteredRegisters, UniformArray
 from .unchecked import PartMbarrier, UncheckedMbarrier
-from .warp import HostCluster, HostCta, LanesDiffer, PartialWarp, RunningWarp
+from .warp import HostCluster, HostCta, RunningWarp
+from .warp_facts import LanesDiffer, PartialWarp
+from .wide import WideRegisterArray, WideSharedMemory, WideWarp
 
 __all__ = [
     "Apart", "Arrival", "ArrivalOverflow", "BadInitCount", "BadRegisterCount", "BadThreadCount", "BarrierEvent",
     "Arriving", "BarrierOfEndedCta", "BarrierUse", "Blocking", "BorrowedRegister", "Cluster", "ClusterBarrierMisuse",
-    "ClusterBarrierWait", "CountingBarrier", "CountingWait", "Cta", "EMPTY", "EarlySignal", "Element",
+    "ClusterBarrierWait", "CountingBarrier", "CountingWait", "Cta", "EMPTY", "Each", "EarlySignal", "Element",
     "ElementOutOfBounds", "FULL", "Flight", "GlobalBuffer", "GlobalMemory", "Gpu", "GridBarrier", "GridBarrierWait",
     "HostCluster", "HostCta", "IncompletePhase", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree", "Locator",
     "Mask", "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact", "MbarrierWait", "MisalignedBarrier",
     "MisalignedMatrixRow", "MisalignedVector", "MissingInitFence", "Multiprocessor", "NamedBarrierWait",
-    "NoSuchBarrier", "OFFSET_MASK", "POLL_CYCLES", "PartMbarrier", "PartialSetmaxnreg", "PartialWarp",
+    "NoSuchBarrier", "OFFSET_MASK", "POLL_CYCLES", "PartMbarrier", "Parted", "PartialSetmaxnreg", "PartialWarp",
     "PendingRegister", "RegisterArray", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterPool", "RegisterWait",
     "Registers", "Reinitialised", "RemoteSignal", "FreshWait", "RepeatedWait", "ResidentCluster", "ResidentCta",
     "RoundsUnordered", "RunningWarp", "ScatteredRegisters", "SharedBuffer", "SharedMemory", "Signal", "SignalAtExit",
-    "Sm",
-    "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer", "TxCountOverflow", "UncheckedMbarrier", "UniformArray",
+    "Sm", "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer", "TxCountOverflow", "UncheckedMbarrier",
+    "UniformArray",
     "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier",
-    "UnsynchronisedRegisters", "WINDOW_BITS", "Wait", "Warp", "WideRegisters", "WrongRegisterDirection", "element_of",
-    "numpy_dtype", "offset_of", "partition", "spend_global", "spend_shared", "conflicts",
+    "UnsynchronisedRegisters", "WIDTHS", "WINDOW_BITS", "Wait", "Warp", "WideRegisterArray",
+    "WideRegisters", "WideSharedMemory", "WideWarp", "WrongRegisterDirection", "each_of", "element_of",
+    "numpy_dtype", "of_cluster", "offset_of", "partition", "spend_global", "spend_shared", "conflicts",
 ]  # fmt: skip

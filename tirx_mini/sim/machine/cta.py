@@ -21,6 +21,7 @@ from .mbarrier import Mbarrier
 from .memory import SharedMemory, TensorMemory
 from .register_pool import RegisterPool
 from .warp import RunningWarp
+from .wide import WideSharedMemory, WideTensorMemory
 
 
 class Multiprocessor:
@@ -124,8 +125,15 @@ class ResidentCta:
         self.name = f"CTA {block_idx[0]}" if used == 1 else f"CTA ({', '.join(map(str, block_idx[:used]))})"
         shared: Complain | None = gpu.watch_shared(self) if cluster.checked else None
         tensor: Complain | None = gpu.watch_tensor(self) if cluster.checked else None
-        self.smem = SharedMemory(gpu.image.launch.smem_bytes, gpu.image.shared, cluster.log, shared, cluster.data)
-        self.tmem = TensorMemory(cluster.tmem_log, tensor)
+        nbytes, buffers = gpu.image.launch.smem_bytes, gpu.image.shared
+        self.smem: SharedMemory
+        self.tmem: TensorMemory
+        if cluster.width:
+            self.smem = WideSharedMemory(nbytes, cluster.width, buffers)
+            self.tmem = WideTensorMemory(cluster.width)
+        else:
+            self.smem = SharedMemory(nbytes, buffers, cluster.log, shared, cluster.data)
+            self.tmem = TensorMemory(cluster.tmem_log, tensor)
         self.mbarriers: dict[int, Mbarrier] = {}
         self.named = NamedBarriers(self)
         self.registers = RegisterPool(self)
@@ -218,12 +226,17 @@ class ResidentCluster:
 
     domain: the number of its clocks: its own, or where clusters synchronise with one another, that of all.
     checked: whether accesses are checked that its threads make. data: whether they compute and move values. prompt:
-    whether engines do at once what they are given, since neither time nor accesses matter.
+    whether engines do at once what they are given, since neither time nor accesses matter. numbers: of the clusters
+    that it stands for, if it is a wide one (`wide`). width: how many these are, or 0. late: what these do to global
+    memory when they have ended.
     """
 
-    def __init__(self, gpu: Host, index: int) -> None:
+    def __init__(self, gpu: Host, index: int, numbers: Sequence[int] = ()) -> None:
         self.gpu = gpu
         self.index = index
+        self.numbers = numbers
+        self.width = len(numbers)
+        self.late: list[Callable[[], None]] = []
         self.checked = gpu.checks_cluster(index)
         self.data = gpu.has_data(index)
         self.prompt = gpu.untimed and not self.checked

@@ -71,6 +71,7 @@ class KernelImage:
     tmem_names: source names of tensor memory, for messages.
     grid_wide: whether clusters synchronise with one another.
     alike: whether clusters are alike that have the same `RunningWarp.decisions`, as `translate.alike` says.
+    wide: whether such clusters may be executed as one, as `translate.wide` says.
     instructions: those that the program calls, by the names of their functions in its globals.
     """
 
@@ -86,4 +87,5 @@ class KernelImage:
     span: Span | None = None
     grid_wide: bool = False
     alike: bool = False
+    wide: bool = False
     instructions: Mapping[str, Instruction] = field(default_factory=dict)

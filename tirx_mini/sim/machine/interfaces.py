@@ -212,6 +212,21 @@ class Cluster(Protocol):
         ...
 
     @property
+    def numbers(self) -> Sequence[int]:
+        """Of the clusters that it stands for, where several are executed together; else none."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """How many these are."""
+        ...
+
+    @property
+    def late(self) -> list[Callable[[], None]]:
+        """What these do to global memory when they have ended."""
+        ...
+
+    @property
     def ctas(self) -> Sequence[Cta]: ...
     @property
     def live_warps(self) -> int: ...

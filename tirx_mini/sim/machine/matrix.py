@@ -56,7 +56,7 @@ def load_bytes(w: Warp, registers: Registers, addresses: Any, count: int) -> Non
 
 def _load_rows(w: Warp, addresses: Any, count: int) -> np.ndarray | None:
     """Rows of 16 bytes at the addresses that the first `count` lanes give, as items; None in a run without data."""
-    offsets = _offsets(w, addresses, count, "ldmatrix")
+    offsets = offsets_of(w, addresses, count, "ldmatrix")
     w.time += count // 8 + w.gpu.spec.smem_latency
     if not w.cta.cluster.data:
         return None
@@ -71,7 +71,7 @@ def _load_rows(w: Warp, addresses: Any, count: int) -> np.ndarray | None:
 
 def store_matrices(w: Warp, addresses: Any, registers: Registers, count: int, transpose: bool) -> None:
     """stmatrix: register i holds block i, whose rows go where lanes 8i … 8i + 7 say."""
-    offsets = _offsets(w, addresses, 8 * count, "stmatrix")
+    offsets = offsets_of(w, addresses, 8 * count, "stmatrix")
     if w.cta.cluster.data:
         blocks = registers.read(count).reshape(count, 32).view(np.uint16).reshape(count, 8, 8)
         _store_rows(w, offsets, np.ascontiguousarray(blocks.transpose(0, 2, 1) if transpose else blocks))
@@ -83,7 +83,7 @@ def store_bytes(w: Warp, addresses: Any, registers: Registers, count: int) -> No
 
     Lane 4g + t holds those of rows g and g + 8, each in columns 2t and 2t + 1.
     """
-    offsets = _offsets(w, addresses, 8 * count, "stmatrix")
+    offsets = offsets_of(w, addresses, 8 * count, "stmatrix")
     if w.cta.cluster.data:
         blocks = registers.read(count).reshape(count, 32).view(np.uint8).reshape(count, 8, 4, 2, 2)  # g, t, row, column
         _store_rows(w, offsets, np.ascontiguousarray(blocks.transpose(0, 2, 4, 3, 1)))
@@ -101,7 +101,7 @@ def _store_rows(w: Warp, offsets: np.ndarray, rows: np.ndarray) -> None:
     items[where] = rows.reshape(-1).view(items.dtype)
 
 
-def _offsets(w: Warp, addresses: Any, count: int, what: str) -> np.ndarray:
+def offsets_of(w: Warp, addresses: Any, count: int, what: str) -> np.ndarray:
     """Bytes of the CTA's shared memory at which `count` rows begin; a fault for those not there, or not aligned.
 
     A run without data, in which all CTAs go to the same places and nothing is done there, checks each place once.

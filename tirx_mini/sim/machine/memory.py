@@ -258,6 +258,11 @@ class TensorMemory:
         self.shadow = Segment(0, prod(shape), 1, log, complain, shape=shape) if watched else Unwatched()
         self.owed = Debts()
 
+    @property
+    def clusters(self) -> Sequence[TensorMemory]:
+        """That of each cluster which is executed: of one, as a rule."""
+        return (self,)
+
     @cached_property
     def _words(self) -> np.ndarray:
         """What it holds. CTAs that have no tile never use theirs, which then takes no memory.

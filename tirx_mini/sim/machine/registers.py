@@ -145,7 +145,7 @@ class RegisterArray:
             return data[start : start + steps] if steps else data[start]
         if not steps:
             return data[start : start + lanes].T
-        return data[start : start + steps * lanes].reshape(steps, lanes, LANES).transpose(0, 2, 1)
+        return data[start : start + steps * lanes].reshape(steps, lanes, -1).transpose(0, 2, 1)
 
     # -- an index for each lane ------------------------------------------------------------------------------------
 
@@ -291,7 +291,7 @@ class Registers:
         """The values of the next `words` registers. Finding: uninitialised-register. Fault: out-of-bounds."""
         count = self._elements(words)
         values = self.array.block(self.warp, self.index, count, 1)
-        packed = np.ascontiguousarray(values.reshape(words, count // words, LANES).transpose(0, 2, 1))
+        packed = np.ascontiguousarray(values.reshape(words, count // words, -1).transpose(0, 2, 1))
         return packed.view(np.uint32)[..., 0]
 
     def values(self, words: int) -> np.ndarray:

@@ -13,6 +13,7 @@ What generated code uses (everything else is the simulator's own business):
     w.load, w.store, w.copy, w.put, w.move                           plain accesses to shared and global memory
     w.passes, w.passes_at                                            the same in a run without data
     w.shared_address, w.global_address, w.tensor_map                 values of AddressOf and tensor maps
+    w.registers                                                      a local buffer of all lanes
     w.fault                                                          an instruction with operands that it does not take
     w.presume                                                        a buffer given to what is not modelled
 
@@ -23,7 +24,6 @@ compiler-made parallel loop of n iterations runs at once on arrays of shape (n, 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -43,6 +43,7 @@ from .masks import FULL, LANES, Mask
 from .mbarrier import Mbarrier
 from .register_pool import RegisterPool
 from .registers import RegisterArray, Registers
+from .warp_facts import LanesDiffer, PartialWarp
 
 Buffer = SharedBuffer | GlobalBuffer
 
@@ -50,22 +51,6 @@ _FENCED: Mapping[str, Sequence[int]] = {
     "": PROXIES, "shared::cta": (PROXY,), "shared::cluster": (PROXY,), "global": (PROXY_GLOBAL,),
 }  # fmt: skip
 """The clocks of the state spaces of fence.proxy.async. Threads write the shared memory of their own CTA only."""
-
-
-@dataclass(frozen=True)
-class PartialWarp(Fact):
-    """An instruction for the whole warp is executed by some lanes. instruction: in PTX. lanes: how many, of `all`."""
-
-    instruction: str
-    lanes: int
-    all: int
-
-
-@dataclass(frozen=True)
-class LanesDiffer(Fact):
-    """The lanes of a warp give different values for an operand that must be the same. operand: which, in words."""
-
-    operand: str
 
 
 class HostCluster(Cluster, Protocol):
@@ -265,6 +250,10 @@ class RunningWarp:
     def fault(self, kind: str, message: str, *, rule: str, hint: str | None = None) -> Fault:
         """The exception to raise where an instruction does not take its operands: ``raise thread.fault(…)``."""
         return Fault(OperandRule(self.origin, kind, message, rule, hint))
+
+    def registers(self, name: str, size: int, dtype: Any, span: Span | None) -> RegisterArray:
+        """A local buffer of the kernel, declared at `span`: `size` elements of a NumPy type."""
+        return RegisterArray(name, size, dtype, span)
 
     # -- what is not modelled ------------------------------------------------------------------------------------
 

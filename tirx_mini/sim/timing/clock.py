@@ -49,6 +49,10 @@ class Clock:
         tie = self._rng.random() if self._rng else 0.0
         heapq.heappush(self._heap, (time, tie, self._sequence, owner, action, args))
 
+    def clear(self) -> None:
+        """Let nothing of all this happen."""
+        self._heap.clear()
+
     def run(self) -> None:
         """Let time pass until nothing more can happen."""
         heap = self._heap

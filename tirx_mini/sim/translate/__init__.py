@@ -44,6 +44,7 @@ from .support import NAMESPACE, DivisionByZero, EndlessLoop, Poll, RunawayLoop
 from .threads import selected, thread_values
 from .uniformity import analyse
 from .values import Value, ranged
+from .wide import widens
 from .writer import Writer
 
 
@@ -97,7 +98,7 @@ def translate(
         registers=registers_of(func), local_bytes=sum(b.nbytes for b in _declared(func) if b.scope == "local"),
         tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
         grid_wide=grid_wide(func), alike=decided is not None and decided <= statements.course.noted,
-        instructions=statements.calls.used,
+        wide=widens(func), instructions=statements.calls.used,
     )  # fmt: skip
     return Translation(source, image)
 

@@ -34,7 +34,7 @@ from tirx_mini.ir import (
     While,
 )  # fmt: skip
 
-from ..machine import RegisterArray, UniformArray, numpy_dtype
+from ..machine import UniformArray, numpy_dtype
 from .apart import is_elect, length_of_run, take_apart
 from .calls import Calls
 from .course import Course
@@ -153,8 +153,7 @@ class Statements:
             if buffer.size == 1 and buffer in facts.assigned_first and buffer not in facts.addressed:
                 self.out.line(f"{name} = zeros(32, {self._wide(buffer)})")
                 return Place("lanes", name, low, high)
-            maker = self.out.object("RegisterArray", RegisterArray)
-            self.out.line(f"{name} = {maker}({buffer.name!r}, {buffer.size}, {kind}, {span})")
+            self.out.line(f"{name} = w.registers({buffer.name!r}, {buffer.size}, {kind}, {span})")
             return Place("array", name, low, high)
         if buffer.size == 1 and buffer in facts.assigned_first:
             self.out.line(f"{name} = None")  # a loop may copy it before its first assignment

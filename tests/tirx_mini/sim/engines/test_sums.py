@@ -125,7 +125,7 @@ def test_registers_hold_what_they_would_hold_if_each_product_were_added_at_once(
     expected = np.zeros((4, 16, 32), np.float32)
     for position, (adds, start, looks) in enumerate(program):
         left, right = operands(64 * position, 64, rows=64)
-        accumulate_registers([Registers(warp, array, start) for array in arrays], left, right, adds)
+        accumulate_registers([Registers(warp, array, start) for array in arrays], [left], [right], adds)
         part = fragments(left.values @ right.values.T)
         expected[:, start : start + 8] = part + (expected[:, start : start + 8] if adds else 0)
         if looks >= 0:  # one of the warps, before the others
