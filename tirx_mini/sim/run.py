@@ -16,7 +16,7 @@ import numpy as np
 from tirx_mini.arguments import check_room, with_tensor_maps
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, PrimFunc, Span, TirxError
-from tirx_mini.isa import Memory, OperandKind, for_target, named_params, prints, written_params
+from tirx_mini.isa import Completion, Memory, OperandKind, for_target, named_params, prints, written_params
 from tirx_mini.worker import Team
 
 from .alike import MOST_KINDS, Unlike
@@ -268,7 +268,10 @@ class Simulation:
 
     @cached_property
     def _prompt_image(self) -> KernelImage:
-        """The kernel for a run of which only the results matter."""
+        """The kernel for a run of which only the results matter: another one if its warps issue wgmmas together."""
+        entries = self.image.instructions.values()
+        if not any(entry.completion is Completion.WGMMA_GROUP for entry in entries):
+            return self.image
         return translate(self.func, self._scalars, prompt=True).image
 
     @property

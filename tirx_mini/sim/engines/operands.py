@@ -139,9 +139,10 @@ class Operands:
                 self._lasting[known, which] = place
         home = smem.boxes.get(place.home)
         if isinstance(home, WideBox):
-            found = [box.operands.get(place.part) for box in home.boxes]
-            if None not in found:
-                return found  # type: ignore[return-value]
+            part = place.part
+            found = [block for box in home.boxes if (block := box.operands.get(part)) is not None]
+            if len(found) == len(home.boxes):
+                return found
         pattern, fmt = place.pattern, getattr(group[0].shape, which)
         if not pattern.dense or pattern.mn_major or fmt.itemsize < 1:
             raise Unlike

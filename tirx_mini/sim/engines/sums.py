@@ -8,12 +8,16 @@ kernel have the same results, with checks and without.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from ..machine import LANES, Registers, TensorMemory
-from .submatrix import Submatrix, beside
+from .submatrix import Submatrix, below, beside
 from .wgmma_group import WARPS
+
+Factor: TypeAlias = "Sequence[Submatrix]"
+"""A matrix of each cluster that is executed, one as a rule."""
 
 DEPTH = 512
 """Of a sum along K that is computed at once: what waits holds its operands in memory, and is fast at this size."""
@@ -25,52 +29,57 @@ def multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 class Sum:
-    """Products that are to be added up. adds: whether to what is there, or in place of it."""
+    """Products that are to be added up, in each cluster that is executed, one as a rule.
 
-    __slots__ = ("_depth", "_held", "_parts", "adds")
+    adds: whether to what is there, or in place of it. taken: whether a place has its part: nothing more can be added.
+    """
+
+    __slots__ = ("_depth", "_held", "_parts", "adds", "taken")
 
     def __init__(self, adds: bool) -> None:
         self.adds = adds
-        self._parts: list[tuple[list[Submatrix], list[Submatrix]]] = []
+        self.taken = False
+        self._parts: list[list[tuple[Factor, Sequence[Factor]]]] = []
         self._depth = DEPTH
         self._held = 0
 
-    def add(self, left: Submatrix, right: Submatrix) -> None:
-        """Add left @ right.T."""
+    def add(self, left: Factor, right: Sequence[Factor]) -> None:
+        """Add left @ right.T in each cluster. right: its parts, one below the other."""
         if self._depth >= DEPTH:
-            self._parts.append(([], []))
+            self._parts.append([])
             self._depth = 0
-        lefts, rights = self._parts[-1]
-        lefts.append(left)
-        rights.append(right)
-        self._depth += left.columns
-        if not (left.lasts and right.lasts):
-            self._held += left.columns
+        self._parts[-1].append((left, right))
+        self._depth += left[0].columns
+        if not (left[0].lasts and right[0][0].lasts):
+            self._held += left[0].columns
 
     @property
     def full(self) -> bool:
         """Whether the sum is to be computed before more is added, since it holds much memory."""
         return self._held >= DEPTH
 
-    def products(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def products(self, cluster: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Matrices left and right, at most `DEPTH` long as a rule, of which the products left @ right.T are the sum."""
-        for lefts, rights in self._parts:
-            yield beside(lefts).values, beside(rights).values
+        self.taken = True
+        for steps in self._parts:
+            left = beside([left[cluster] for left, _ in steps])
+            parts = [beside([right[number][cluster] for _, right in steps]) for number in range(len(steps[0][1]))]
+            yield left.values, below(parts).values
 
 
-class TmemSum(Sum):
-    """A sum for all lanes of some columns of tensor memory, from `column` on."""
+class TmemPart:
+    """The part of a sum that all lanes of some columns of a tensor memory are owed, from `column` on."""
 
-    __slots__ = ("_column", "_tmem")
+    __slots__ = ("_cluster", "_column", "_tmem", "adds", "whole")
 
-    def __init__(self, adds: bool, tmem: TensorMemory, column: int) -> None:
-        super().__init__(adds)
-        self._tmem, self._column = tmem, column
+    def __init__(self, whole: Sum, cluster: int, tmem: TensorMemory, column: int) -> None:
+        self.whole, self.adds = whole, whole.adds
+        self._cluster, self._tmem, self._column = cluster, tmem, column
 
     def pay(self) -> None:
         """Add it to the columns, or store it there."""
         adds = self.adds
-        for left, right in self.products():
+        for left, right in self.whole.products(self._cluster):
             product = multiply(right, left)  # columns × lanes, as they lie in tensor memory
             columns = self._tmem.words(self._column, len(product)).view(np.float32).T
             if adds:
@@ -80,62 +89,56 @@ class TmemSum(Sum):
             adds = True
 
 
-def accumulate_tmem(tmem: TensorMemory, column: int, left: Submatrix, right: Submatrix, adds: bool) -> None:
-    """Add left @ right.T to the columns from `column` on, or store it there."""
-    end = column + right.rows
-    pending = tmem.owed.get((column, end)) if adds else None
-    if not isinstance(pending, TmemSum):
-        pending = TmemSum(adds, tmem, column)
-        tmem.owed.owe(column, end, pending)
-    pending.add(left, right)
-    if pending.full:
-        tmem.owed.collect(column, end)
+def accumulate_tmem(
+    memories: Sequence[TensorMemory], column: int, left: Factor, right: Sequence[Factor], adds: bool
+) -> None:
+    """Add left @ right.T to the columns from `column` on, or store it there.
+
+    memories, left: of each cluster that is executed. right: its parts, one below the other, each likewise.
+    """
+    end = column + sum(part[0].rows for part in right)
+    pending = memories[0].owed.get((column, end)) if adds else None
+    if isinstance(pending, TmemPart) and not pending.whole.taken:
+        whole = pending.whole
+    else:
+        whole = Sum(adds)
+        for cluster, tmem in enumerate(memories):
+            tmem.owed.owe(column, end, TmemPart(whole, cluster, tmem, column))
+    whole.add(left, right)
+    if whole.full:
+        for tmem in memories:
+            tmem.owed.collect(column, end)
 
 
-class RegisterSum:
+class RegisterSum(Sum):
     """A sum for the accumulators of a warpgroup: 64 rows, of which each warp's registers hold 16.
 
-    sums: of each cluster that is executed, one as a rule.
+    width: how many clusters are executed.
     """
 
-    __slots__ = ("_values", "adds", "sums")
+    __slots__ = ("_values", "_width")
 
     def __init__(self, adds: bool, width: int) -> None:
-        self.adds = adds
-        self.sums = [Sum(adds) for _ in range(width)]
+        super().__init__(adds)
+        self._width = width
         self._values: list[np.ndarray] | None = None
-
-    @property
-    def taken(self) -> bool:
-        """Whether a warp has its part: nothing more can be added."""
-        return self._values is not None
 
     def parts(self, warp: int) -> list[np.ndarray]:
         """What the registers of a warp get, one after the other: float32[n / 2, 32 lanes of each cluster]."""
         if self._values is None:
-            of_clusters = ([fragments(product) for product in self._products(each)] for each in self.sums)
+            of_clusters = ([fragments(each) for each in self._totals(cluster)] for cluster in range(self._width))
             self._values = [_side_by_side(parts) for parts in zip(*of_clusters, strict=True)]
         return [each[warp] for each in self._values]
 
-    def _products(self, each: Sum) -> list[np.ndarray]:
-        """Those to be added to what is there; added up, where nothing is."""
-        products = (multiply(left, right) for left, right in each.products())
+    def _totals(self, cluster: int) -> list[np.ndarray]:
+        """The products to be added to what is there; added up, where nothing is."""
+        products = (multiply(left, right) for left, right in self.products(cluster))
         if self.adds:
             return list(products)
         total = next(products)
         for product in products:
             total += product
         return [total]
-
-    def add(self, lefts: Sequence[Submatrix], rights: Sequence[Submatrix]) -> None:
-        """Add left @ right.T for each cluster."""
-        for each, left, right in zip(self.sums, lefts, rights, strict=True):
-            each.add(left, right)
-
-    @property
-    def full(self) -> bool:
-        """As `Sum.full`."""
-        return self.sums[0].full
 
 
 class RegisterPart:
@@ -157,20 +160,18 @@ def _side_by_side(parts: Sequence[np.ndarray]) -> np.ndarray:
     return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
 
 
-def accumulate_registers(
-    parts: Sequence[Registers], lefts: Sequence[Submatrix], rights: Sequence[Submatrix], adds: bool
-) -> None:
+def accumulate_registers(parts: Sequence[Registers], left: Factor, right: Factor, adds: bool) -> None:
     """Add left @ right.T to the accumulators of the warps of a warpgroup, or store it there.
 
-    lefts, rights: of each cluster that is executed, one as a rule.
+    left, right: of each cluster that is executed.
     """
-    count = rights[0].rows // 2
+    count = right[0].rows // 2
     pending = _pending(parts, count) if adds else None
     if pending is None:
-        pending = RegisterSum(adds, len(lefts))
+        pending = RegisterSum(adds, len(left))
         for warp, registers in enumerate(parts):
             registers.owe(count, RegisterPart(pending, warp, registers))
-    pending.add(lefts, rights)
+    pending.add(left, (right,))
     if pending.full:
         for registers in parts:
             registers.collect(count)

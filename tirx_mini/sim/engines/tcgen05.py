@@ -424,7 +424,7 @@ class TensorCores:
                 self._lost(cta, mma, columns, lost)
             shadow.write(where, actor)
         if len(lefts) == 1 and mma.plain and shape.d == "float32" and not shape.half:
-            accumulate_tmem(cta.tmem, mma.column, lefts[0], right, mma.accumulate)
+            accumulate_tmem((cta.tmem,), mma.column, (lefts[0],), ((right,),), mma.accumulate)
             return
         if mma.scales is not None:
             product = multiply_scaled(cta.tmem, mma, lefts[0].values, right.values, actor)

@@ -6,11 +6,10 @@ from collections.abc import Callable, Hashable, Sequence
 
 from tirx_mini.isa import TmemOperand
 
-from ..machine import Cta, Registers, WideSharedMemory, of_cluster
+from ..machine import Cta, Each, Registers, WideSharedMemory
 from ..ordering import Actor, Unlike
 from .issued import Mma
 from .operands import Operands
-from .submatrix import below
 from .sums import accumulate_registers, accumulate_tmem
 from .tensor_map import BoxCopier, WideBox
 from .wgmma_group import Issued
@@ -25,10 +24,8 @@ def multiply_each(operands: Operands, group: Sequence[Mma], ctas: Sequence[Cta],
     rows, columns = shape.m // mma.cta_group, shape.n // mma.cta_group
     lefts = [operands.read_each(wide_memory(cta), group, "a", rows, known) for cta in ctas]
     rights = [operands.read_each(wide_memory(cta), group, "b", columns, known) for cta in ctas]
-    for number, parts in enumerate(zip(*rights, strict=True)):
-        right = parts[0] if len(parts) == 1 else below(parts)
-        for cta, left in zip(ctas, lefts, strict=True):
-            accumulate_tmem(cta.tmem.clusters[number], mma.column, left[number], right, mma.accumulate)
+    for cta, left in zip(ctas, lefts, strict=True):
+        accumulate_tmem(cta.tmem.clusters, mma.column, left, rights, mma.accumulate)
 
 
 def multiply_registers_each(
@@ -76,4 +73,5 @@ def wide_memory(cta: Cta) -> WideSharedMemory:
 
 def _coords_of(coords: Sequence[int], width: int) -> list[tuple[int, ...]]:
     """Coordinates in each cluster."""
-    return [tuple(of_cluster(value, number) for value in coords) for number in range(width)]
+    each = (value.values.tolist() if isinstance(value, Each) else [value] * width for value in coords)
+    return list(zip(*each, strict=True))

@@ -51,7 +51,7 @@ def test_columns_hold_what_they_would_hold_if_each_product_were_added_at_once(
         where = slice(column, column + COLUMNS)
         if action in ("add", "store"):
             left, right = operands(position, depth)
-            accumulate_tmem(tmem, column, left, right, action == "add")
+            accumulate_tmem([tmem], column, [left], [[right]], action == "add")
             expected[:, where] = left.values @ right.values.T + (expected[:, where] if action == "add" else 0)
         elif action == "clear":
             tmem.clear(column, COLUMNS)
@@ -62,6 +62,11 @@ def test_columns_hold_what_they_would_hold_if_each_product_were_added_at_once(
             seen = tmem.words(first, COLUMNS).view(np.float32)
             assert (seen == expected[:, first : first + COLUMNS]).all()
     assert (tmem.words(0, 512).view(np.float32) == expected).all()
+
+
+def add(tmem: TensorMemory, factors: tuple[Submatrix, Submatrix], adds: bool) -> None:
+    left, right = factors
+    accumulate_tmem([tmem], 0, [left], [[right]], adds)
 
 
 @pytest.fixture
@@ -81,7 +86,7 @@ def test_a_sum_that_is_replaced_is_not_computed(depths: list[int]) -> None:
     tmem = TensorMemory(AccessLog(), None)
     for _ in range(2):
         for step in range(4):
-            accumulate_tmem(tmem, 0, *operands(64 * step, 64), step > 0)
+            add(tmem, operands(64 * step, 64), step > 0)
     assert depths == []
     tmem.words(0, COLUMNS)
     assert depths == [256]  # of the second sum, as one product
@@ -93,7 +98,7 @@ def test_a_sum_of_numbers_that_last_waits_and_is_computed_in_the_same_parts(dept
     for matrices in (HELD, lasting):
         tmem = TensorMemory(AccessLog(), None)
         for step in range(2 * DEPTH // 64 + 1):
-            accumulate_tmem(tmem, 0, *operands(64 * step, 64, matrices=matrices), step > 0)
+            add(tmem, operands(64 * step, 64, matrices=matrices), step > 0)
         assert len(depths) == (2 if matrices is HELD else 0)
         found.append(tmem.words(0, COLUMNS).tobytes())
         assert depths == [DEPTH, DEPTH, 64]
@@ -104,7 +109,7 @@ def test_a_sum_of_numbers_that_last_waits_and_is_computed_in_the_same_parts(dept
 def test_a_long_sum_is_computed_in_parts(depths: list[int]) -> None:
     tmem = TensorMemory(AccessLog(), None)
     for step in range(2 * DEPTH // 64):
-        accumulate_tmem(tmem, 0, *operands(64 * step, 64), step > 0)
+        add(tmem, operands(64 * step, 64), step > 0)
         tmem.words(256, COLUMNS)  # a look elsewhere changes nothing
     assert depths == [DEPTH, DEPTH]
 
