@@ -123,8 +123,7 @@ def run_portion(machine: Gpu, *, keep: bool) -> Portion | None:
         read = np.zeros_like(written)
         for numbers in segment.readers.values():
             read |= numbers != 0
-        values = data.view(WIDTHS[granule])[written]
-        marks[slot] = Marks(written, read, granule, values if keep else None)
+        marks[slot] = Marks(written, read, granule, data.view(WIDTHS[granule])[written] if keep else None)
     kinds = machine.kinds
     return Portion(marks, outcome, frozenset(kinds.known if kinds else ()), kinds.unknown if kinds else {})
 

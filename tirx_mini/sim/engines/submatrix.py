@@ -23,13 +23,15 @@ class Matrix:
 class LateMatrix(Matrix):
     """Numbers that are converted when they are first used, in blocks as large as what is used together.
 
-    source: the elements, which do not change. convert: what makes numbers of some of them.
+    numbers: room for them. source: the elements, which do not change. convert: what makes numbers of some of them.
     """
 
     __slots__ = ("_convert", "_converted", "_source")
 
-    def __init__(self, source: np.ndarray, convert: Callable[[np.ndarray], np.ndarray]) -> None:
-        super().__init__(np.empty(source.shape, np.float32))
+    def __init__(
+        self, numbers: np.ndarray, source: np.ndarray, convert: Callable[[np.ndarray], np.ndarray]
+    ) -> None:
+        super().__init__(numbers)
         self._source, self._convert = source, convert
         self._converted: set[tuple[int, int, int, int]] = set()
 

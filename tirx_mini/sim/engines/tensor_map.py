@@ -129,6 +129,7 @@ class BoxCopier:
         self.constant = slot in memory.constant
         self._boxes: dict[tuple[int, ...], LoadedBox] = {}
         self._strips: Strips = {} if strips is None else strips
+        self._rooms: dict[str, np.ndarray] = {}
         self._first = -self.segment.start if self.segment is not None else 0
         self._pattern = self._granules() if self.segment is not None else None
 
@@ -235,20 +236,29 @@ class BoxCopier:
         is None where the tensor is no such matrix or too large to keep, and where the box is not a block of one strip
         or lies partly outside.
         """
-        tensor, _, whole = self._clip(coords)
-        outer = [extent for extent in self.box[:-1] if extent > 1]
-        column, strip = tensor[-1].start % STRIP, tensor[-1].start // STRIP
-        if not whole or column + self.box[-1] > STRIP or math.prod(self.dims) * self.dtype.itemsize > KEPT_BYTES:
-            return None
-        if len(outer) > 1 or (outer and self.box[-2] == 1):
+        column, width = coords[0], self.box[-1]
+        strip = column // STRIP
+        if self._block_rows is None or column < 0 or column + width > min(self.dims[-1], (strip + 1) * STRIP):
             return None
         row = 0
-        for part, extent in zip(tensor[:-1], self.dims[:-1], strict=True):
-            row = row * extent + part.start
+        for start, extent, limit in zip(coords[:0:-1], self.box, self.dims, strict=False):
+            if start < 0 or start + extent > limit:
+                return None
+            row = row * limit + start
         if (strip, dtype) not in self._strips:
             self._strips[strip, dtype] = self._strip(strip, dtype)
         found = self._strips[strip, dtype]
-        return None if found is None else Submatrix(found, row, math.prod(outer), column, self.box[-1])
+        return None if found is None else Submatrix(found, row, self._block_rows, column - strip * STRIP, width)
+
+    @cached_property
+    def _block_rows(self) -> int | None:
+        """The rows of a box in the matrix that the tensor counts as; None where a box is no block of it, or the matrix
+        is too large to keep.
+        """
+        outer = [extent for extent in self.box[:-1] if extent > 1]
+        if len(outer) > 1 or (outer and self.box[-2] == 1):
+            return None
+        return None if math.prod(self.dims) * self.dtype.itemsize > KEPT_BYTES else math.prod(outer)
 
     def _strip(self, strip: int, dtype: str) -> LateMatrix | None:
         """Columns of the tensor as one matrix; None where its rows do not lie at equal distances."""
@@ -258,7 +268,14 @@ class BoxCopier:
                 return None
         rows = self.tensor.reshape(-1, self.dims[-1])
         columns = rows[:, strip * STRIP : (strip + 1) * STRIP].view(numpy_dtype(dtype))
-        return LateMatrix(columns, partial(to_float, dtype=dtype))
+        return LateMatrix(self._room(dtype)[strip, :, : columns.shape[1]], columns, partial(to_float, dtype=dtype))
+
+    def _room(self, dtype: str) -> np.ndarray:
+        """Room for the numbers of the tensor, float32[strips, rows, STRIP]; what is not used takes no memory."""
+        if dtype not in self._rooms:
+            rows, columns = math.prod(self.dims[:-1]), self.dims[-1]
+            self._rooms[dtype] = np.empty((-(-columns // STRIP), rows, STRIP), np.float32)
+        return self._rooms[dtype]
 
     def write_smem(self, smem: SharedMemory, offset: int, chunks: np.ndarray) -> None:
         """Put a box at byte `offset`."""

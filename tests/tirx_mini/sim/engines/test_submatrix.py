@@ -53,7 +53,7 @@ def test_numbers_are_converted_when_they_are_first_used(blocks: list[tuple[int, 
         converted += 1
         return 2 * values
 
-    late = LateMatrix(NUMBERS, convert)
+    late = LateMatrix(np.empty_like(NUMBERS), NUMBERS, convert)
     assert converted == 0
     places = {(row, min(rows, 40 - row), column, min(columns, 60 - column)) for row, rows, column, columns in blocks}
     for row, rows, column, columns in [*places, *places]:

@@ -93,7 +93,7 @@ def test_a_sum_that_is_replaced_is_not_computed(depths: list[int]) -> None:
 
 
 def test_a_sum_of_numbers_that_last_waits_and_is_computed_in_the_same_parts(depths: list[int]) -> None:
-    lasting = tuple(LateMatrix(each, lambda values: values) for each in (LEFT, RIGHT))
+    lasting = tuple(LateMatrix(np.empty_like(each), each, lambda values: values) for each in (LEFT, RIGHT))
     found = []
     for matrices in (HELD, lasting):
         tmem = TensorMemory(AccessLog(), None)
