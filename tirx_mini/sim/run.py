@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import pickle
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,13 +28,11 @@ from .facts import Entry, Origin
 from .gpu import Gpu, Outcome, Part, Share, Size, Standing, Watch
 from .machine import KernelImage, MbarrierFact
 from .outputs import NothingWritten, unwritten
+from .process import running
 from .sampling import Sampling
 from .timing import Clock
 from .translate import Cut, translate
 from .wide import WideGpu
-
-if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
 
 WORTH_A_PROCESS = 5_000
 """Iterations of CTAs that take about as long as two starts of a process."""
@@ -48,8 +45,7 @@ WORTH_BYTES = 16 << 20
 LAUNCH = "launch.pickle"
 SHADOW_BYTES = 8
 """What the checks keep of each granule of an argument that the kernel writes; a copy of that is kept besides."""
-GC_THRESHOLD = (20_000, 5, 100)
-"""Of the garbage collector while a run lasts: about forty CTAs that have ended are kept between two collections."""
+
 
 
 class Simulation:
@@ -140,7 +136,7 @@ class Simulation:
                 if found is not None:
                     return found
                 self.restore()
-        with _running(4 if trace else 1):
+        with running(4 if trace else 1):
             machine = Gpu(
                 self.image, self.arrays, self.spec,
                 seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks, data=self.data,
@@ -163,17 +159,17 @@ class Simulation:
         """The outcomes of faster ways to execute the launch than with every access checked; None where that has to be,
         or where the next way may do.
         """
-        if seed is None and self._separable(WORTH_PROCESSES if jobs > 1 else WORTH_WIDE):
-            if jobs > 1:
-                yield self._apart(jobs, budget, pedantic)
+        effort = self._separable_effort if seed is None else -1
+        if jobs > 1 and effort >= WORTH_PROCESSES:
+            yield self._apart(jobs, budget, pedantic)
+            return
+        if self.image.wide and effort >= WORTH_WIDE:
+            share, others = wide_shares(self.image)
+            portion = self.wide_portion(others, budget, whole=True)
+            if portion is not None:
+                yield run_wide(self, portion, share, budget, pedantic)
                 return
-            if self.image.wide:
-                share, others = wide_shares(self.image)
-                portion = self.wide_portion(others, budget)
-                if portion is not None:
-                    yield run_wide(self, portion, share, budget, pedantic)
-                    return
-                yield None
+            yield None
         yield self._alike(seed, budget, pedantic)
 
     # -- clusters that are alike -----------------------------------------------------------------------------------
@@ -182,7 +178,7 @@ class Simulation:
         """The outcome of a launch of which a few clusters are checked for all; None where all have to be."""
         if not self.image.alike or not self._originals or self._functions:
             return None
-        with suppress(Unlike), _running():
+        with suppress(Unlike), running():
             machine = Gpu(self.image, self.arrays, self.spec, seed=seed, pedantic=pedantic, budget=budget, alike=True)
             if self._watch is not None:
                 self._watch(Standing(machine.share))
@@ -197,7 +193,7 @@ class Simulation:
         """Whether these clusters, one of each kind that no other one was checked of, have nothing to report."""
         if len(unknown) > MOST_KINDS:
             return False
-        with suppress(Unlike), _running():
+        with suppress(Unlike), running():
             for number in unknown:
                 one = Part(range(number, number + 1))
                 machine = Gpu(
@@ -210,20 +206,21 @@ class Simulation:
 
     # -- clusters apart --------------------------------------------------------------------------------------------
 
-    def _separable(self, worth: int) -> bool:
-        """Whether clusters may be executed apart; only where the arguments were kept.
+    @cached_property
+    def _separable_effort(self) -> float:
+        """Iterations of the CTAs of a launch whose clusters may be executed apart, and whose arguments were kept.
 
-        worth: iterations of CTAs from which on they should be.
+        It is -1 for any other one, and for a small one.
         """
         if not self.data or not self._originals or self._functions:
-            return False
+            return -1
         if sum(array.nbytes for array in self.arrays) < WORTH_BYTES:
-            return False
+            return -1
         try:
             effort = self._sampling.effort([self._sampling.whole])
         except TirxError:  # the control flow depends on data
-            return False
-        return effort >= worth and separable(self.func, self.image, self.arrays)
+            return -1
+        return effort if separable(self.func, self.image, self.arrays) else -1
 
     def _apart(self, jobs: int, budget: int, pedantic: bool) -> Outcome | None:
         """The outcome of a launch that several processes execute; None where one has to, from the beginning."""
@@ -245,7 +242,7 @@ class Simulation:
         wide = self.wide_portion(clusters, budget, keep=keep)
         if wide is not None:
             return wide
-        with suppress(Unlike), _running():
+        with suppress(Unlike), running():
             machine = Gpu(
                 self._prompt_image if self.image.alike else self.image, self.arrays, self.spec, budget=budget,
                 pedantic=pedantic, part=Part(clusters, untimed=True), alike=self.image.alike,
@@ -253,15 +250,20 @@ class Simulation:
             return run_portion(machine, keep=keep)
         return None
 
-    def wide_portion(self, clusters: range, budget: int, *, keep: bool = False) -> Portion | None:
-        """The same of clusters that are alike, several at a time; None also where that is not possible."""
+    def wide_portion(
+        self, clusters: range, budget: int, *, keep: bool = False, whole: bool = False
+    ) -> Portion | None:
+        """The same of clusters that are alike, several at a time; None also where that is not possible.
+
+        whole: whether these are nearly all clusters of the launch.
+        """
         if not (self.image.alike and self.image.wide and self.divisible):
             return None
-        with suppress(Unlike, ValueError), _running():  # NumPy refuses lanes of one cluster beside those of several
+        with suppress(Unlike, ValueError), running():  # NumPy refuses lanes of one cluster beside those of several
             machine = WideGpu(
                 self._prompt_image, self.arrays, self.spec, clusters, budget=budget, strips=self._strips
             )
-            if self._watch is not None and not keep:
+            if self._watch is not None and whole:
                 self._watch(Standing(machine.share))
             return run_portion(machine, keep=keep)
         return None
@@ -291,7 +293,7 @@ class Simulation:
         None where there is anything to report, or where the time depends on data. Without a share, the whole launch is
         executed without data.
         """
-        with suppress(Unlike, TirxError), _running():
+        with suppress(Unlike, TirxError), running():
             bare = Simulation(self.func, tuple(self._arguments()), self.spec, data=False)
             if share:
                 machine = Gpu(
@@ -344,7 +346,7 @@ class Simulation:
         """
         cut, part = self._sampling.part(size)
         image = translate(self.func, self._scalars, data=False, cut=cut).image if cut != Cut() else self.image
-        with _running():
+        with running():
             outcome = Gpu(image, self.arrays, self.spec, seed=seed, budget=budget, data=False, part=part).run()
         wrong = any(isinstance(entry.fact, MbarrierFact) for entry in outcome.facts)
         return None if wrong or outcome.fault is not None or outcome.blocked else outcome
@@ -413,34 +415,6 @@ def _held(folder: Path) -> Simulation:
     numbers = iter(scalars)
     args = [next(arrays) if isinstance(param, Buffer) else next(numbers) for param in func.params]
     return Simulation(func, args, spec)
-
-
-@contextmanager
-def _running(times: int = 1) -> Iterator[None]:
-    """What holds for this process while a run lasts. NumPy keeps quiet, and multiplies in one thread: its products are
-    small, and other runs may want the other cores.
-
-    The garbage collector does not scan all that was there before, again and again. It also looks less often: of what a
-    run allocates, only CTAs that have ended are garbage in cycles. times: how much less often than `GC_THRESHOLD` says,
-    since a recorded run keeps what it notes.
-    """
-    before = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(times * GC_THRESHOLD[0], *GC_THRESHOLD[1:])
-    try:
-        with np.errstate(all="ignore"), _thread_pools().limit(limits=1, user_api="blas"):
-            yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
-
-
-@lru_cache(maxsize=1)
-def _thread_pools() -> ThreadpoolController:
-    """Those of the libraries that NumPy computes with: looking for them takes 2 ms."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 def _last_unused(func: PrimFunc) -> Span | None:

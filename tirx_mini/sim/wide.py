@@ -63,8 +63,9 @@ class WideGpu(Gpu):
         """As `Gpu.share`, of its clusters."""
         return 1 - sum(map(len, self._todo)) / self._clusters
 
-    def block_indices(self, cta: ResidentCta) -> tuple[Any, ...]:
+    def block_indices(self, cta: ResidentCta) -> tuple[Any, Any, Any]:
         """blockIdx of a CTA in each of its clusters."""
         inner = np.array(cta.cluster_ctaid)
         blocks = np.array([np.array(self.origin_of(number)) + inner for number in cta.cluster.numbers])
-        return tuple(each_of(axis) for axis in blocks.T)
+        x, y, z = blocks.T
+        return each_of(x), each_of(y), each_of(z)

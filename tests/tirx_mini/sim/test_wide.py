@@ -12,7 +12,7 @@ from kernels_ref.sm90.extra_every_shape import hgemm
 from tirx_mini.course import STEPS, default_kernels, load_kernels, make_arguments
 from tirx_mini.ir import PrimFunc
 from tirx_mini.script import from_source
-from tirx_mini.sim import alike, apart
+from tirx_mini.sim import Standing, alike, apart
 from tirx_mini.sim import run as run_of_launches
 from tirx_mini.sim import wide as wide_clusters
 
@@ -146,3 +146,20 @@ def test_what_threads_put_to_shared_memory_is_stored_for_each_cluster(
 def test_findings_are_those_of_a_run_with_all_checked(first: str, together: list[bool]) -> None:
     assert report(stores(first=first)).verdict != "ok"
     assert True not in together
+
+
+def test_a_launch_too_small_for_several_processes_is_executed_so_in_one(
+    together: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_of_launches, "WORTH_PROCESSES", 1 << 60)
+    kernel = load_kernels(default_kernels(), "sm100")[7](512, 512, 512)
+    assert tvm.simulate(kernel, *make_arguments(kernel), jobs=2).verdict == "ok"
+    assert together == [True]
+
+
+def test_who_watches_a_launch_sees_both_of_its_runs(together: list[bool]) -> None:
+    seen: list[Standing] = []
+    kernel = load_kernels(default_kernels(), "sm100")[7](512, 512, 512)
+    tvm.simulate(kernel, *make_arguments(kernel), jobs=1, watch=seen.append)
+    assert [standing.share() for standing in seen] == [1.0, 1.0]
+    assert together == [True]

@@ -9,13 +9,13 @@ products need knows of that. Everything else raises `Unlike`, or has NumPy refus
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from tirx_mini.ir import Span
 
-from ..ordering import AccessLog, Unlike, Unwatched
+from ..ordering import AccessLog, Agent, Unlike, Unwatched
 from . import matrix
 from .dtypes import numpy_dtype
 from .each import Each
@@ -145,7 +145,7 @@ class WideRegisterArray(RegisterArray):
         raise Unlike
 
 
-class WideGpu(Protocol):
+class Blocks(Protocol):
     """What a wide warp asks of the GPU."""
 
     def block_indices(self, cta: Any) -> tuple[Any, Any, Any]:
@@ -158,11 +158,10 @@ class WideWarp(RunningWarp):
 
     __slots__ = ("width",)
 
-    def __init__(self, cta: HostCta, warp_id: int, agent: Any, time: float) -> None:
+    def __init__(self, cta: HostCta, warp_id: int, agent: Agent, time: float) -> None:
         super().__init__(cta, warp_id, agent, time)
-        gpu: Any = cta.gpu
         self.width: int = cta.cluster.width
-        self.block_idx = gpu.block_indices(cta)
+        self.block_idx = cast(Blocks, cta.gpu).block_indices(cta)
 
     def registers(self, name: str, size: int, dtype: Any, span: Span | None) -> RegisterArray:
         """As `RunningWarp.registers`."""
