@@ -257,7 +257,7 @@ class Simulation:
 
         whole: whether these are nearly all clusters of the launch.
         """
-        if not (self.image.alike and self.image.wide and self.divisible):
+        if not (clusters and self.image.alike and self.image.wide and self.divisible):
             return None
         with suppress(Unlike, ValueError), running():  # NumPy refuses lanes of one cluster beside those of several
             machine = WideGpu(

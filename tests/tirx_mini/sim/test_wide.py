@@ -163,3 +163,9 @@ def test_who_watches_a_launch_sees_both_of_its_runs(together: list[bool]) -> Non
     tvm.simulate(kernel, *make_arguments(kernel), jobs=1, watch=seen.append)
     assert [standing.share() for standing in seen] == [1.0, 1.0]
     assert together == [True]
+
+
+def test_a_launch_of_one_cluster_is_executed_as_ever(together: list[bool]) -> None:
+    kernel = load_kernels(default_kernels(), "sm100")[4](128, 128, 512)
+    assert report(kernel).verdict == "ok"
+    assert together == []
