@@ -107,13 +107,8 @@ class Operands:
 
         known: what tells these MMAs from all others of the run, where they come again.
         """
-        mma = group[0]
-        fmt = getattr(mma.shape, which)
-        place = self._lasting.get((known, which)) if known is not None else None
-        if place is None:
-            place = self._place(*self.check(smem, group, which, rows))
-            if known is not None:
-                self._lasting[known, which] = place
+        fmt = getattr(group[0].shape, which)
+        place = self._place(smem, group, which, rows, known)
         pattern, base = place.pattern, place.base
         if smem.boxes and pattern.dense and not pattern.mn_major and fmt.itemsize >= 1:
             loaded = self._loaded(smem, place, fmt.dtype)
@@ -132,11 +127,7 @@ class Operands:
         self, smem: WideSharedMemory, group: Sequence[MatrixProduct], which: str, rows: int, known: Hashable
     ) -> list[Submatrix]:
         """`read` for each of the clusters that are executed together: their operands are boxes."""
-        place = self._lasting.get((known, which)) if known is not None else None
-        if place is None:
-            place = self._place(*self.check(smem, group, which, rows))
-            if known is not None:
-                self._lasting[known, which] = place
+        place = self._place(smem, group, which, rows, known)
         home = smem.boxes.get(place.home)
         if isinstance(home, WideBox):
             part = place.part
@@ -159,11 +150,19 @@ class Operands:
             blocks.append(block)
         return blocks
 
-    def _place(self, pattern: Pattern, base: int) -> Place:
-        found = self._places.get((pattern, base))
-        if found is None:
-            found = self._places[pattern, base] = Place(pattern, base)
-        return found
+    def _place(
+        self, smem: SharedMemory, group: Sequence[MatrixProduct], which: str, rows: int, known: Hashable
+    ) -> Place:
+        """Where the operand lies, checked: once where the MMAs are known."""
+        place = self._lasting.get((known, which)) if known is not None else None
+        if place is None:
+            at = self.check(smem, group, which, rows)
+            place = self._places.get(at)
+            if place is None:
+                place = self._places[at] = Place(*at)
+            if known is not None:
+                self._lasting[known, which] = place
+        return place
 
     def _loaded(self, smem: SharedMemory, place: Place, dtype: str) -> Submatrix | None:
         """The operand where it is the boxes that copies have brought, or rows of one."""

@@ -233,8 +233,8 @@ class BoxCopier:
         """The numbers of a box, beside those of its neighbours in the tensor.
 
         The tensor counts as one matrix, all dimensions but the last together, in strips of `STRIP` columns. The result
-        is None where the tensor is no such matrix or too large to keep, and where the box is not a block of one strip
-        or lies partly outside.
+        is None if the rows of the tensor do not lie at equal distances, if the tensor is too large to keep, if the box
+        is not a block of one strip, and if it lies partly outside.
         """
         column, width = coords[0], self.box[-1]
         strip = column // STRIP
@@ -252,9 +252,7 @@ class BoxCopier:
 
     @cached_property
     def _block_rows(self) -> int | None:
-        """The rows of a box in the matrix that the tensor counts as; None where a box is no block of it, or the matrix
-        is too large to keep.
-        """
+        """How many rows of that matrix a box has; None if a box is not a block of it, or if it is too large to keep."""
         outer = [extent for extent in self.box[:-1] if extent > 1]
         if len(outer) > 1 or (outer and self.box[-2] == 1):
             return None

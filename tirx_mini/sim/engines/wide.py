@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 from tirx_mini.isa import TmemOperand
 
-from ..machine import Cta, Each, Registers, WideSharedMemory
+from ..machine import Cta, Registers, values_of, wide_memory
 from ..ordering import Actor, Unlike
 from .issued import Mma
 from .operands import Operands
@@ -64,14 +64,6 @@ def store_each(
     cta.cluster.late.append(store)
 
 
-def wide_memory(cta: Cta) -> WideSharedMemory:
-    """The shared memory of a CTA of a wide cluster."""
-    smem = cta.smem
-    assert isinstance(smem, WideSharedMemory)
-    return smem
-
-
 def _coords_of(coords: Sequence[int], width: int) -> list[tuple[int, ...]]:
     """Coordinates in each cluster."""
-    each = (value.values.tolist() if isinstance(value, Each) else [value] * width for value in coords)
-    return list(zip(*each, strict=True))
+    return list(zip(*(values_of(value, width) for value in coords), strict=True))

@@ -45,7 +45,7 @@ from .counting import (
 )
 from .cta import Multiprocessor, ResidentCluster, ResidentCta
 from .dtypes import numpy_dtype
-from .each import Each, Parted, each_of, of_cluster
+from .each import Each, Parted, each_of, values_of
 from .image import GlobalBuffer, KernelImage, SharedBuffer
 from .interfaces import Blocking, Cluster, Cta, Gpu, Sm, Wait, Warp
 from .masks import EMPTY, FULL, LANES, Mask
@@ -81,7 +81,7 @@ from .registers import Flight, RegisterArray, Registers, ScatteredRegisters, Uni
 from .unchecked import PartMbarrier, UncheckedMbarrier
 from .warp import HostCluster, HostCta, RunningWarp
 from .warp_facts import LanesDiffer, PartialWarp
-from .wide import WideRegisterArray, WideSharedMemory, WideWarp
+from .wide import WideRegisterArray, WideSharedMemory, WideWarp, wide_memory
 
 __all__ = [
     "Apart", "Arrival", "ArrivalOverflow", "BadInitCount", "BadRegisterCount", "BadThreadCount", "BarrierEvent",
@@ -100,5 +100,5 @@ __all__ = [
     "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier",
     "UnsynchronisedRegisters", "WIDTHS", "WINDOW_BITS", "Wait", "Warp", "WideRegisterArray",
     "WideRegisters", "WideSharedMemory", "WideWarp", "WrongRegisterDirection", "each_of", "element_of",
-    "numpy_dtype", "of_cluster", "offset_of", "partition", "spend_global", "spend_shared", "conflicts",
+    "numpy_dtype", "offset_of", "partition", "spend_global", "spend_shared", "conflicts", "values_of", "wide_memory",
 ]  # fmt: skip

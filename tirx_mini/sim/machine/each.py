@@ -54,9 +54,9 @@ def each_of(values: Sequence[int] | np.ndarray) -> Any:
     return array[0].item() if (array == array[0]).all() else Each(array)
 
 
-def of_cluster(value: Any, number: int) -> int:
-    """What a value is in the cluster with this number among those that are executed together."""
-    return value.values[number].item() if isinstance(value, Each) else int(value)
+def values_of(value: Any, width: int) -> list[int]:
+    """What a value is in each of `width` clusters that are executed together."""
+    return value.values.tolist() if isinstance(value, Each) else [value] * width
 
 
 def _binary(operation: Callable[[Any, Any], Any]) -> Callable[[Each, Any], Any]:

@@ -20,6 +20,7 @@ from . import matrix
 from .dtypes import numpy_dtype
 from .each import Each
 from .image import GlobalBuffer, SharedBuffer
+from .interfaces import Cta
 from .masks import LANES
 from .memory import WIDTHS, Box, SharedMemory, TensorMemory
 from .passing import footprint_of
@@ -33,7 +34,7 @@ WORD = 4
 class WideSharedMemory(SharedMemory):
     """The shared memory of one CTA in each of several clusters.
 
-    What all of them have in common is in `bytes`; of what each has its own, `own` has a row for each cluster.
+    `bytes` holds what all of them have in common, and `own` what each cluster has to itself: a row for each.
     """
 
     def __init__(self, size: int, width: int, buffers: Sequence[SharedBuffer]) -> None:
@@ -44,9 +45,9 @@ class WideSharedMemory(SharedMemory):
 
     def near(self, width: int, first: int, end: int) -> np.ndarray:
         """As `SharedMemory.near`, of what the clusters have in common."""
-        if self._owned[first // WORD : -(-end // WORD)].any() or self._boxed_in(first, end):
+        if self._owned[first // WORD : -(-end // WORD)].any():
             raise Unlike
-        return self._items(width)
+        return super().near(width, first, end)
 
     def view(self, width: int) -> np.ndarray:
         """As `SharedMemory.view`, likewise."""
@@ -60,6 +61,11 @@ class WideSharedMemory(SharedMemory):
             self._kept.clear()
         super().bring(offset, box)
 
+    def _settle(self, first: int, end: int) -> None:
+        """The boxes of clusters are not bytes."""
+        if any(offset < end and first < offset + box.nbytes for offset, box in self.boxes.items()):
+            raise Unlike
+
     def put(self, width: int, items: np.ndarray, first: int, values: np.ndarray) -> None:
         """Store values of `width` bytes, [clusters, …], at items + first: a static pattern, and the item it starts at.
 
@@ -70,24 +76,25 @@ class WideSharedMemory(SharedMemory):
         key = id(items), first, width
         at = items + first
         if key not in self._kept:
-            low, high = int(at.min()) * width, (int(at.max()) + 1) * width
-            if self._boxed_in(low, high):
-                raise Unlike
+            self._settle(int(at.min()) * width, (int(at.max()) + 1) * width)
             words = width // WORD
             self._owned[(at[..., None] * words + np.arange(words)).reshape(-1)] = True
             self._kept.add(key)
         self.own.view(WIDTHS[width])[:, at] = values
 
     def read(self, items: np.ndarray, width: int) -> np.ndarray:
-        """Items of `width` bytes of each cluster, [clusters, …]: all of them its own, or all in common."""
+        """Items of `width` bytes of each cluster, [clusters, …]: the clusters have all of them in common, or none."""
         low, high = int(items.min()) * width, (int(items.max()) + 1) * width
         owned = self._owned[low // WORD : -(-high // WORD)]
         if owned.all():
             return self.own.view(WIDTHS[width])[:, items]
         return np.broadcast_to(self.near(width, low, high)[items], (len(self.own), *items.shape))
 
-    def _boxed_in(self, first: int, end: int) -> bool:
-        return any(offset < end and first < offset + box.nbytes for offset, box in self.boxes.items())
+
+def wide_memory(cta: Cta) -> WideSharedMemory:
+    """The shared memory of a CTA of a wide cluster."""
+    assert isinstance(cta.smem, WideSharedMemory)
+    return cta.smem
 
 
 class WideTensorMemory(TensorMemory):
@@ -181,8 +188,8 @@ class WideWarp(RunningWarp):
         width = buffer.dtype.itemsize * lanes
         values = np.ascontiguousarray(value, numpy_dtype(buffer.dtype))
         items = values.reshape(-1).view(WIDTHS[width]).reshape(*target.items.shape[:-1], self.width, LANES)
-        smem = self._wide_memory()
-        smem.put(width, target.items, buffer.byte_offset // width + first // lanes, np.moveaxis(items, -2, 0))
+        start = buffer.byte_offset // width + first // lanes
+        wide_memory(self.cta).put(width, target.items, start, np.moveaxis(items, -2, 0))
 
     def store(self, buffer: Buffer, index: Any, value: Any, lanes: int = 1, in_cta: bool | None = None) -> None:
         """As `RunningWarp.store`, of what all clusters store to their shared memory."""
@@ -209,16 +216,11 @@ class WideWarp(RunningWarp):
         blocks = np.ascontiguousarray(words.transpose(1, 0, 2)).view(np.uint16).reshape(self.width, count, 8, 8)
         rows = np.ascontiguousarray(blocks.transpose(0, 1, 3, 2) if transpose else blocks)
         items = rows.reshape(self.width, -1).view(WIDTHS[matrix.ROW_BYTES])
-        self._wide_memory().put(matrix.ROW_BYTES, _kept(self, offsets), 0, items)
+        wide_memory(self.cta).put(matrix.ROW_BYTES, _kept(self, offsets), 0, items)
 
     def store_byte_matrices(self, addresses: Any, registers: Any, count: int) -> None:
         """stmatrix of bytes."""
         raise Unlike
-
-    def _wide_memory(self) -> WideSharedMemory:
-        smem = self.cta.smem
-        assert isinstance(smem, WideSharedMemory)
-        return smem
 
 
 def _kept(w: RunningWarp, offsets: np.ndarray) -> np.ndarray:

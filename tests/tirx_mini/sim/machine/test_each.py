@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tirx_mini.sim.machine import Each, Parted, each_of, of_cluster
+from tirx_mini.sim.machine import Each, Parted, each_of, values_of
 from tirx_mini.sim.ordering import Unlike
 
 CLUSTERS = 3
@@ -23,7 +23,7 @@ BINARY = [
 
 
 def of_all(value: Any) -> list[int]:
-    return [of_cluster(value, number) for number in range(CLUSTERS)]
+    return values_of(value, CLUSTERS)
 
 
 @pytest.mark.parametrize("operation", BINARY)
