@@ -1,16 +1,25 @@
-"""Child processes that execute tasks in turn, and can be ended during one."""
+"""Child processes that execute tasks in turn, and can be ended during one.
+
+A `Worker` is a fresh process, which imports what it needs. A `Twin` begins as a copy of this process (POSIX fork), so
+that it has everything at once: where the system allows that, a `Team` is made of twins.
+"""
 
 from __future__ import annotations
 
+import mmap
+import multiprocessing
 import os
 import pickle
 import queue
+import signal
 import subprocess
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
+from itertools import accumulate, pairwise
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, TypeVar
@@ -79,11 +88,100 @@ class Worker:
         threading.Thread(target=_forward, args=(self._child.stdout, self._messages), daemon=True).start()
 
 
+class Twin:
+    """A child that begins as a copy of this process, and executes `work` for one item after the other.
+
+    It may neither use a GPU nor print: the copy has none of this process's other threads.
+
+    room: bytes of memory that both processes share. Arrays of results lie there, as long as all of them fit: a thread
+    that reads them from a pipe would wait for the interpreter after each 64 KiB.
+    """
+
+    def __init__(self, work: Callable[[Any], Any], room: int = 0) -> None:
+        self._work = work
+        self._room = room
+        self._shared = memoryview(b"")
+        self._process: Any = None
+        self._connection: Connection | None = None
+
+    @staticmethod
+    def possible() -> bool:
+        """Whether the system copies processes safely, and this process may have children of its own.
+
+        The libraries of macOS do not survive a copy ("Contexts and start methods" of multiprocessing).
+        """
+        return sys.platform == "linux" and not multiprocessing.current_process().daemon
+
+    def start(self) -> None:
+        """Make the copy, if there is none. Raises `OSError` where the system refuses."""
+        if self._process is None:
+            context = multiprocessing.get_context("fork")
+            ours, theirs = context.Pipe()
+            self._shared = memoryview(mmap.mmap(-1, max(1, self._room)))
+            process = context.Process(target=_attend, args=(ours, theirs, self._work, self._shared), daemon=True)
+            try:
+                process.start()
+            except OSError:
+                ours.close()
+                raise
+            finally:
+                theirs.close()
+            self._process, self._connection = process, ours
+
+    def call(self, item: Any, limit_s: float) -> Any:
+        """What `work` returns for an item. Raises `TimeoutError` after `limit_s` seconds, and what `work` raises."""
+        self.start()
+        assert self._connection is not None
+        self._connection.send(item)
+        if not self._connection.poll(limit_s):
+            raise TimeoutError
+        error, value, places = self._connection.recv()
+        if error is not None:
+            raise error
+        return pickle.loads(value, buffers=[self._shared[first:last] for first, last in places])
+
+    def close(self) -> None:
+        """End the child, even during an item."""
+        if self._process is not None and self._connection is not None:
+            self._process.kill()
+            self._process.join()
+            self._connection.close()
+            self._process = self._connection = None
+
+
+def _attend(ours: Connection, theirs: Connection, work: Callable[[Any], Any], shared: memoryview) -> None:
+    """The twin's side. It ends with this process, which closes the other end of the pipe."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ours.close()
+    free = 0
+    while True:
+        try:
+            item = theirs.recv()
+        except EOFError:
+            return
+        try:
+            buffers: list[pickle.PickleBuffer] = []
+            result = work(item)
+            value = pickle.dumps(result, protocol=5, buffer_callback=buffers.append)
+            places = list(pairwise(accumulate((len(buffer.raw()) for buffer in buffers), initial=free)))
+            if places and places[-1][1] > len(shared):
+                value, places = pickle.dumps(result), []
+            for (first, last), buffer in zip(places, buffers):  # noqa: B905 - there may be no places
+                shared[first:last] = buffer.raw()
+                free = last
+            answer = None, value, places
+        except Exception as error:
+            answer = error, b"", []
+        theirs.send(answer)
+
+
 class Team:
     """This process and `jobs - 1` children, which share the items of a list; as a context, it ends the children.
 
-    task: what a child executes for an item. payload: what it is given. here: the same in this process. limit_s: how
-    long a child may take. An item whose child fails is done here.
+    task: what a child executes for an item. payload: what it is given. here: the same in this process. twin: the same
+    in a copy of this process; where that is possible, the children are such copies, and `task` is not used. room: for
+    the arrays of a copy's results, as of `Twin`. limit_s: how long a child may take. An item whose child fails is done
+    here.
     """
 
     def __init__(
@@ -92,10 +190,15 @@ class Team:
         payload: Callable[[T], Any],
         here: Callable[[T], Any],
         jobs: int,
+        *,
+        twin: Callable[[T], Any] | None = None,
+        room: int = 0,
         limit_s: float = 3600.0,
     ) -> None:
         self._task, self._payload, self._here, self._limit_s = task, payload, here, limit_s
-        self._workers = [Worker() for _ in range(jobs - 1)]
+        self._workers: list[Worker | Twin] = []
+        for _ in range(jobs - 1):
+            self._workers.append(Twin(twin, room) if twin is not None and Twin.possible() else Worker())
 
     def __enter__(self) -> Team:
         return self
@@ -106,18 +209,35 @@ class Team:
 
     def start(self) -> None:
         """Start the children, which are ready sooner then."""
-        for worker in self._workers:
-            worker.start()
+        _start(self._workers)
 
-    def results(self, items: Sequence[Any], meanwhile: Callable[[], object] | None = None) -> dict[Any, Any]:
+    def results(
+        self,
+        items: Sequence[Any],
+        meanwhile: Callable[[], object] | None = None,
+        seen: Callable[[Any], object] | None = None,
+    ) -> dict[Any, Any]:
         """The result for each item. They are begun in this order, so the longest come first.
 
-        meanwhile: what this process does first; then it takes some of them, too.
+        meanwhile: what this process does first; then it takes some of them, too. seen: is called for each result of a
+        child as soon as it is there, in another thread.
         """
         left = deque(items)
         found: dict[Any, Any] = {}
         busy = self._workers[: len(items) - (meanwhile is None)]
-        threads = [threading.Thread(target=self._serve, args=(worker, left, found), daemon=True) for worker in busy]
+
+        def serve(worker: Worker | Twin) -> None:
+            for item in _taken(left):
+                try:
+                    found[item] = self._ask(worker, item)
+                except Exception:
+                    left.append(item)
+                    return
+                if seen is not None:
+                    seen(found[item])
+
+        _start(busy)  # before there are threads, which a copy would lack
+        threads = [threading.Thread(target=serve, args=(worker,), daemon=True) for worker in busy]
         for thread in threads:
             thread.start()
         if meanwhile is not None:
@@ -132,14 +252,16 @@ class Team:
         for item in _taken(left):
             found[item] = self._here(item)
 
-    def _serve(self, worker: Worker, left: deque[Any], found: dict[Any, Any]) -> None:
-        """Let a child take items until there are none left."""
-        for item in _taken(left):
-            try:
-                found[item] = worker.call(self._task, self._payload(item), self._limit_s)
-            except Exception:
-                left.append(item)
-                return
+    def _ask(self, worker: Worker | Twin, item: Any) -> Any:
+        if isinstance(worker, Twin):
+            return worker.call(item, self._limit_s)
+        return worker.call(self._task, self._payload(item), self._limit_s)
+
+
+def _start(workers: Sequence[Worker | Twin]) -> None:
+    for worker in workers:
+        with suppress(OSError):  # then this process does what it was for
+            worker.start()
 
 
 def _taken(left: deque[T]) -> Iterator[T]:

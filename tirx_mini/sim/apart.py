@@ -1,8 +1,8 @@
 """A run with data in several processes.
 
 Clusters that neither synchronise nor exchange data can be executed apart. The time depends on all of them at once, so
-this process executes the whole launch for it, but only a share of the clusters with data. The others are divided into
-portions, which the other processes execute with data and with no regard to time, and in the end this one, too. The
+this process executes the whole launch for it, but at most a share of the clusters with data. The others are divided
+into portions, which the other processes execute with data and with no regard to time, and in the end this one, too. The
 results are put together where no granule of an argument that one portion writes is read or written in another. In any
 other case, and where a portion finds anything to report, nothing is put together, and the launch has to be run as a
 whole.
@@ -36,10 +36,18 @@ DATA = 1.1
 """How much time the data of clusters take, in that of their execution without, as a rule."""
 UNTIMED = 1.4
 """How much all of it takes where memory takes no time."""
-WIDE = 0.85
-"""The same where several clusters are executed at a time."""
 LEAST_SHARE = 1 / 64
 """Of the clusters, those that are executed with data and time: a wrong kernel shows there, as a rule."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some clusters that are executed together, with data. checked: whether that is for what the checks find, of
+    clusters that are alike; otherwise those are checked elsewhere.
+    """
+
+    clusters: range
+    checked: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,12 +87,19 @@ class Launch(Protocol):
         """Whether one run may execute some clusters with data, and others without."""
         ...
 
-    def portion(self, clusters: range, budget: int, pedantic: bool) -> Portion | None:
-        """What some clusters do, with data; checked if they are not alike. None where there is anything to report."""
+    def portion(self, piece: Piece, budget: int, pedantic: bool, *, keep: bool = False) -> Portion | None:
+        """What some clusters do, with data; checked if they are not alike. None where there is anything to report.
+
+        keep: whether the values that they write are to be kept besides.
+        """
         ...
 
     def timed(self, share: range, budget: int, pedantic: bool) -> Portion | None:
         """The same of a share of the clusters, with the outcome of the whole launch."""
+        ...
+
+    def stop_timing(self) -> None:
+        """Have `timed` end soon, in whichever thread: what it finds is not needed."""
         ...
 
     def all_checked(self, unknown: Collection[int], budget: int, pedantic: bool) -> bool:
@@ -132,24 +147,25 @@ def run_apart(
     launch: Launch,
     save: Callable[[Path], None],
     task: Task,
-    payload: Callable[[Path, range], Any],
+    payload: Callable[[Path, Piece], Any],
     jobs: int,
     budget: int,
     pedantic: bool,
 ) -> Outcome | None:
     """The outcome of a launch whose clusters are executed in `jobs` processes; None where it has to be run as a whole.
 
-    save: saves the launch in a folder. task, payload: what another process then executes for a portion. The arguments
-    hold the results only where there is an outcome.
+    save: saves the launch in a folder. task, payload: what a process that is no copy of this one then executes for a
+    portion. The arguments hold the results only where there is an outcome.
     """
     image = launch.image
-    clusters = image.launch.num_ctas // image.launch.cluster_size
-    share = range(max(1, round(clusters * own_share(jobs, image.wide))) if launch.divisible else 0)
-    portions = _divided(range(share.stop, clusters), PORTIONS * (jobs - 1))
+    share, pieces = _shares(launch, jobs)
     found: list[Portion] = []
 
-    def here(item: range) -> Portion | None:
-        return launch.portion(item, budget, pedantic)
+    def here(piece: Piece) -> Portion | None:
+        return launch.portion(piece, budget, pedantic)
+
+    def there(piece: Piece) -> Portion | None:
+        return launch.portion(piece, budget, pedantic, keep=True)
 
     def first() -> None:
         portion = launch.timed(share, budget, pedantic)
@@ -157,25 +173,45 @@ def run_apart(
             raise _NotPlain
         found.append(portion)
 
+    def seen(portion: Portion | None) -> None:
+        if portion is None:
+            launch.stop_timing()
+
     @cache
     def saved() -> None:
         save(Path(folder))
 
-    def given(item: range) -> Any:
+    def given(piece: Piece) -> Any:
         with saving:
             saved()  # while this process begins to execute the launch
-        return payload(Path(folder), item)
+        return payload(Path(folder), piece)
 
     saving = threading.Lock()
+    room = sum(buffer.nbytes for buffer in image.globals if buffer.written) * (1 + 2 * len(pieces))  # `Marks`
     with (
         tempfile.TemporaryDirectory(prefix="tirx_mini-") as folder, suppress(_NotPlain),
-        Team(task, given, here, jobs) as team,
+        Team(task, given, here, jobs, twin=there, room=room) as team,
     ):
         team.start()
-        results = team.results(portions, meanwhile=first)
+        results = team.results(pieces, meanwhile=first, seen=seen)
         if all(result is not None for result in results.values()):
             return _together(launch, [*found, *results.values()], budget, pedantic)
     return None
+
+
+def _shares(launch: Launch, jobs: int) -> tuple[range, list[Piece]]:
+    """(the clusters that this process executes with data and time, what is left for all processes).
+
+    Where that is none of clusters that are alike, the first and the last one are pieces that are checked.
+    """
+    image = launch.image
+    clusters = image.launch.num_ctas // image.launch.cluster_size
+    own = own_share(jobs) if launch.divisible and not image.wide else 0
+    share = range(max(1, round(clusters * own)) if own else 0)
+    checked = [] if share or not image.alike else sorted({0, clusters - 1})
+    rest = range(share.stop + (0 in checked), clusters - (clusters - 1 in checked[1:]))
+    pieces = [Piece(range(number, number + 1), checked=True) for number in checked]
+    return share, pieces + [Piece(each) for each in _divided(rest, PORTIONS * (jobs - 1))]
 
 
 def wide_shares(image: KernelImage) -> tuple[range, range]:
@@ -189,12 +225,9 @@ def run_wide(launch: Launch, others: Portion, share: range, budget: int, pedanti
     return None if first is None else _together(launch, [first, others], budget, pedantic)
 
 
-def own_share(jobs: int, wide: bool) -> float:
-    """Of the clusters, those of which this process computes the data, so that all processes end at the same time.
-
-    wide: whether the others are executed several at a time.
-    """
-    others = (WIDE if wide else UNTIMED) / (jobs - 1)
+def own_share(jobs: int) -> float:
+    """Of the clusters, those of which this process computes the data, so that all processes end at the same time."""
+    others = UNTIMED / (jobs - 1)
     return max(LEAST_SHARE, (others - 1) / (others + DATA))
 
 
@@ -214,7 +247,8 @@ def _together(launch: Launch, portions: Sequence[Portion], budget: int, pedantic
     none was, and has anything to report.
     """
     first, arrays = portions[0], launch.arrays
-    unknown = {kind: number for each in portions for kind, number in each.unknown.items() if kind not in first.known}
+    known = frozenset().union(*(each.known for each in portions))
+    unknown = {kind: number for each in portions for kind, number in each.unknown.items() if kind not in known}
     if not launch.all_checked(unknown.values(), budget, pedantic):
         return None
     buffers = {buffer.slot: buffer for buffer in launch.image.globals}

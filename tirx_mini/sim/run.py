@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from tirx_mini.isa import Completion, Memory, OperandKind, for_target, named_par
 from tirx_mini.worker import Team
 
 from .alike import MOST_KINDS, Unlike
-from .apart import Portion, run_apart, run_portion, run_wide, separable, wide_shares
+from .apart import Piece, Portion, run_apart, run_portion, run_wide, separable, wide_shares
 from .arguments import bind_arguments
 from .budget import BUDGET
 from .doubts import Ends
@@ -81,6 +81,7 @@ class Simulation:
         check_room(sum(b.nbytes * (1 + SHADOW_BYTES / b.access_bytes) for b in written), f"simulating {func.name}")
         self._originals: dict[int, np.ndarray] = {}
         self._strips: dict[str, Strips] = {}
+        self._timing: Clock | None = None
 
     @property
     def fits_l2(self) -> bool:
@@ -194,15 +195,15 @@ class Simulation:
         if len(unknown) > MOST_KINDS:
             return False
         with suppress(Unlike), running():
-            for number in unknown:
-                one = Part(range(number, number + 1))
-                machine = Gpu(
-                    self.image, self.arrays, self.spec, budget=budget, pedantic=pedantic, part=one, alike=True
-                )
-                if run_portion(machine, keep=False) is None:
-                    return False
-            return True
+            return all(self._checked_portion(range(number, number + 1), budget, pedantic) for number in unknown)
         return False
+
+    def _checked_portion(self, clusters: range, budget: int, pedantic: bool, *, keep: bool = False) -> Portion | None:
+        """What a few clusters that are alike do, with checks and alone on the GPU; None if there is any to report."""
+        machine = Gpu(
+            self.image, self.arrays, self.spec, budget=budget, pedantic=pedantic, part=Part(clusters), alike=True
+        )
+        return run_portion(machine, keep=keep)
 
     # -- clusters apart --------------------------------------------------------------------------------------------
 
@@ -225,8 +226,8 @@ class Simulation:
     def _apart(self, jobs: int, budget: int, pedantic: bool) -> Outcome | None:
         """The outcome of a launch that several processes execute; None where one has to, from the beginning."""
 
-        def payload(folder: Path, clusters: range) -> _PortionOfLaunch:
-            return _PortionOfLaunch(folder, clusters, budget, pedantic)
+        def payload(folder: Path, piece: Piece) -> _PortionOfLaunch:
+            return _PortionOfLaunch(folder, piece, budget, pedantic)
 
         return run_apart(self, self._save, _portion_in_child, payload, jobs, budget, pedantic)
 
@@ -237,15 +238,17 @@ class Simulation:
         for slot, array in enumerate(self.arrays):
             np.save(folder / f"{slot}.npy", array.reshape(-1).view(np.uint8))
 
-    def portion(self, clusters: range, budget: int, pedantic: bool, *, keep: bool = False) -> Portion | None:
+    def portion(self, piece: Piece, budget: int, pedantic: bool, *, keep: bool = False) -> Portion | None:
         """What some clusters do, with data; checked if they are not alike. None where there is anything to report."""
-        wide = self.wide_portion(clusters, budget, keep=keep)
+        wide = None if piece.checked else self.wide_portion(piece.clusters, budget, keep=keep)
         if wide is not None:
             return wide
         with suppress(Unlike), running():
+            if piece.checked:
+                return self._checked_portion(piece.clusters, budget, pedantic, keep=keep)
             machine = Gpu(
                 self._prompt_image if self.image.alike else self.image, self.arrays, self.spec, budget=budget,
-                pedantic=pedantic, part=Part(clusters, untimed=True), alike=self.image.alike,
+                pedantic=pedantic, part=Part(piece.clusters, untimed=True), alike=self.image.alike,
             )  # fmt: skip
             return run_portion(machine, keep=keep)
         return None
@@ -304,8 +307,14 @@ class Simulation:
                 machine = Gpu(bare.image, bare.arrays, self.spec, budget=budget, data=False)
             if self._watch is not None:
                 self._watch(Standing(machine.share))
+            self._timing = machine.clock
             return run_portion(machine, keep=False)
         return None
+
+    def stop_timing(self) -> None:
+        """Have `timed` end soon, in whichever thread: what it finds is not needed."""
+        if self._timing is not None:
+            self._timing.at(-1.0, None, _give_up)  # before all other events
 
     # -- samples ---------------------------------------------------------------------------------------------------
 
@@ -394,14 +403,14 @@ class _PortionOfLaunch:
     """A portion of a launch, for another process. folder: holds the launch."""
 
     folder: Path
-    clusters: range
+    piece: Piece
     budget: int
     pedantic: bool
 
 
 def _portion_in_child(part: _PortionOfLaunch) -> Generator[None, None, Portion | None]:
     yield
-    return _held(part.folder).portion(part.clusters, part.budget, part.pedantic, keep=True)
+    return _held(part.folder).portion(part.piece, part.budget, part.pedantic, keep=True)
 
 
 @lru_cache(maxsize=1)
@@ -415,6 +424,10 @@ def _held(folder: Path) -> Simulation:
     numbers = iter(scalars)
     args = [next(arrays) if isinstance(param, Buffer) else next(numbers) for param in func.params]
     return Simulation(func, args, spec)
+
+
+def _give_up() -> NoReturn:
+    raise Unlike
 
 
 def _last_unused(func: PrimFunc) -> Span | None:
