@@ -304,7 +304,7 @@ class Simulation:
                     share=Share(share, bare.image), alike=self.image.alike, strips=self._strips,
                 )  # fmt: skip
             else:
-                machine = Gpu(bare.image, bare.arrays, self.spec, budget=budget, data=False)
+                machine = Gpu(bare.image, bare.arrays, self.spec, budget=budget, data=False, alike=True)
             if self._watch is not None:
                 self._watch(Standing(machine.share))
             self._timing = machine.clock
