@@ -54,7 +54,7 @@ class Instruction(Facts):
     operands: its positional parameters, in order.
     attributes: its static modifiers.
     result: the type of its result; None where it has none.
-    blocking: whether `semantics` is a generator, which waits by yielding.
+    blocking: whether `semantics` is a generator, or returns one, which waits by yielding.
     doc: the docstring of the body.
     """
 
@@ -420,7 +420,7 @@ class instruction(Facts):
             operands=tuple(operands),
             attributes=tuple(attributes),
             result=_operand_type(returned) if get_origin(returned) is Annotated else None,
-            blocking=inspect.isgeneratorfunction(semantics),
+            blocking=inspect.isgeneratorfunction(semantics) or returned == Blocking,
             doc=inspect.getdoc(semantics) or "",
         )
 

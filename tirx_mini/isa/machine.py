@@ -13,7 +13,7 @@ Long because what a machine has to provide is one list, which its authors read f
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -30,7 +30,7 @@ ThreadT = TypeVar("ThreadT", contravariant=True)
 RegistersT = TypeVar("RegistersT", contravariant=True)
 MbarrierT = TypeVar("MbarrierT")
 
-Blocking = Generator[object, None, None]
+Blocking = Iterable[object]
 """The result of a body or a verb that blocks: it yields the reason for which the warp waits."""
 Addresses = int | np.ndarray
 """An address in bytes that all lanes give, or one for each lane, int64[32]."""

@@ -235,7 +235,7 @@ def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase:
 
     On a fresh barrier phase 1 counts as complete and phase 0 as the current one.
     """
-    yield from gpu.own_mbarrier(thread, bar, BarrierEffect.WAIT).wait(thread, phase)
+    return gpu.own_mbarrier(thread, bar, BarrierEffect.WAIT).wait(thread, phase)
 
 
 @instruction(
@@ -257,7 +257,7 @@ def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase:
 )
 def mbarrier_try_wait_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32) -> Blocking:
     """As `mbarrier.try_wait`, and acquire what threads of other CTAs of the cluster released, too."""
-    yield from gpu.own_mbarrier(thread, bar, BarrierEffect.WAIT).wait(thread, phase)
+    return gpu.own_mbarrier(thread, bar, BarrierEffect.WAIT).wait(thread, phase)
 
 
 @instruction(

@@ -25,7 +25,7 @@ from .operands import pred, u32, waited_pred, waited_u32
 )
 def bar_sync_all(gpu: Machine, thread: Thread, barrier_id: u32) -> Blocking:
     """Wait until every thread of the CTA has arrived at the barrier (`__syncthreads`)."""
-    yield from gpu.bar_sync(thread, barrier_id, None)
+    return gpu.bar_sync(thread, barrier_id, None)
 
 
 def _for_all(result: Any, condition: Any) -> Any:
@@ -85,7 +85,7 @@ def bar_red_popc(gpu: Machine, thread: Thread, barrier_id: u32, condition: pred)
 )
 def bar_sync(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> Blocking:
     """Arrive at barrier `barrier_id` (0 to 15) and wait until `threads` threads have arrived, in whole warps."""
-    yield from gpu.bar_sync(thread, barrier_id, threads)
+    return gpu.bar_sync(thread, barrier_id, threads)
 
 
 @instruction(
@@ -129,7 +129,7 @@ def bar_warp_sync(gpu: Machine, thread: Thread) -> None:
 )
 def barrier_sync(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> Blocking:
     """As `bar.sync`, but the lanes of a warp may come to it on different ways; each active one arrives."""
-    yield from gpu.bar_sync(thread, barrier_id, threads, aligned=False)
+    return gpu.bar_sync(thread, barrier_id, threads, aligned=False)
 
 
 @instruction(
@@ -178,7 +178,7 @@ def grid_sync(gpu: Machine, thread: Thread) -> Blocking:
 
     The kernel is launched cooperatively: all of its CTAs have to be resident at a time.
     """
-    yield from gpu.grid_sync(thread)
+    return gpu.grid_sync(thread)
 
 
 @instruction(

@@ -8,6 +8,7 @@ memory to registers and back; warp w of a warpgroup reaches lanes 32w to 32w + 3
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -255,6 +256,7 @@ def _registers(shape: str, num: int) -> int:
     return num * _SHAPES[shape]
 
 
+@cache
 def _places(shape: str, num: int) -> tuple[np.ndarray, np.ndarray]:
     """(lane, column) of register r of thread t, int[num registers, 32], relative to the warp's lanes and the address.
 

@@ -291,7 +291,7 @@ def _wait_group(n: int, read: bool) -> str:
 )
 def cp_async_bulk_wait_group(gpu: Machine, thread: Thread, *, n: int = 0, read: bool = False) -> Blocking:
     """Wait until at most `n` of this thread's bulk groups are unfinished; with `read`, until the others have read."""
-    yield from gpu.bulk_wait(thread, n, bool(read))
+    return gpu.bulk_wait(thread, n, bool(read))
 
 
 def _bulk_load(dst_space: str, cta_mask: int, cache_hint: str, **_: Any) -> str:

@@ -303,7 +303,7 @@ def wgmma_commit_group(gpu: Machine, thread: Thread) -> None:
 def wgmma_wait_group(gpu: Machine, thread: Thread, *, n: int = 0) -> Blocking:
     """Wait until at most `n` of the warpgroup's most recent groups are unfinished; the others' registers are usable."""
     thread.require_converged("wgmma.wait_group")
-    yield from thread.wgmma.wait(n)
+    return thread.wgmma.wait(n)
 
 
 def _counted(count: int, **_: Any) -> int:

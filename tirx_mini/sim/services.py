@@ -379,6 +379,11 @@ class Services:
     ) -> None:
         """cp.async.bulk.tensor to shared memory."""
         cta, offset = self.cta_at(w, dst)
+        own = w.cta.mbarriers.get(bar - w.window) if cta is w.cta and not cta_mask else None
+        if own is not None:
+            if own.usable(w, BarrierUse.LOAD):
+                self.tma.load(w, tensor_map, offset, _numbers(coords), ((cta, own),), rows)
+            return
         barrier_cta, barrier_offset = self.cta_at(w, bar)
         if cta_mask:
             barriers = self.peer_mbarriers(w, bar, cta_mask)

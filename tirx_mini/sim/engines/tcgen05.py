@@ -269,10 +269,15 @@ class TensorCores:
     def _multiply(self, sms: Sequence[Sm], issued: float, cycles: float, nbytes: float) -> float:
         """When an MMA is over, for which the tensor cores of all these SMs are needed at once."""
         traffic = self.gpu.traffic
-        begin = max(issued, *(sm.tensor_free for sm in sms)) if len(sms) > 1 else max(issued, sms[0].tensor_free)
+        begin = issued
+        for sm in sms:
+            if sm.tensor_free > begin:
+                begin = sm.tensor_free
         end = begin + cycles
         for sm in sms:
-            end = max(end, traffic.shared(sm.traffic, begin, nbytes))
+            read = traffic.shared(sm.traffic, begin, nbytes)
+            if read > end:
+                end = read
         for sm in sms:
             sm.tensor_free = end
         return end

@@ -358,15 +358,28 @@ class WarpWgmma:
 
     def wait(self, count: int) -> Blocking:
         """wgmma.wait_group: block until at most `count` of the warp's groups are unfinished."""
+        self._leave(count)
+        return self._block(count) if len(self._committed) > count else ()
+
+    def _block(self, count: int) -> Blocking:
         w = self._warp
         while len(self._committed) > count:
-            number, issued = self._committed[0]
-            group = self.warpgroup.groups[number]
-            while not group.done:
-                self.warpgroup.waiters[w.warp_id] = w
-                missing = WARPS - len(group.parts)
-                yield WgmmaWait(w, w.time, w.span, self.warpgroup.name, missing, WARPS)
-            w.time = max(w.time, group.done_at)
+            group = self.warpgroup.groups[self._committed[0][0]]
+            self.warpgroup.waiters[w.warp_id] = w
+            missing = WARPS - len(group.parts)
+            yield WgmmaWait(w, w.time, w.span, self.warpgroup.name, missing, WARPS)
+            self._leave(count)
+
+    def _leave(self, count: int) -> None:
+        """The warp has waited for those of its groups that are done, but for its last `count`."""
+        w, committed, groups = self._warp, self._committed, self.warpgroup.groups
+        while len(committed) > count:
+            number, issued = committed[0]
+            group = groups[number]
+            if not group.done:
+                return
+            if group.done_at > w.time:
+                w.time = group.done_at
             if self._data:
                 w.agent.acquire_epoch(self.warpgroup.agent.index, group.epoch)
                 for part in group.parts.values():  # it could only be done once all four warps had issued it
@@ -374,7 +387,7 @@ class WarpWgmma:
                         w.agent.acquire_past(part[-1].clocks)
                 for mma in issued:
                     mma.give_back()
-            self._committed.popleft()
+            committed.popleft()
 
     def follow(self, leader: WarpWgmma) -> None:
         """Another warp has issued, committed and waited for all four."""

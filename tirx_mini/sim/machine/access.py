@@ -150,7 +150,9 @@ def load(w: Warp, buffer: Buffer, index: Any, lanes: int) -> Any:
 
 def _load_one(w: Warp, buffer: SharedBuffer, index: int) -> Any:
     """An element of shared memory, where accesses are not checked: nothing is recorded."""
-    spend_shared(w, 1, buffer.dtype.itemsize, write=False)
+    gpu, begin = w.gpu, w.time
+    passed = gpu.traffic.access(w.cta.sm.traffic, begin, buffer.dtype.itemsize)
+    w.time = max(begin + 1, passed) + gpu.spec.smem_latency
     return peek(w, buffer, index)
 
 

@@ -237,6 +237,13 @@ class Mbarrier:
 
     def wait(self, w: Warp, parity: int) -> Blocking:
         """mbarrier.try_wait.parity in a loop: block until the phase is complete, then acquire what it released."""
+        if self.expected and (self.phase ^ parity) & 1:
+            self._acquire(w)
+            return ()
+        return self._block(w, parity)
+
+    def _block(self, w: Warp, parity: int) -> Blocking:
+        """The same where the phase is not complete yet."""
         if not self.expected:
             self.usable(w, BarrierUse.WAIT)
         while not self.completed(parity):

@@ -21,29 +21,36 @@ class Bandwidth:
     def __init__(self, rate: float) -> None:
         self.rate = rate
         self._capacity = rate * WINDOW
-        self._used: dict[int, float] = {}
-        self._full: dict[int, int] = {}
+        self._used: dict[float, float] = {}  # by window: whole numbers, as floats
+        self._full: dict[float, float] = {}
         self._kept = KEPT
 
     def take(self, time: float, nbytes: float, now: float = 0.0) -> float:
         """Carry `nbytes` from `time` on; when the last of them has passed. No later request is for before `now`."""
-        window = int(time // WINDOW)
-        used, full, capacity = self._used, self._full, self._capacity
-        if window in full:
+        window = time // WINDOW
+        used, rate = self._used, self.rate
+        if window in self._full:
             window = self._first_free(window)
         filled = used.get(window, 0.0) + nbytes
+        if filled >= self._capacity:
+            window, filled = self._overflow(window, filled)
+        used[window] = filled
+        if len(used) > self._kept:
+            self._forget(now // WINDOW)
+        alone, shared = time + nbytes / rate, window * WINDOW + filled / rate
+        return alone if alone >= shared else shared
+
+    def _overflow(self, window: float, filled: float) -> tuple[float, float]:
+        """The window that is left unfilled by `filled` bytes from a window on, and its bytes; those before are full."""
+        used, full, capacity = self._used, self._full, self._capacity
         while filled >= capacity:
             used[window] = capacity
             after = full[window] = window + 1
             window = self._first_free(after) if after in full else after
             filled = used.get(window, 0.0) + (filled - capacity)
-        used[window] = filled
-        if len(used) > self._kept:
-            self._forget(int(now // WINDOW))
-        alone, shared = time + nbytes / self.rate, window * WINDOW + filled / self.rate
-        return alone if alone >= shared else shared
+        return window, filled
 
-    def _first_free(self, window: int) -> int:
+    def _first_free(self, window: float) -> float:
         """The first window from `window` on that has room."""
         full = self._full
         free = window
@@ -53,7 +60,7 @@ class Bandwidth:
             full[window], window = free, full[window]
         return free
 
-    def _forget(self, first: int) -> None:
+    def _forget(self, first: float) -> None:
         self._used = {window: used for window, used in self._used.items() if window >= first}
         self._full = {window: free for window, free in self._full.items() if window >= first}
         self._kept = max(KEPT, 2 * len(self._used))

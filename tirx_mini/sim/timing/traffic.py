@@ -122,11 +122,12 @@ class Traffic:
             there = self.cached.fill(sm.partition, key, nbytes, (now + beyond, passed + beyond), now)
         begins, ends = there
         latency = self.jitter(spec.l2_latency)
+        alone, unevenness, clock = nbytes / (2 * spec.l2_bytes_per_cycle), spec.l2_unevenness, self._clock
 
         def answered(took: float) -> None:
-            last = max(self._clock.now + max(0.0, begins - now), ends) + latency
-            contention = max(0.0, took - nbytes / (2 * spec.l2_bytes_per_cycle))
-            arrived(last - took, last + spec.l2_unevenness * contention)
+            last = clock.now + (begins - now if begins > now else 0.0)
+            last = (last if last > ends else ends) + latency
+            arrived(last - took, last + unevenness * (took - alone if took > alone else 0.0))
 
         self._answers.serve(sm.loads, nbytes, answered)
 
