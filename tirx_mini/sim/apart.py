@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -30,8 +30,10 @@ from .gpu import Gpu, Outcome
 from .machine import WIDTHS, KernelImage
 from .outputs import unwritten_of
 
-PORTIONS = 4
-"""Portions for each other process: the last ones end at about the same time; each costs a machine."""
+LEAST_PORTION = 1 / 16
+"""Of the clusters that are divided: each portion is the part of the rest that a process would get, the last ones small,
+so that all end at about the same time; each portion costs a machine.
+"""
 DATA = 1.1
 """How much time the data of clusters take, in that of their execution without, as a rule."""
 UNTIMED = 1.4
@@ -52,13 +54,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class Marks:
-    """What the clusters of a portion did to an argument that the kernel writes; an entry for each granule.
+    """What the clusters of a portion did to an argument that the kernel writes.
 
+    written, read: which granules; a bit for each, as of `numpy.packbits`. read: None where nothing was read.
     values: of the granules that they wrote, in order; None where they are in the argument itself.
     """
 
     written: np.ndarray
-    read: np.ndarray
+    read: np.ndarray | None
     granule: int
     values: np.ndarray | None
 
@@ -135,10 +138,10 @@ def run_portion(machine: Gpu, *, keep: bool) -> Portion | None:
         data, written, granule = machine.memory.bytes[slot], ~segment.untouched(), segment.granule
         if data.size % granule:
             return None
-        read = np.zeros_like(written)
-        for numbers in segment.readers.values():
-            read |= numbers != 0
-        marks[slot] = Marks(written, read, granule, data.view(WIDTHS[granule])[written] if keep else None)
+        readers = [numbers != 0 for numbers in segment.readers.values()]
+        read = np.packbits(np.logical_or.reduce(readers)) if readers else None
+        values = data.view(WIDTHS[granule])[written] if keep else None
+        marks[slot] = Marks(np.packbits(written), read, granule, values)
     kinds = machine.kinds
     return Portion(marks, outcome, frozenset(kinds.known if kinds else ()), kinds.unknown if kinds else {})
 
@@ -187,7 +190,7 @@ def run_apart(
         return payload(Path(folder), piece)
 
     saving = threading.Lock()
-    room = sum(buffer.nbytes for buffer in image.globals if buffer.written) * (1 + 2 * len(pieces))  # `Marks`
+    room = sum(buffer.nbytes for buffer in image.globals if buffer.written) * (1 + len(pieces) // 4)  # `Marks`
     with (
         tempfile.TemporaryDirectory(prefix="tirx_mini-") as folder, suppress(_NotPlain),
         Team(task, given, here, jobs, twin=there, room=room) as team,
@@ -211,7 +214,7 @@ def _shares(launch: Launch, jobs: int) -> tuple[range, list[Piece]]:
     checked = [] if share or not image.alike else sorted({0, clusters - 1})
     rest = range(share.stop + (0 in checked), clusters - (clusters - 1 in checked[1:]))
     pieces = [Piece(range(number, number + 1), checked=True) for number in checked]
-    return share, pieces + [Piece(each) for each in _divided(rest, PORTIONS * (jobs - 1))]
+    return share, pieces + [Piece(each) for each in _divided(rest, jobs)]
 
 
 def wide_shares(image: KernelImage) -> tuple[range, range]:
@@ -235,9 +238,12 @@ class _NotPlain(Exception):
     """This process's share has something to report."""
 
 
-def _divided(clusters: range, count: int) -> list[range]:
-    edges = np.linspace(clusters.start, clusters.stop, min(count, max(1, len(clusters))) + 1).astype(int).tolist()
-    return [range(start, stop) for start, stop in itertools.pairwise(edges) if start < stop]
+def _divided(clusters: range, jobs: int) -> Iterator[range]:
+    least = max(1, round(len(clusters) * LEAST_PORTION))
+    while clusters:
+        count = max(least, len(clusters) // jobs)
+        yield clusters[:count]
+        clusters = clusters[count:]
 
 
 def _together(launch: Launch, portions: Sequence[Portion], budget: int, pedantic: bool) -> Outcome | None:
@@ -255,14 +261,23 @@ def _together(launch: Launch, portions: Sequence[Portion], budget: int, pedantic
     found = []
     for slot in portions[-1].marks:
         marks = [portion.marks[slot] for portion in portions if slot in portion.marks]
-        writers = np.sum([each.written for each in marks], axis=0, dtype=np.int32)
-        if (writers > 1).any() or any((each.read & (writers > each.written)).any() for each in marks):
+        granule = marks[0].granule
+        target = arrays[slot].reshape(-1).view(np.uint8).view(WIDTHS[granule])
+        parts = [_which(each.written, len(target)) for each in marks]
+        writers = np.add.reduce([part.view(np.uint8) for part in parts], dtype=np.uint16)
+        if (writers > 1).any() or any(
+            (_which(each.read, len(target)) & (writers > part)).any()
+            for each, part in zip(marks, parts, strict=True) if each.read is not None
+        ):  # fmt: skip
             return None
         if not writers.any():
             return None  # the sentence about that needs the machine
-        found.extend(unwritten_of(buffers[slot], writers == 0, marks[0].granule))
-        target = arrays[slot].reshape(-1).view(np.uint8).view(WIDTHS[marks[0].granule])
-        for each in marks:
+        found.extend(unwritten_of(buffers[slot], writers == 0, granule))
+        for each, part in zip(marks, parts, strict=True):
             if each.values is not None:
-                target[each.written] = each.values
+                target[part] = each.values
     return replace(first.outcome, open_orders=(), unwritten=tuple(found))
+
+
+def _which(bits: np.ndarray, count: int) -> np.ndarray:
+    return np.unpackbits(bits, count=count).view(np.bool_)
