@@ -1,0 +1,75 @@
+"""How long a launch takes without data, with data in one process, and with data in two: seconds, and their ratios.
+
+    python benchmarks/sim_jobs.py                          # steps 9 and 10 on a modelled B200, at 4096
+    python benchmarks/sim_jobs.py b200:10 h100:7 --rounds 5 --jobs 2 --size 4096
+
+The three runs of a round follow one another, so that a ratio compares what the machine did within some seconds. Printed
+are the medians of the rounds. On a machine with more cores, `taskset -c 0,1` keeps to two of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tirx_mini import simulate
+from tirx_mini.course import STEPS, load_kernels
+from tirx_mini.hardware import gpu_spec
+from tirx_mini.ir import PrimFunc
+
+ROOT = Path(__file__).parents[1]
+
+
+def seconds(kernel: PrimFunc, args: list[np.ndarray], gpu: str, jobs: int) -> tuple[float, float, float]:
+    """Of the run without data, of that with data in one process, and of that in several."""
+    times: list[float] = []
+    for data, count in ((False, 1), (True, 1), (True, jobs)):
+        args[-1][...] = np.nan
+        start = time.perf_counter()
+        report = simulate(kernel, *(args if data else ()), data=data, gpu=gpu, jobs=count)
+        times.append(time.perf_counter() - start)
+        if report.verdict != "ok":
+            raise RuntimeError(str(report))
+    return times[0], times[1], times[2]
+
+
+def measured(gpu: str, step: int, size: int, rounds: int, jobs: int) -> str:
+    """A line of the table."""
+    folder = ROOT / "kernels_ref" / ("sm90" if gpu_spec(gpu).arch == "sm_90a" else "sm100")
+    m, n, k = STEPS[step].shape(size)
+    kernel = load_kernels(folder)[step](m, n, k)
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(shape, dtype=np.float32).astype(np.float16) for shape in ((m, k), (n, k)))
+    runs = [seconds(kernel, [a, b, np.empty((m, n), np.float16)], gpu, jobs) for _ in range(rounds)]
+    clock, one, several = (median(column) for column in zip(*runs, strict=True))
+    data = [each[1] / each[0] for each in runs]
+    gain = [each[1] / each[2] for each in runs]
+    return (
+        f"{gpu:>5} {step:>4} {clock:>8.2f} {one:>8.2f} {several:>8.2f}"
+        f" {median(data):>9.2f} {min(data):>5.2f}-{max(data):.2f} {median(gain):>9.2f} {min(gain):>5.2f}-{max(gain):.2f}"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="*", default=["b200:9", "b200:10"], metavar="GPU:STEP")
+    parser.add_argument("--size", type=int, default=4096)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    print(f"{'GPU':>5} {'step':>4} {'no data':>8} {'1 proc.':>8} {f'{options.jobs} proc.':>8} {'1/no data':>9} {'':>9} {'gain':>9}")
+    for case in options.cases:
+        gpu, _, step = case.partition(":")
+        print(measured(gpu, int(step), options.size, options.rounds, options.jobs), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
