@@ -78,7 +78,7 @@ def accumulators(loop: For | While) -> tuple[Buffer, ...]:
 def what_it_depends_on(loop: For, scopes: Container[str]) -> tuple[Expr, ...] | None:
     """The greatest parts of its operands that it does not change.
 
-    None where it executes more, or reads memory of other scopes than these.
+    None where it executes more, or reads memory of other scopes than these, or an array by its own variable.
     """
     inner = {stmt.var for stmt in _stmts(loop) if isinstance(stmt, For)}
     found: list[Expr] = []
@@ -86,8 +86,9 @@ def what_it_depends_on(loop: For, scopes: Container[str]) -> tuple[Expr, ...] | 
         if not isinstance(stmt, Evaluate):
             continue
         for node in walk(stmt.call):
-            is_memory = isinstance(node, BufferLoad) and node.buffer.scope not in scopes
-            if is_memory or (isinstance(node, Call) and node is not stmt.call):
+            if isinstance(node, BufferLoad) and (node.buffer.scope not in scopes or _depends_on(node, inner)):
+                return None
+            if isinstance(node, Call) and node is not stmt.call:
                 return None
         for argument in stmt.call.args:
             found += _unchanged(argument, inner)
@@ -174,9 +175,13 @@ def _is_block(stmt: Stmt) -> bool:
     )
 
 
+def _depends_on(expr: Expr, variables: set[Var]) -> bool:
+    return any(node in variables for node in walk(expr) if isinstance(node, Var))
+
+
 def _unchanged(expr: Expr, inner: set[Var]) -> list[Expr]:
     if isinstance(expr, Const):
         return []
-    if not isinstance(expr, AddressOf) and not any(node in inner for node in walk(expr) if isinstance(node, Var)):
+    if not isinstance(expr, AddressOf) and not _depends_on(expr, inner):
         return [expr]
     return [part for child in children(expr) if isinstance(child, Expr) for part in _unchanged(child, inner)]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tirx_mini as tvm
 from tirx_mini.course import STEPS, default_kernels, load_kernels, make_arguments
+from tirx_mini.script import from_source
 from tirx_mini.sim import Gpu
 from tirx_mini.sim.engines import WarpWgmma
 
@@ -50,3 +53,47 @@ def test_a_series_of_a_warpgroup_is_the_same_too(monkeypatch: pytest.MonkeyPatch
     assert tvm.simulate(kernel, a, b, other, gpu="h100", jobs=1) == one
     assert d.tobytes() == other.tobytes()
     assert sum(found) > len(found) / 2 > 0
+
+
+DESCRIPTORS = """
+from tirx_mini.layout import SwizzleMode, tma_shared_layout
+
+@T.prim_func(tirx=True)
+def kernel(A: T.Buffer((128, 64), "float16"), D: T.Buffer((8, 2, 128, 32), "float32")):
+    with T.kernel():
+        bx = T.cta_id([8], parent="kernel")
+        wg_id = T.warpgroup_id([1], parent="cta")
+        warp_id = T.warp_id([4], parent="warpgroup")
+        lane_id = T.thread_id([32], parent="warp")
+        pool = T.PoolAllocator()
+        layout = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (128, 64))
+        smem = pool.alloc((128, 64), "float16", layout=layout)
+        pool.commit()
+        acc = T.alloc_local((32,), "float32")
+        steps = T.alloc_local((4,), "uint64")
+        with T.cta():
+            T.copy(smem[:, :], A[:, :])
+        T.cuda.cta_sync()
+        for half in range(2):
+            with T.warpgroup():
+                T.ptx.wgmma.encode_matrix_descriptor(T.address_of(steps[0]), smem.ptr_to([half * 64, 0]), 1, 64, 3)
+                for j in range(1, 4):
+                    steps[j] = steps[0] + T.cast(2 * j, "uint64")
+                T.ptx.wgmma.fence()
+                for k in range(4):
+                    T.ptx.wgmma.mma_async(acc.ptr_to([0]), steps[k], steps[k], k != 0, n=64)
+                T.ptx.wgmma.commit_group()
+                T.ptx.wgmma.wait_group(0)
+            for i in T.unroll(32):
+                D[bx, half, warp_id * 32 + i, lane_id] = acc[i]
+"""
+
+
+def test_descriptors_from_an_array_are_read_each_time() -> None:
+    a = np.random.default_rng(0).integers(-3, 4, (128, 64)).astype(np.float16)
+    d = np.zeros((8, 2, 128, 32), np.float32)
+    report = tvm.simulate(from_source(textwrap.dedent(DESCRIPTORS)), a, d, gpu="h100", jobs=1)
+    assert report.verdict == "ok"
+    assert (d == d[0]).all()  # of clusters that are alike, the first one is checked
+    traces = d.astype(np.float64).sum(axis=(0, 2, 3)) / 8
+    assert traces.tolist() == [float((half.astype(np.float64) @ half.T.astype(np.float64)).sum()) for half in (a[:64], a[64:])]
