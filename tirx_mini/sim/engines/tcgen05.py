@@ -247,12 +247,13 @@ class TensorCores:
         end = max(gpu.clock.now, pipe.free)
         for mma in [each for last in batch.mmas for each in untimed(last)]:
             mma.timed = True
+            arithmetic = 0.0
             if isinstance(mma, Repeat):
                 for begin, (cycles, nbytes) in zip(mma.times, mma.series.steps, strict=True):
                     end = self._multiply(sms, begin, cycles, nbytes)
-                    gpu.count("tensor_cycles", cycles * len(sms))
+                    arithmetic += cycles
+                gpu.count("tensor_cycles", arithmetic * len(sms))
                 continue
-            arithmetic = 0.0
             for begin, cycles, nbytes in self._steps(mma):
                 end = self._multiply(sms, begin, cycles, nbytes)
                 arithmetic += cycles

@@ -34,7 +34,7 @@ from .tma_rules import (
 from .wide import load_each, store_each
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False)
 class BulkCopy:
     """A copy in flight. targets: for a load, the CTAs that receive it, each with the barrier it signals there.
 
@@ -50,16 +50,16 @@ class BulkCopy:
     role: str
     span: Span | None
     issued: float
-    targets: tuple[tuple[Cta, Mbarrier], ...] = ()
-    groups: BulkGroups | None = None
-    read_done: bool = False
-    write_done: bool = False
-    read_time: float = 0.0
-    write_time: float = 0.0
-    read_epoch: int = 0
+    targets: Sequence[tuple[Cta, Mbarrier]] = ()
     reduce: str | None = None
-    source: Hashable = None
-    moved: tuple[float, float] = (0.0, 0.0)
+    groups: BulkGroups | None = field(default=None, init=False)
+    read_done: bool = field(default=False, init=False)
+    write_done: bool = field(default=False, init=False)
+    read_time: float = field(default=0.0, init=False)
+    write_time: float = field(default=0.0, init=False)
+    read_epoch: int = field(default=0, init=False)
+    source: Hashable = field(default=None, init=False)
+    moved: tuple[float, float] = field(default=(0.0, 0.0), init=False)
 
     @property
     def operation(self) -> Operation:
@@ -186,7 +186,7 @@ class TmaEngine:
         if w.dependence is not None:
             w.dependence.check(w, Operation.TMA_LOAD, copier.name, writes=False)
         agent = w.cta.cluster.causality.fork(w.agent, "TMA load")
-        copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, w.time, targets=tuple(bars))
+        copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, w.time, bars)
         if w.cta.cluster.checked:
             for cta, _ in bars:
                 self._incoming.setdefault(cta, {})[agent.index] = Incoming(agent.epoch, copier.name, w.place, w.span)
@@ -207,10 +207,12 @@ class TmaEngine:
         """The bytes come to the SM from `first` to `last`, and into shared memory, in each CTA that receives them."""
         gpu, spec = self.gpu, self.gpu.spec
         nbytes = copy.copier.box_bytes
-        written = 0.0
+        there = last
         for cta, _ in copy.targets:
-            written = max(written, gpu.traffic.shared(cta.sm.traffic, first, nbytes))
-        done = max(last, written) + spec.tma_latency - spec.l2_latency
+            written = gpu.traffic.shared(cta.sm.traffic, first, nbytes)
+            if written > there:
+                there = written
+        done = there + spec.tma_latency - spec.l2_latency
         copy.moved = first, last
         gpu.clock.at(done, copy, self._land_load, copy)
 

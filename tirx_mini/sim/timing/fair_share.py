@@ -63,9 +63,10 @@ class FairShare:
             return
         self._due_at = float("inf")
         self._advance()
-        while self._ends and self._ends[0][0] <= self._served + SLACK:
-            flow = heapq.heappop(self._ends)[2]
-            took = self._since - flow.began
+        ends, since, top = self._ends, self._since, self._served + SLACK
+        while ends and ends[0][0] <= top:
+            flow = heapq.heappop(ends)[2]
+            took = since - flow.began
             _, done = flow.requests.popleft()
             if flow.requests:
                 self._begin(flow)
