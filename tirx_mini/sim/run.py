@@ -16,7 +16,7 @@ from tirx_mini.arguments import check_room, with_tensor_maps
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, PrimFunc, Span, TirxError
 from tirx_mini.isa import Completion, Memory, OperandKind, for_target, named_params, prints, written_params
-from tirx_mini.worker import Team
+from tirx_mini.worker import Team, Twin
 
 from .alike import MOST_KINDS, Unlike
 from .apart import Piece, Portion, run_apart, run_portion, run_wide, separable, wide_shares
@@ -36,8 +36,12 @@ from .wide import WideGpu
 
 WORTH_A_PROCESS = 5_000
 """Iterations of CTAs that take about as long as two starts of a process."""
+WORTH_A_TWIN = 1_000
+"""The same where a process begins as a copy of this one."""
 WORTH_PROCESSES = 15_000
-"""The same with data and checks, for what more it costs to run clusters apart (`apart`)."""
+"""Iterations with data and checks, for what more it costs to run clusters apart (`apart`)."""
+WORTH_TWINS = 4_000
+"""The same where the processes are copies of this one."""
 WORTH_WIDE = 5_000
 """The same in one process, for what it costs to execute a launch once for its time and again for its results."""
 WORTH_BYTES = 16 << 20
@@ -161,7 +165,7 @@ class Simulation:
         or where the next way may do.
         """
         effort = self._separable_effort if seed is None else -1
-        if jobs > 1 and effort >= WORTH_PROCESSES:
+        if jobs > 1 and effort >= (WORTH_TWINS if Twin.possible() else WORTH_PROCESSES):
             yield self._apart(jobs, budget, pedantic)
             return
         if self.image.wide and effort >= WORTH_WIDE:
@@ -328,10 +332,11 @@ class Simulation:
         def here(size: Size) -> Outcome | None:
             return self.part(size, seed, budget)
 
-        with Team(_in_child, payload, here, jobs) as team:
+        worth = WORTH_A_TWIN if Twin.possible() else WORTH_A_PROCESS
+        with Team(_in_child, payload, here, jobs, twin=here) as team:
 
             def run(sizes: Sequence[Size]) -> Mapping[Size, Outcome | None]:
-                if self._sampling.effort(sizes) >= WORTH_A_PROCESS:
+                if self._sampling.effort(sizes) >= worth:
                     return team.results(sizes)
                 return {size: here(size) for size in sizes}
 

@@ -25,7 +25,8 @@ def many(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         together.append(outcome is not None)
         return outcome
 
-    monkeypatch.setattr(run_of_launches, "WORTH_PROCESSES", 0)
+    for worth in ("WORTH_PROCESSES", "WORTH_TWINS"):
+        monkeypatch.setattr(run_of_launches, worth, 0)
     monkeypatch.setattr(run_of_launches, "WORTH_BYTES", 0)
     monkeypatch.setattr(run_of_launches, "run_apart", observed)
     return together
