@@ -53,7 +53,8 @@ def measured(gpu: str, step: int, size: int, rounds: int, jobs: int) -> str:
     gain = [each[1] / each[2] for each in runs]
     return (
         f"{gpu:>5} {step:>4} {clock:>8.2f} {one:>8.2f} {several:>8.2f}"
-        f" {median(data):>9.2f} {min(data):>5.2f}-{max(data):.2f} {median(gain):>9.2f} {min(gain):>5.2f}-{max(gain):.2f}"
+        f" {median(data):>9.2f} {min(data):>5.2f}-{max(data):.2f}"
+        f" {median(gain):>9.2f} {min(gain):>5.2f}-{max(gain):.2f}"
     )
 
 

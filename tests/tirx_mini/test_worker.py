@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tirx_mini.runtime import DriverError
-from tirx_mini.worker import Team, Worker, supervise
+from tirx_mini.worker import Team, Twin, Worker, supervise
 
+twins = pytest.mark.skipif(not Twin.possible(), reason="the system does not copy processes safely")
 posix = pytest.mark.skipif(os.name == "nt", reason="processes are found and ended by POSIX signals")
 
 
@@ -168,3 +172,113 @@ def test_a_team_ends_its_children_when_it_is_interrupted(tmp_path: Path) -> None
         team.results([1, 2])
     with pytest.raises(ProcessLookupError):
         os.kill(int(note.read_text()), 0)
+
+
+# -- twins ---------------------------------------------------------------------------------------------------------
+
+
+@twins
+@pytest.mark.parametrize("room", [0, 1000, 1 << 20])
+def test_a_twin_knows_what_this_process_knows_and_returns_arrays(room: int) -> None:
+    known = np.arange(300.0)
+    twin = Twin(lambda factor: (factor * known, known[::2] + factor, os.getpid()), room)
+    try:
+        for factor in (2, 3, 4):  # the first result fits in 1000 bytes no more than the others
+            product, some, pid = twin.call(factor, 30)
+            assert (product == factor * known).all() and (some == known[::2] + factor).all() and pid != os.getpid()
+    finally:
+        twin.close()
+
+
+@twins
+def test_what_a_twin_writes_is_its_own() -> None:
+    mine = np.zeros(4)
+
+    def writes(value: int) -> list[float]:
+        mine[value] = value
+        return mine.tolist()
+
+    twin = Twin(writes, 64)
+    assert [twin.call(1, 30), twin.call(2, 30)] == [[0, 1, 0, 0], [0, 1, 2, 0]]
+    assert not mine.any()
+    twin.close()
+
+
+@twins
+def test_an_error_of_a_twin_is_raised_here_and_it_goes_on() -> None:
+    def divides(item: int) -> float:
+        return 1 / item
+
+    twin = Twin(divides)
+    with pytest.raises(ZeroDivisionError):
+        twin.call(0, 30)
+    assert twin.call(4, 30) == 0.25
+    twin.close()
+
+
+@twins
+def test_a_twin_that_dies_or_takes_too_long_is_an_error() -> None:
+    dying = Twin(lambda code: os._exit(code))
+    with pytest.raises((EOFError, ConnectionResetError)):
+        dying.call(3, 30)
+    dying.close()
+    sleeping = Twin(time.sleep)
+    with pytest.raises(TimeoutError):
+        sleeping.call(600, 0.2)
+    sleeping.close()
+
+
+@twins
+def test_a_team_of_twins_shares_the_items_and_tells_what_comes_from_others() -> None:
+    seen: list[tuple[int, int]] = []
+
+    def there(item: int) -> tuple[int, int]:
+        if item == 7:
+            raise ValueError("seven")
+        return slowly(item)
+
+    with Team(dies, int, slowly, jobs=3, twin=there, room=100) as team:
+        found = team.results(range(12), seen=seen.append)
+    assert {item: value for item, (value, _) in found.items()} == {item: item * item for item in range(12)}
+    assert found[7][1] == os.getpid()
+    assert len({pid for _, pid in found.values()}) == 3
+    assert sorted(seen) == sorted(result for result in found.values() if result[1] != os.getpid())
+
+
+@twins
+def test_where_no_process_can_be_started_all_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses() -> int:
+        raise BlockingIOError("Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "fork", refuses)
+    with Team(dies, int, slowly, jobs=2, twin=slowly) as team:
+        assert team.results([2, 3]) == {2: (4, os.getpid()), 3: (9, os.getpid())}
+
+
+ORPHAN = """
+import os, signal, sys, time
+from tirx_mini.worker import Twin
+first, second = Twin(lambda item: os.getpid()), Twin(lambda item: os.getpid())
+print(first.call(0, 30), second.call(0, 30), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@twins
+def test_twins_end_with_the_process_that_they_are_copies_of() -> None:
+    killed = subprocess.run([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    pids = [int(pid) for pid in killed.stdout.split()]
+    assert len(pids) == 2
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{pid}").exists() and not _is_zombie(pid) for pid in pids):
+        assert time.monotonic() < deadline, "a twin goes on"
+        time.sleep(0.05)
+
+
+def _is_zombie(pid: int) -> bool:
+    """Whether a process has ended, and nobody has asked how."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True

@@ -309,9 +309,9 @@ class Simulation:
                 )  # fmt: skip
             else:
                 machine = Gpu(bare.image, bare.arrays, self.spec, budget=budget, data=False, alike=True)
+            self._timing = machine.clock
             if self._watch is not None:
                 self._watch(Standing(machine.share))
-            self._timing = machine.clock
             return run_portion(machine, keep=False)
         return None
 

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tirx_mini as tvm
 from tirx_mini.course import STEPS, default_kernels, load_kernels, make_arguments
+from tirx_mini.hardware import gpu_spec
 from tirx_mini.ir import PrimFunc
+from tirx_mini.passes import lower
 from tirx_mini.script import tirx as T
-from tirx_mini.sim import apart
+from tirx_mini.sim import Simulation, Standing, apart
 from tirx_mini.sim import run as run_of_launches
+from tirx_mini.worker import Twin
 
 
-@pytest.fixture
-def many(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Divide small launches, too; holds whether each was put together."""
+@pytest.fixture(params=["twins", "fresh processes"])
+def many(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Divide small launches, too, among copies of this process or others; holds whether each was put together."""
+    twins = request.param == "twins"
+    if twins and sys.platform != "linux":
+        pytest.skip("the system does not copy processes safely")
+    monkeypatch.setattr(Twin, "possible", lambda: twins)
     together: list[bool] = []
 
     def observed(*args: Any) -> Any:
@@ -158,3 +168,55 @@ def test_arguments_that_overlap_keep_clusters_together(many: list[bool]) -> None
     storage = numbers(64, 32)
     report = tvm.simulate(that_leaves_a_row_out, storage, storage, jobs=2)
     assert many == [] and report.comparable
+
+
+def test_what_finds_the_time_ends_when_that_is_not_needed() -> None:
+    kernel = lower(load_kernels(default_kernels(), "sm100")[4](512, 512, 512))
+    args = make_arguments(kernel)
+    stopped: list[float] = []
+
+    def stop(standing: Standing) -> None:
+        simulation.stop_timing()
+        stopped.append(standing.share())
+
+    simulation = Simulation(kernel, args, gpu_spec("b200"), watch=stop)
+    assert simulation.timed(range(0), 10**9, False) is None
+    assert stopped == [0.0]
+    patient = Simulation(kernel, args, gpu_spec("b200"))
+    assert patient.timed(range(0), 10**9, False) is not None
+    patient.stop_timing()  # which has come to its end
+
+
+@T.prim_func
+def with_a_race(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32")):
+    T.device_entry()
+    bx = T.cta_id([64])
+    tx = T.thread_id([64])
+    row = T.alloc_shared((64,), "float32")
+    row[tx] = A[bx, tx]
+    B[bx, tx] = row[63 - tx]
+
+
+def test_a_portion_with_a_finding_ends_the_run_for_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    stops: list[None] = []
+    stop = Simulation.stop_timing
+
+    def observed(simulation: Simulation) -> None:
+        stops.append(None)
+        stop(simulation)
+
+    for worth in ("WORTH_PROCESSES", "WORTH_TWINS", "WORTH_BYTES"):
+        monkeypatch.setattr(run_of_launches, worth, 0)
+    monkeypatch.setattr(Simulation, "stop_timing", observed)
+    monkeypatch.setattr(Simulation, "divisible", False)  # so that the time is found without data
+    report = tvm.simulate(with_a_race, numbers(64, 64), numbers(64, 64), jobs=2)
+    assert report.verdict == "hazard" and stops
+
+
+@given(st.integers(0, 5000), st.integers(2, 16))
+def test_portions_are_all_clusters_once_and_get_smaller(count: int, jobs: int) -> None:
+    portions = list(apart._divided(range(3, 3 + count), jobs))
+    assert [number for portion in portions for number in portion] == list(range(3, 3 + count))
+    sizes = [len(portion) for portion in portions]
+    assert sizes == sorted(sizes, reverse=True) and all(sizes)
+    assert len(sizes) <= 1.5 / apart.LEAST_PORTION + jobs

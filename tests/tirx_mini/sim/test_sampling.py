@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Sequence
 
@@ -15,6 +16,7 @@ from tirx_mini.passes import lower
 from tirx_mini.script import from_source
 from tirx_mini.sim import Outcome, Sampling, Simulation, Size
 from tirx_mini.sim.translate import repeats
+from tirx_mini.worker import Twin
 
 FOLDERS = {"b200": "sm100", "h100": "sm90"}
 
@@ -79,8 +81,11 @@ def test_a_role_skips_as_many_stages_as_the_other_one_has_iterations_left() -> N
     assert part.stats["flops"] == pytest.approx(full.stats["flops"], rel=1e-6)
 
 
-def test_several_processes_give_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tirx_mini.sim.run.WORTH_A_PROCESS", 0)
+@pytest.mark.parametrize("twins", [True, False])
+def test_several_processes_give_the_same_time(twins: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    for worth in ("WORTH_A_PROCESS", "WORTH_A_TWIN"):
+        monkeypatch.setattr(f"tirx_mini.sim.run.{worth}", 0)
+    monkeypatch.setattr(Twin, "possible", lambda: twins and sys.platform == "linux")
     spec = gpu_spec("b200").with_sms(8)
     kernel = reference(4, (1024, 1024, 8192))
     one, two = (tvm.simulate(kernel, gpu=spec, data=False, sampled=True, jobs=jobs) for jobs in (1, 2))

@@ -151,7 +151,8 @@ def test_findings_are_those_of_a_run_with_all_checked(first: str, together: list
 def test_a_launch_too_small_for_several_processes_is_executed_so_in_one(
     together: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_of_launches, "WORTH_PROCESSES", 1 << 60)
+    for worth in ("WORTH_PROCESSES", "WORTH_TWINS"):
+        monkeypatch.setattr(run_of_launches, worth, 1 << 60)
     kernel = load_kernels(default_kernels(), "sm100")[7](512, 512, 512)
     assert tvm.simulate(kernel, *make_arguments(kernel), jobs=2).verdict == "ok"
     assert together == [True]

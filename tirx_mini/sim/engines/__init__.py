@@ -50,7 +50,8 @@ from .tmem_access import (
 )
 from .tmem_copy import CopyAtExit, CopyOutOfLanes, CopyOutOfShared
 from .unread import LostResult, UnreadColumns
-from .wgmma import WarpWgmma, WgmmaEngines
+from .wgmma import WarpWgmma
+from .wgmma_engines import WgmmaEngines
 from .wgmma_facts import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, WgmmasDiffer, WgmmaWait
 
 __all__ = [

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ..machine import Blocking, Cta, RegisterArray, Wait, Warp
-from .wgmma import WARPS, WgmmaEngines
+from .wgmma_engines import WgmmaEngines
+from .wgmma_group import WARPS
 
 
 @dataclass

@@ -364,10 +364,7 @@ class TmemAllocator:
 
     def holds(self, column: int, columns: int) -> bool:
         """Whether the CTA holds these columns now."""
-        for block in self.blocks.values():
-            if block.covers(column, columns):
-                return True
-        return False
+        return any(block.covers(column, columns) for block in self.blocks.values())
 
     def check(self, w: Warp, column: int, columns: int, operation: Operation) -> None:
         """Record an access to columns that the CTA has freed; raise a fault where it never held them.

@@ -6,7 +6,7 @@ completes the phase.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -39,6 +39,7 @@ from .barriers import (
     WaitCount,
 )  # fmt: skip
 from .interfaces import Blocking, Cta, Wait, Warp
+from .mbarrier_history import History, Init
 from .memory import Element
 from .phases import Phases
 
@@ -54,43 +55,6 @@ class MbarrierWait(Wait):
     @property
     def subject(self) -> str:
         return self.barrier.name
-
-
-@dataclass
-class Init:
-    """An mbarrier.init. agent, epoch: of its thread, which is the lanes `word` of `warp`.
-
-    fenced: the agent and epoch of its later fence.mbarrier_init. other_lane: whether only another lane executed one.
-    """
-
-    span: Span | None
-    agent: int
-    epoch: int
-    warp: Warp | None = None
-    word: int = 0
-    fenced: tuple[int, int] | None = None
-    other_lane: bool = False
-
-
-@dataclass
-class History:
-    """What an mbarrier went through, for those who explain it.
-
-    arrivals: signals by what they are, by whom, and where. last: the latest of them.
-    waits: the last completed wait of each role; wait_counts: how often each completed one.
-    observers: of each agent, its wait that found the previous phase complete.
-    remote: the last signal by each agent of another CTA. invalidated: where its last mbarrier.inval is.
-    failed: by role and parity, the first test that found the phase incomplete and was not repeated until it did not.
-    """
-
-    arrivals: dict[tuple[int, Signal, str], Arrival] = field(default_factory=dict)
-    last: Arrival | None = None
-    waits: dict[str, CompletedWait] = field(default_factory=dict)
-    wait_counts: dict[str, WaitCount] = field(default_factory=dict)
-    observers: dict[int, CompletedWait] = field(default_factory=dict)
-    remote: dict[int, RemoteSignal] = field(default_factory=dict)
-    failed: dict[tuple[str, int], Origin] = field(default_factory=dict)
-    invalidated: Span | None = None
 
 
 class Mbarrier:

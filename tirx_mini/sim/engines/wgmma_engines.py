@@ -1,0 +1,56 @@
+"""The warpgroups of a GPU, and what their warps gave their tensor cores."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from ..machine import Cta, RegisterArray, Warp
+from ..ordering import Unlike
+from .operands import Operands
+from .wgmma import WARPS, Warpgroup, WarpWgmma
+from .wgmma_group import Series
+
+
+class WgmmaEngines:
+    """The warpgroups of the GPU, as their warps issue wgmma."""
+
+    def __init__(self) -> None:
+        self._warpgroups: dict[tuple[Cta, int], Warpgroup] = {}
+        self._warps: dict[Warp, WarpWgmma] = {}
+        self._known: dict[Hashable, Series] = {}
+        self._operands = Operands()
+
+    def of(self, w: Warp) -> WarpWgmma:
+        """What a warp gave the tensor core of its warpgroup."""
+        found = self._warps.get(w)
+        if found is None:
+            number = w.warp_id // WARPS
+            warpgroup = self._warpgroups.get((w.cta, number))
+            if warpgroup is None:
+                agent = w.cta.cluster.causality.agent(f"{w.cta.name} wgmma of warpgroup {number}")
+                warpgroup = self._warpgroups[w.cta, number] = Warpgroup(w.cta, number, agent, self._operands)
+            found = self._warps[w] = WarpWgmma(w, warpgroup, self._known)
+        return found
+
+    def lead(self, w: Warp, led: dict[Warp, tuple[RegisterArray, ...]]) -> None:
+        """For whom a warp acts from now on: all of its warpgroup, or nobody. led: as in `Warpgroup`."""
+        if w in self._warps or led:
+            warpgroup = self.of(w).warpgroup
+            if w.cta.cluster.data and any(self.of(each).issues for each in led or warpgroup.led):
+                raise Unlike  # each warp has to commit what it has issued itself
+            warpgroup.led = led
+
+    def follow(self, leader: Warp, w: Warp) -> None:
+        """A warp has left to another one what it would have done."""
+        self.of(w).follow(self.of(leader))
+
+    def warp_ended(self, w: Warp) -> None:
+        """Record what a warp has not waited for."""
+        found = self._warps.pop(w, None)
+        if found is not None:
+            found.exited()
+
+    def cta_ended(self, cta: Cta) -> None:
+        """Forget its warpgroups."""
+        for number in range(-(-len(cta.warps) // WARPS)):
+            self._warpgroups.pop((cta, number), None)
