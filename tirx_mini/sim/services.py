@@ -392,7 +392,8 @@ class Services:
             if barrier_cta is not cta and not (cta_group == 2 and barrier_cta.rank ^ 1 == cta.rank):
                 element = self.locator.element(barrier_offset)
                 raise Fault(ForeignLoadBarrier(w.origin, cta.name, element, barrier_cta.name))
-            targets = [(cta, self.mbarrier(w, bar))]
+            known = barrier_cta.mbarriers.get(barrier_offset) if barrier_cta.alive else None
+            targets = [(cta, known or self.mbarrier(w, bar))]
         usable = [barrier.usable(w, BarrierUse.LOAD) for _, barrier in targets]
         if all(usable):
             self.tma.load(w, tensor_map, offset, _numbers(coords), targets, rows)

@@ -150,10 +150,15 @@ def load(w: Warp, buffer: Buffer, index: Any, lanes: int) -> Any:
 
 def _load_one(w: Warp, buffer: SharedBuffer, index: int) -> Any:
     """An element of shared memory, where accesses are not checked: nothing is recorded."""
-    gpu, begin = w.gpu, w.time
-    passed = gpu.traffic.access(w.cta.sm.traffic, begin, buffer.dtype.itemsize)
-    w.time = max(begin + 1, passed) + gpu.spec.smem_latency
+    spend_read(w, buffer.dtype.itemsize)
     return peek(w, buffer, index)
+
+
+def spend_read(w: Warp, nbytes: int) -> None:
+    """The time of a read of one element of shared memory."""
+    gpu, begin = w.gpu, w.time
+    passed = gpu.traffic.access(w.cta.sm.traffic, begin, nbytes)
+    w.time = (passed if passed > begin + 1 else begin + 1) + gpu.spec.smem_latency
 
 
 def peek(w: Warp, buffer: SharedBuffer, index: int) -> Any:

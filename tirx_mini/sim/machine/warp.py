@@ -328,6 +328,11 @@ class RunningWarp:
         """An element of shared memory that all lanes read, in a run without data, in no time."""
         return access.peek(self, buffer, index)
 
+    def spend_read(self, nbytes: int) -> int:
+        """The time of a read of one element of shared memory, of `nbytes`; in place of the element, 0."""
+        access.spend_read(self, nbytes)
+        return 0
+
     def store(self, buffer: Buffer, index: Any, value: Any, lanes: int = 1, in_cta: bool | None = None) -> None:
         """Write `value` (a scalar, or an array as `load` returns) to the elements of `buffer` at `index`.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ from .values import Value, ranged
 if TYPE_CHECKING:
     from .expressions import Expressions
     from .writer import Writer
+
+_SPENT = re.compile(r"w\.spend_read\(\d+\)")
+"""A read of which only the time matters (`Storage.spending`)."""
 
 
 class Calls:
@@ -39,8 +43,8 @@ class Calls:
             self.out.line(text)
             return
         for code in operands:
-            if "w.load(" in code:
-                self.out.line(code)
+            for read in [code] if "w.load(" in code else _SPENT.findall(code):
+                self.out.line(read)
         self.out.line(f"{self.times}.append(w.time)")
 
     def value(self, call: Call) -> Value:

@@ -133,7 +133,8 @@ def _for_times(to: StatementTranslator, loop: For, key: str) -> None:
     to.out.line(f"{times} = None if w.cta.cluster.checked else w.gpu.series(w, {key})")
     with to.out.block(f"if {times} is not None:"):
         to.calls.times = times
-        to.plain_for(loop)
+        with to.storage.spending():
+            to.plain_for(loop)
         to.calls.times = ""
     with to.out.block("else:"):
         to.plain_for(loop)

@@ -74,9 +74,20 @@ class Storage:
     @contextmanager
     def peeking(self) -> Iterator[None]:
         """Elements of shared memory are read in no time, in a run without data."""
-        self._verb = "peek"
+        with self._reading("peek"):
+            yield
+
+    @contextmanager
+    def spending(self) -> Iterator[None]:
+        """Of reads of shared memory, only their time matters, but for indices of others; nothing is checked."""
+        with self._reading("spend"):
+            yield
+
+    @contextmanager
+    def _reading(self, verb: str) -> Iterator[None]:
+        before, self._verb = self._verb, verb
         yield
-        self._verb = "load"
+        self._verb = before
 
     def load(self, expr: BufferLoad, raw: bool) -> Value:
         """An element, or a vector. raw: as its memory holds it, for moving; else normalised for arithmetic."""
@@ -98,9 +109,15 @@ class Storage:
                 at = self.expressions.index(base)
                 value = ranged(f"{place.name}.load(w, {at.code}, {lanes})", expr.dtype, lanes=True, depth=at.depth + 1)
             return value if raw else self._normal(value, expr)
-        at = self.expressions.index(base)
+        verb = self._verb
+        with self._reading("load" if verb == "spend" else verb):
+            at = self.expressions.index(base)
+        if verb == "spend":
+            if expr.buffer.scope == "shared" and lanes == 1 and at.known is not None and at.known < expr.buffer.size:
+                return ranged(f"w.spend_read({expr.buffer.dtype.itemsize})", expr.dtype)
+            verb = "load"
         width = f", {lanes}" if lanes > 1 else ""
-        code = f"w.{self._verb}({place.name}, {at.code}{width})"
+        code = f"w.{verb}({place.name}, {at.code}{width})"
         value = ranged(code, expr.dtype, lanes=at.lanes, depth=at.depth + 1)
         return value if raw and (at.lanes or lanes > 1) else self._normal(value, expr)
 
