@@ -176,6 +176,37 @@ def bulk_to_the_other() -> Built:
     return kernel, (random_bytes((2, 256), "int32"), blank((2, 256)))
 
 
+def stores_to_others(vec: str, words: int) -> Built:
+    """Each thread of a cluster of four stores words to the next CTA, whose threads wait for the bytes."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((4, 64, words), "int32"), out: T.Buffer((4, 64, words), "int32")):
+        T.device_entry()
+        T.cta_id([4])
+        rank = T.cta_id_in_cluster([4])
+        tx = T.thread_id([64])
+        box = T.alloc_shared((64, words), "int32", align=16)
+        bar = T.alloc_shared((1,), "uint64")
+        mine = T.alloc_local((words,), "int32")
+        if tx == 0:
+            T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
+            T.ptx.fence.mbarrier_init()
+            T.ptx.mbarrier.arrive.expect_tx(bar.ptr_to([0]), 64 * words * 4)
+        for i in T.unroll(words):
+            mine[i] = A[rank, tx, i] * 3
+        T.cuda.cluster_sync()
+        there = (rank + 1) % 4
+        T.ptx.st_async(
+            T.ptx.map_shared_rank(box.ptr_to([63 - tx, 0]), there), mine.ptr_to([0]),
+            T.ptx.map_shared_rank(bar.ptr_to([0]), there), vec=vec, type="s32",
+        )
+        T.ptx.mbarrier.try_wait_acquire_cluster(bar.ptr_to([0]), 0)
+        for i in T.unroll(words):
+            out[rank, tx, i] = box[tx, i] - 1
+
+    return kernel, (small_integers((4, 64, words), "int32"), blank((4, 64, words)))
+
+
 def bulk_bytes(op: str, kind: str, dtype: str) -> Built:
     """Plain bytes come by TMA, and are stored, or with an operation changed, in global memory."""
 
@@ -277,6 +308,10 @@ def store_matrix(num: int, transpose: bool) -> Built:
 
 COPIES = (
     Case("cp.async.bulk", "to another CTA", bulk_to_the_other),
+    *(
+        Case("st.async", f"to the next CTA{f', {vec}' if vec else ''}", lambda vec=vec, n=n: stores_to_others(vec, n))
+        for vec, n in (("", 1), ("v2", 2), ("v4", 4))
+    ),
     *(Case("cp.async.bulk", f"{b[0]} {b[1]}".strip(), lambda b=b: bulk_bytes(*b)) for b in BULK),
     *(
         Case("ld, st", f"{n} × {dtype}", lambda n=n, dtype=dtype: vectors(dtype, n))

@@ -9,21 +9,27 @@ from hypothesis import strategies as st
 
 import tirx_mini as tvm
 from kernels_ref.sm90 import extra_every_shape as extra
+from kernels_ref.sm90.extra_plans import RESIDENT, SHARED_WIDTHS, WIDTHS, Plan, plan
+from kernels_ref.sm90.step10_multi_consumer import TILES
 from tirx_mini.course import Shape
 from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
 from tirx_mini.runtime import build
 from utils import prepare_data, verify
 
-CASES: tuple[tuple[Shape, int, int], ...] = (
-    ((512, 640, 512), 128, 1),  # several tiles a CTA
-    ((192, 320, 192), 48, 1),  # tiles that hang over both edges
-    ((128, 416, 64), 208, 1),  # one K tile, and sixteen columns at a time
-    ((128, 256, 1024), 128, 2),  # pairs
-    ((128, 96, 256), 32, 2),  # pairs, the last tile within D
-    ((1152, 512, 128), 256, 1),  # nine rows of tiles: neighbours have 4 × 4 of them
+CASES: tuple[tuple[Shape, int, int, int], ...] = (
+    ((512, 640, 512), 128, 128, 1),  # several tiles a CTA
+    ((192, 320, 192), 128, 48, 1),  # tiles that hang over both edges
+    ((128, 416, 64), 128, 208, 1),  # one K tile, and sixteen columns at a time
+    ((1152, 512, 128), 128, 256, 1),  # nine rows of tiles: neighbours have 4 × 4 of them
+    ((192, 320, 192), 64, 96, 1),  # one consumer
+    ((448, 384, 128), 192, 192, 1),  # three, and tiles that hang over an edge
+    ((128, 256, 1024), 128, 128, 2),  # pairs that share K
+    ((128, 96, 256), 128, 32, 2),  # pairs, the last tile within D
+    ((128, 64, 512), 64, 32, 4),  # four, eight columns at a time
+    ((64, 192, 1024), 64, 128, 8),  # eight, a tile that hangs over an edge
 )
-"""Shapes with the width of a tile and the CTAs that share it, on a GPU of 4 SMs."""
+"""Shapes with the rows and columns of a tile and the CTAs that share its K, on a GPU of 4 SMs where K is not shared."""
 
 
 def check(kernel: PrimFunc, shape: Shape, dtype: str = "float16", schedules: int = 1) -> None:
@@ -34,23 +40,26 @@ def check(kernel: PrimFunc, shape: Shape, dtype: str = "float16", schedules: int
     verify(A, B, D)
 
 
-@pytest.mark.parametrize("shape, blk_n, ctas", CASES)
-def test_a_plan_is_right(shape: Shape, blk_n: int, ctas: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extra, "SM_COUNT", 8 if ctas > 1 else 4)
-    check(extra.shared_tiles(*shape, "float16", blk_n, ctas), shape)
+@pytest.mark.parametrize("shape, blk_m, blk_n, ctas", CASES)
+def test_a_plan_is_right(shape: Shape, blk_m: int, blk_n: int, ctas: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extra, "SM_COUNT", 4)
+    check(extra.shared_tiles(*shape, "float16", blk_m, blk_n, ctas), shape)
 
 
-def test_a_run_without_data_finds_nothing_in_a_pair_that_exchanges_sums() -> None:
-    assert tvm.simulate(extra.shared_tiles(128, 128, 256, "float16", 64, 2), gpu="h100", data=False).verdict == "clock"
+@pytest.mark.parametrize("ctas", [2, 4])
+def test_a_run_without_data_finds_nothing_in_ctas_that_exchange_sums(ctas: int) -> None:
+    kernel = extra.shared_tiles(128, 128, 256, "float16", 128, 64, ctas)
+    assert tvm.simulate(kernel, gpu="h100", data=False).verdict == "clock"
 
 
-@pytest.mark.parametrize("ctas", [1, 2])
+@pytest.mark.parametrize("ctas", [1, 2, 4])
 def test_a_plan_is_right_in_bfloat16_and_other_schedules(ctas: int) -> None:
-    check(extra.shared_tiles(128, 128, 256, "bfloat16", 64, ctas), (128, 128, 256), "bfloat16", schedules=4)
+    check(extra.shared_tiles(128, 128, 256, "bfloat16", 128, 64, ctas), (128, 128, 256), "bfloat16", schedules=4)
 
 
-def test_a_pair_adds_the_same_numbers_in_every_schedule() -> None:
-    kernel = extra.shared_tiles(128, 64, 512, "float16", 64, 2)
+@pytest.mark.parametrize("ctas", [2, 4])
+def test_ctas_add_the_same_numbers_in_every_schedule(ctas: int) -> None:
+    kernel = extra.shared_tiles(128, 64, 512, "float16", 64, 64, ctas)
     A, B, _ = prepare_data(128, 64, 512, target="sim:h100", arrays=True)
     results = []
     for seed in (0, 3):
@@ -61,19 +70,28 @@ def test_a_pair_adds_the_same_numbers_in_every_schedule() -> None:
 
 
 def test_plans_fit_their_shapes() -> None:
-    assert extra.plan(1536, 1536, 1536).blk_n == 144  # 12 × 11 tiles are one wave
-    assert extra.plan(128, 4096, 14336).ctas == 2  # few tiles, long K
-    assert not extra.plan(8192, 8192, 8192).shared  # many waves: step 10
-    assert extra.plan(4096, 4096, 14336) == extra.plan(4096, 4096, 14336)
+    assert plan(1536, 3072, 8192) == Plan(True, 192, 192, 1)  # 8 × 16 tiles are one wave
+    assert plan(256, 256, 16384).ctas == 8  # few tiles, long K
+    assert plan(256, 1024, 2048) == Plan(True, 64, 32, 1)  # 4 × 32 small tiles
+    assert not plan(8192, 8192, 8192).own  # many waves: step 10
 
 
 @given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 300))
 @settings(max_examples=200, deadline=None)
 def test_every_shape_has_a_plan_that_covers_it(m: int, n: int, k: int) -> None:
-    chosen = extra.plan(64 * m, 64 * n, 64 * k)
-    assert chosen.blk_n in (*extra.WIDTHS, *(blk_n for _, blk_n in extra.TILES))
+    chosen = plan(64 * m, 64 * n, 64 * k)
+    widths = WIDTHS[chosen.blk_m] if chosen.ctas == 1 else SHARED_WIDTHS
+    assert chosen.blk_n in widths if chosen.own else (chosen.blk_m, chosen.blk_n) in TILES
     if chosen.ctas > 1:
-        assert k % chosen.ctas == 0 and -(-m // 2) * -(-64 * n // chosen.blk_n) * chosen.ctas <= extra.SM_COUNT
+        tiles = -(-64 * m // chosen.blk_m) * -(-64 * n // chosen.blk_n)
+        assert k % chosen.ctas == 0 and tiles <= RESIDENT[chosen.ctas] and chosen.blk_n % (8 * chosen.ctas) == 0
+
+
+def test_tiles_leave_the_l2_first_where_no_later_wave_needs_them() -> None:
+    assert extra.first_out(2048, 576, 7168, tiles=96)  # one wave
+    assert extra.first_out(1024, 8192, 4096, tiles=256) and extra.first_out(8192, 1024, 4096, tiles=256)
+    assert not extra.first_out(4096, 4096, 4096, tiles=512)
+    assert not extra.first_out(128, 28672, 8192, tiles=128)  # far more than the L2 holds
 
 
 def test_what_no_tile_covers_is_refused() -> None:
@@ -82,8 +100,10 @@ def test_what_no_tile_covers_is_refused() -> None:
 
 
 @pytest.mark.compiler
-@pytest.mark.parametrize("blk_n, ctas", [(256, 1), (208, 1), (64, 2)])
-def test_a_plan_compiles_without_spills(blk_n: int, ctas: int) -> None:
-    kernel = extra.shared_tiles(128, 4096, 1024, "float16", blk_n, ctas)
+@pytest.mark.parametrize(
+    "blk_m, blk_n, ctas", [(128, 256, 1), (128, 208, 1), (192, 192, 1), (128, 64, 2), (64, 128, 8)]
+)
+def test_a_plan_compiles_without_spills(blk_m: int, blk_n: int, ctas: int) -> None:
+    kernel = extra.shared_tiles(192, 4096, 1024, "float16", blk_m, blk_n, ctas)
     resources = build(lower(kernel), "sm_90a").compiled.resources
     assert resources.spill_store_bytes == resources.spill_load_bytes == 0

@@ -175,10 +175,10 @@ def foreign_store_source(fact: ForeignStoreSource) -> Explanation:
 @explains(ForeignCopyBarrier, ILLEGAL_INSTRUCTION)
 def foreign_copy_barrier(fact: ForeignCopyBarrier) -> Explanation:
     return Explanation(
-        f"a bulk copy into {fact.into} signals {fact.barrier} of {fact.owner}; the barrier must be in the CTA that "
+        f"{fact.what} into {fact.into} signals {fact.barrier} of {fact.owner}; the barrier must be in the CTA that "
         "receives the bytes",
         "give map_shared_rank of the barrier, of the same CTA as the destination",
-        rule="PTX ISA: cp.async.bulk",
+        rule=_rule_of(fact.what),
     )
 
 
@@ -213,13 +213,18 @@ def store_at_exit(fact: StoreAtExit) -> Explanation:
 
 @explains(BulkCopyAtExit, IN_FLIGHT_AT_EXIT)
 def bulk_copy_at_exit(fact: BulkCopyAtExit) -> Explanation:
-    use = "write" if fact.writes else "read"
+    use, it = "write" if fact.writes else "read", fact.what.replace("a bulk", "the")
     return Explanation(
-        f"{fact.origin.cta} ends while a bulk copy may still {use} its shared memory",
+        f"{fact.origin.cta} ends while {fact.what} may still {use} its shared memory",
         "let the CTA that receives the bytes wait for them, and both for the cluster's barrier before they end",
-        rule="PTX ISA: cp.async.bulk",
-        order=f"if the copy {use}s after the end of the CTA, when its memory may be another CTA's",
+        rule=_rule_of(fact.what),
+        order=f"if {it} {use}s after the end of the CTA, when its memory may be another CTA's",
     )
+
+
+def _rule_of(sent: str) -> str:
+    """The section of what sends bytes to another CTA."""
+    return f"PTX ISA: {'cp.async.bulk' if sent == 'a bulk copy' else sent}"
 
 
 # -- setmaxnreg --------------------------------------------------------------------------------------------------------

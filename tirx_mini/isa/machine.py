@@ -438,6 +438,12 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         """Begin to copy bytes of the CTA's own shared memory to `dst` in the cluster's; they complete on `bar`."""
         ...
 
+    def store_async(
+        self, thread: ThreadT, access: MemoryAccess, address: Addresses, registers: RegistersT, bar: int, /
+    ) -> None:
+        """Begin to store words of registers to the cluster's shared memory; their bytes complete on `bar`."""
+        ...
+
     def cancel_cluster(self, thread: ThreadT, handle: int, bar: int, multicast: bool, /) -> None:
         """Ask for a cluster that has not begun; the answer comes to `handle`, and its 16 bytes complete on `bar`.
 
@@ -513,6 +519,6 @@ Machine = MachineVerbs[Thread, Mbarrier, RegisterOperand]
 
 MBARRIER_VERBS = frozenset({
     "mbarrier", "own_mbarrier", "peer_mbarriers", "tma_load", "complete_bytes", "bulk_load", "bulk_copy",
-    "cancel_cluster", "cp_async_arrive",
+    "store_async", "cancel_cluster", "cp_async_arrive",
 })  # fmt: skip
 """The verbs of a machine that are given the address of an mbarrier: no body touches one without them."""

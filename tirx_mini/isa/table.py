@@ -9,6 +9,7 @@ from typing import Any
 from tirx_mini.ir import HANDLE, Call, Expr, PrimFunc, Span, Stmt, TirxError, Written, walk
 
 from . import (
+    async_store,
     bits,
     cp_async,
     cvt,
@@ -43,9 +44,9 @@ from .facts import Alias
 from .operands import BadCombination, OtherSignature
 
 FAMILIES = (
-    memory, memory_special, hints, mbarrier, fence, sync, grid, warp, vote, math, bits, library, packed, doubles,
-    cvt, tma, cp_async, matrix, mma, wgmma, tcgen05, tcgen05_forms, tcgen05_scaled, multicast, launch_control, timer,
-    debug, opaque,
+    memory, memory_special, async_store, hints, mbarrier, fence, sync, grid, warp, vote, math, bits, library, packed,
+    doubles, cvt, tma, cp_async, matrix, mma, wgmma, tcgen05, tcgen05_forms, tcgen05_scaled, multicast,
+    launch_control, timer, debug, opaque,
 )  # fmt: skip
 """The files of instructions, in the order of the table."""
 

@@ -6198,6 +6198,27 @@ class _Ptx:
         PTX ISA:       st.bulk
         """
 
+    def st_async(self, address: SharedPointer, src: RegisterPointer, bar: SharedPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '') -> None:
+        """Begin to store 1, 2 or 4 words of registers to `address` on; their bytes complete on `bar`.
+
+        Both are addresses in one CTA of the cluster, as `map_shared_rank` gives them. The store is a weak one of the
+        thread, without a proxy of its own; who waits for the phase of `bar` that its bytes complete sees what it wrote.
+
+        PTX:
+            st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [address], src, [bar];
+
+        address:       a pointer to shared memory, as in bar.ptr_to([0])
+        src:           a pointer to a register buffer
+        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        type:          one of "", "b32", "u32", "s32", "f32"
+        vec:           one of "", "v2", "v4"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through mbarrier
+        PTX ISA:       st.async
+        """
+
     prefetch: _PtxPrefetch
     def applypriority(self, address: GlobalPointer) -> None:
         """Let the L2 cache give up the 128 bytes at `address`, a multiple of 128, as it gives up others.

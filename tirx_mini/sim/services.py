@@ -115,8 +115,9 @@ class ForeignStoreSource(Fact):
 
 @dataclass(frozen=True)
 class ForeignCopyBarrier(Fact):
-    """A bulk copy to a CTA `into`, and on a barrier of another one, `owner`."""
+    """A bulk copy to a CTA `into`, or st.async, and on a barrier of another one, `owner`. what: which of the two."""
 
+    what: str
     into: str
     barrier: Element
     owner: str
@@ -443,9 +444,23 @@ class Services:
             raise Fault(ForeignStoreSource(w.origin, "a bulk copy"))
         barrier = self.mbarrier(w, bar)
         if barrier.cta is not cta:
-            raise Fault(ForeignCopyBarrier(w.origin, cta.name, barrier.element, barrier.cta.name))
+            raise Fault(ForeignCopyBarrier(w.origin, "a bulk copy", cta.name, barrier.element, barrier.cta.name))
         if barrier.usable(w, BarrierUse.LOAD):
             self.cluster_copies.copy(w, source, target, nbytes, barrier)
+
+    def store_async(
+        self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers, bar: Any
+    ) -> None:
+        """st.async, for the lanes that name one barrier at a time."""
+        lanes, bars = w.mask.lanes, np.broadcast_to(bar, (LANES,))
+        for each in np.unique(bars[lanes]).tolist():
+            some, barrier = lanes[bars[lanes] == each], self.mbarrier(w, each)
+            for into in {self.cta_at(w, int(a))[0] for a in np.broadcast_to(address, (LANES,))[some]}:
+                if into is not barrier.cta:
+                    what = ForeignCopyBarrier(w.origin, "st.async", into.name, barrier.element, barrier.cta.name)
+                    raise Fault(what)
+            if barrier.usable(w, BarrierUse.ARRIVE):
+                self.cluster_copies.store(w, access, address, registers, some, barrier)
 
     def bulk_store(
         self, w: RunningWarp, dst: int, src: int, nbytes: int, reduce: str | None, dtype: str

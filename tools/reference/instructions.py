@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -30,6 +31,10 @@ which the simulator and the compiler also work.
   and modifiers have their default values."""
 
 
+_SOURCE = re.compile(r"\s*\(PTX ISA: [^)]*\)")
+"""Where a family is described, in its first sentence: each entry says so itself."""
+
+
 def page() -> str:
     """The page."""
     parts = [_HEAD]
@@ -47,7 +52,7 @@ def _entries(family: ModuleType) -> list[Instruction]:
 
 def _family(family: ModuleType) -> Iterator[str]:
     doc = parsed(inspect.getdoc(family) or "", family.__name__)
-    title, _, rest = doc.summary.rstrip(".").partition(": ")
+    title, _, rest = _SOURCE.sub("", doc.summary).rstrip(".").partition(": ")
     yield f"## {title}"
     if rest:
         yield wrapped(f"{rest[0].upper()}{rest[1:]}.")

@@ -441,6 +441,21 @@ def accesses(w: RunningWarp) -> Any:
     yield from ()
 
 
+def stores_that_complete(w: RunningWarp) -> Any:
+    """Each lane of the only CTA of a cluster stores words, whose bytes complete a phase."""
+    yield from ready(w)
+    bar, tile, registers = address(w, "bar"), address(w, "tile"), FakeRegisters()
+    registers.values = np.arange(128, dtype=np.uint32).reshape(4, 32)
+    one_lane(w)
+    do(w, "mbarrier.arrive.expect_tx", bar, 512)
+    all_lanes(w)
+    do(w, "st.async", tile + 16 * LANE, registers, bar, vec="v4")
+    yield from block(w, "mbarrier.try_wait", bar, 0)
+    words = [do(w, "ld", tile + 16 * LANE + 4 * i, type="u32", space="shared") for i in range(4)]
+    assert (np.array(words) == registers.values).all()
+    yield from finish(w)
+
+
 def accesses_of_devices(w: RunningWarp) -> Any:
     place = w.global_address(buffer(w, "D"), 2 * LANE)
     do(w, "st.mmio", place, LANE * 3, type="u32")
@@ -495,6 +510,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("ld", "st", "ld.registers", "st.registers"): accesses,
     ("atom", "atom.cas", "red"): atomics,
     ("ld.mmio", "st.mmio"): accesses_of_devices,
+    ("st.async",): stores_that_complete,
     ("st.bulk",): many_zeros,
     ("vote.any",): value("vote.any", np.full(32, True), EVERY, LANE == 7),
     ("vote.all",): value("vote.all", np.full(32, False), EVERY, LANE == 7),

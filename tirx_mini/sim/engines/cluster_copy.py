@@ -1,40 +1,56 @@
-"""cp.async.bulk between the shared memories of a cluster: bytes of a CTA's own come to another CTA's, asynchronously.
+"""What threads send to the shared memory of a CTA of their cluster, asynchronously: cp.async.bulk, and st.async.
 
-The copy reads its source and writes its destination when it completes, through the async proxy, and then completes its
-bytes on a barrier of the CTA that received them. No time of it has been measured: it passes through both shared
-memories at their bandwidth, and takes as long as an access to another CTA's shared memory besides.
+Both write when they complete, and then complete their bytes on a barrier of the CTA that received them. A bulk copy
+reads its source then, too, and uses the async proxy; st.async has taken registers when it was issued, and writes as its
+thread does. No time of a copy has been measured: it passes through both shared memories at their bandwidth, and takes
+as long as an access to another CTA's shared memory besides.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tirx_mini.hardware import TMA_GLOBAL_ALIGN
 from tirx_mini.ir import Span
+from tirx_mini.isa import MemoryAccess
 
 from ..facts import Fault, Origin
-from ..machine import Cta, Gpu, Mbarrier, Warp
+from ..machine import LANES, Cta, Gpu, Mbarrier, Registers, Warp, numpy_dtype, offset_of
 from ..ordering import Actor, Agent, Operation, Proxy
+from .strong import BadAddress, MisalignedAddress
 from .tma_rules import BadBulkSize, BoxOutOfSharedMemory, BulkCopyAtExit
 
 
 @dataclass(eq=False)
-class ClusterCopy:
-    """A copy in flight. cta: that issued it, from whose byte `source` on `nbytes` come to byte `target` of the CTA of
-    the barrier. issued: in cycles. epoch: of its agent."""
+class Sent:
+    """Bytes on their way. cta: of the thread that sent them, to the CTA of `barrier`. issued: in cycles. epoch: of its
+    agent. nbytes: how many."""
 
     cta: Cta
     agent: Agent
-    source: int
-    target: int
-    nbytes: int
     barrier: Mbarrier
+    nbytes: int
     role: str
     span: Span | None
     issued: float
     epoch: int
+
+    operation = Operation.BULK_COPY
+    proxy = Proxy.ASYNC
+    what = "a bulk copy"
+
+    @property
+    def target(self) -> Cta:
+        """The CTA that receives them."""
+        return self.barrier.cta
+
+    @property
+    def sides(self) -> set[Cta]:
+        """The CTAs whose shared memory is used."""
+        return {self.cta, self.target}
 
     @property
     def cluster_index(self) -> int:
@@ -42,18 +58,68 @@ class ClusterCopy:
 
     @property
     def event(self) -> str:
-        return f"the bulk copy of {self.role} at {f'line {self.span.user.line}' if self.span else 'its start'}"
+        return f"the {self.operation} of {self.role} at {f'line {self.span.user.line}' if self.span else 'its start'}"
 
     def delay(self, now: float) -> None:
         """It has no time of its own."""
 
+    @property
+    def actor(self) -> Actor:
+        """Who accesses memory for it."""
+        domain = self.cta.cluster.domain
+        return Actor(self.agent, domain, self.proxy, self.operation, self.role, self.span, self.issued)
+
+    def land(self) -> None:
+        """Write the bytes."""
+        raise NotImplementedError
+
+
+@dataclass(eq=False)
+class ClusterCopy(Sent):
+    """A bulk copy of `nbytes` from byte `source` of the CTA of its thread to byte `place`."""
+
+    source: int
+    place: int
+
+    def land(self) -> None:
+        size, actor = TMA_GLOBAL_ALIGN, self.actor
+        first, begin, count = self.source // size, self.place // size, self.nbytes // size
+        self.cta.smem.shadow.read(self.source, self.source + self.nbytes, actor)
+        chunks = self.cta.smem.view(size)[first : first + count].copy()
+        self.target.smem.shadow.write(self.place, self.place + self.nbytes, actor)
+        self.target.smem.view(size)[begin : begin + count] = chunks
+
+
+@dataclass(eq=False)
+class AsyncStore(Sent):
+    """The st.async of some lanes. places: int64[n], the first byte for each. words: uint32[words, n]."""
+
+    places: np.ndarray
+    words: np.ndarray
+
+    operation = Operation.ST_ASYNC
+    proxy = Proxy.GENERIC
+    what = "st.async"
+
+    @property
+    def sides(self) -> set[Cta]:
+        return {self.target}
+
+    def land(self) -> None:
+        memory, actor, width = self.target.smem, self.actor, 4 * len(self.words)
+        for place in self.places.tolist():
+            memory.shadow.write(place, place + width, actor)
+        items = memory.view(4)
+        for i, word in enumerate(self.words):
+            items[self.places // 4 + i] = word
+
 
 class ClusterCopies:
-    """The copies of all CTAs. in flight: by the CTAs whose shared memory they read or write."""
+    """What the threads of all CTAs have sent. in flight: by the CTAs whose shared memory it uses."""
 
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu
-        self._in_flight: dict[Cta, list[ClusterCopy]] = {}
+        self._in_flight: dict[Cta, list[Sent]] = {}
 
     def copy(self, w: Warp, source: int, target: int, nbytes: int, barrier: Mbarrier) -> None:
         """Begin a copy to the CTA of the barrier. Raises a fault where sizes or places are not multiples of 16, or
@@ -64,45 +130,58 @@ class ClusterCopies:
         for offset in (source, target):
             if offset + nbytes > w.cta.smem.size:
                 raise Fault(BoxOutOfSharedMemory(w.origin, nbytes, offset, w.cta.smem.size))
-        agent = w.cta.cluster.causality.fork(w.agent, "bulk copy")
-        made = ClusterCopy(
-            w.cta, agent, source, target, nbytes, barrier, w.place, w.span, w.time, agent.epoch
-        )
-        if w.cta.cluster.checked:
-            for cta in {w.cta, barrier.cta}:
-                self._in_flight.setdefault(cta, []).append(made)
-        self.gpu.clock.at(w.time, made, self._start, made)
+        agent = self._agent(w, "bulk copy")
+        self._send(ClusterCopy(
+            w.cta, agent, barrier, nbytes, w.place, w.span, w.time, agent.epoch, source=source, place=target
+        ))  # fmt: skip
 
-    def _start(self, copy: ClusterCopy) -> None:
-        gpu, now = self.gpu, self.gpu.clock.now
-        sides = {copy.cta, copy.barrier.cta}
-        moved = max(gpu.traffic.shared(cta.sm.traffic, now, copy.nbytes) for cta in sides)
-        gpu.clock.at(moved + gpu.traffic.jitter(gpu.spec.remote_latency), copy, self._land, copy)
-
-    def _land(self, copy: ClusterCopy) -> None:
-        target = copy.barrier.cta
-        if copy.cta.cluster.data and copy.cta.alive and target.alive:
-            self._move(copy, target)
-        if target.alive and copy.barrier.expected:
-            now = self.gpu.clock.now
-            copy.barrier.complete_tx(copy.cta, copy.agent, copy.nbytes, now, copy.role, copy.span)
-        copy.cta.cluster.causality.finish(copy.agent)
+    def store(
+        self, w: Warp, access: MemoryAccess, addresses: Any, registers: Registers, lanes: np.ndarray, barrier: Mbarrier
+    ) -> None:
+        """Begin the stores of some lanes to the CTA of the barrier. Raises a fault where an address is not a multiple
+        of the width, or not in that CTA's shared memory."""
+        width = access.words * numpy_dtype(access.dtype).itemsize
+        own = np.broadcast_to(addresses, (LANES,))[lanes].astype(np.int64)
+        if (own % width).any():
+            raise Fault(MisalignedAddress(w.origin, int(own[own % width > 0][0]), width))
+        places = np.array([offset_of(address) for address in own.tolist()], np.int64)
+        if (places + width > barrier.cta.smem.size).any():
+            raise Fault(BadAddress(w.origin, access.space, int(own.max()), width))
+        data = w.cta.cluster.data
+        words = registers.read(access.words)[:, lanes].copy() if data else np.zeros((access.words, 0), np.uint32)
+        agent = self._agent(w, "st.async")
+        self._send(AsyncStore(
+            w.cta, agent, barrier, width * len(lanes), w.place, w.span, w.time, agent.epoch, places=places, words=words
+        ))  # fmt: skip
 
     @staticmethod
-    def _move(copy: ClusterCopy, target: Cta) -> None:
-        domain = copy.cta.cluster.domain
-        actor = Actor(copy.agent, domain, Proxy.ASYNC, Operation.BULK_COPY, copy.role, copy.span, copy.issued)
-        size = TMA_GLOBAL_ALIGN
-        first, begin, count = copy.source // size, copy.target // size, copy.nbytes // size
-        copy.cta.smem.shadow.read(copy.source, copy.source + copy.nbytes, actor)
-        chunks = copy.cta.smem.view(size)[first : first + count].copy()
-        target.smem.shadow.write(copy.target, copy.target + copy.nbytes, actor)
-        target.smem.view(size)[begin : begin + count] = chunks
+    def _agent(w: Warp, name: str) -> Agent:
+        return w.cta.cluster.causality.fork(w.agent, name)
+
+    def _send(self, sent: Sent) -> None:
+        if sent.cta.cluster.checked:
+            for cta in sent.sides:
+                self._in_flight.setdefault(cta, []).append(sent)
+        self.gpu.clock.at(sent.issued, sent, self._start, sent)
+
+    def _start(self, sent: Sent) -> None:
+        gpu, now = self.gpu, self.gpu.clock.now
+        moved = max(gpu.traffic.shared(cta.sm.traffic, now, sent.nbytes) for cta in sent.sides)
+        gpu.clock.at(moved + gpu.traffic.jitter(gpu.spec.remote_latency), sent, self._land, sent)
+
+    def _land(self, sent: Sent) -> None:
+        target = sent.target
+        if sent.cta.cluster.data and target.alive and (sent.cta.alive or sent.cta not in sent.sides):
+            sent.land()
+        if target.alive and sent.barrier.expected:
+            now = self.gpu.clock.now
+            sent.barrier.complete_tx(sent.cta, sent.agent, sent.nbytes, now, sent.role, sent.span)
+        sent.cta.cluster.causality.finish(sent.agent)
 
     def cta_ended(self, cta: Cta, ordered: np.ndarray) -> None:
-        """Record copies that may still read or write the shared memory of a CTA that ends. ordered: epochs before."""
-        for copy in self._in_flight.pop(cta, ()):
-            if ordered[copy.agent.index] >= copy.epoch:
+        """Record what may still read or write the shared memory of a CTA that ends. ordered: epochs before."""
+        for sent in self._in_flight.pop(cta, ()):
+            if ordered[sent.agent.index] >= sent.epoch:
                 continue
-            origin = Origin(copy.role, copy.role, cta.name, copy.span)
-            self.gpu.facts.record(BulkCopyAtExit(origin, cta is copy.barrier.cta))
+            origin = Origin(sent.role, sent.role, cta.name, sent.span)
+            self.gpu.facts.record(BulkCopyAtExit(origin, sent.what, cta is sent.target))

@@ -96,6 +96,8 @@ class BadBulkSize(Fact):
 
 @dataclass(frozen=True)
 class BulkCopyAtExit(Fact):
-    """A CTA ends while a bulk copy between shared memories may use its own. writes: whether it writes there."""
+    """A CTA ends while a bulk copy between shared memories, or st.async, may use its own. what: which of the two, in
+    words. writes: whether it writes there."""
 
+    what: str
     writes: bool

@@ -26,6 +26,7 @@ class Operation(Enum):
     TMA_STORE = "TMA store"
     TMA_REDUCE = "TMA reduction"
     BULK_COPY = "bulk copy"
+    ST_ASYNC = "st.async"
     TCGEN05_LD = "tcgen05.ld"
     TCGEN05_ST = "tcgen05.st"
     TCGEN05_DEALLOC = "dealloc"

@@ -192,3 +192,65 @@ def test_bytes_come_to_each_cta_of_a_mask() -> None:
     report = simulated(kernel, a, b)
     assert report.verdict == "ok" and not report.findings, report
     np.testing.assert_array_equal(b, np.stack([a, a]))
+
+
+def sums_of_the_other(
+    wait: bool = True, nbytes: int = 1024, own_barrier: bool = False, shift: int = 0, meet: bool = True
+) -> PrimFunc:
+    """Each thread of a pair of CTAs sends four words to its like in the other one, by st.async."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((2, 64, 4), "float32"), B: T.Buffer((2, 64, 4), "float32")):
+        T.device_entry()
+        T.cta_id([2])
+        rank = T.cta_id_in_cluster([2])
+        tx = T.thread_id([64])
+        box = T.alloc_shared((65, 4), "float32", align=16)
+        bar = T.alloc_shared((1,), "uint64")
+        mine = T.alloc_local((4,), "float32")
+        if tx == 0:
+            T.ptx.mbarrier.init(bar.ptr_to([0]), 1)
+            T.ptx.fence.mbarrier_init()
+            T.ptx.mbarrier.arrive.expect_tx(bar.ptr_to([0]), nbytes)
+        for i in T.unroll(4):
+            mine[i] = A[rank, tx, i]
+        if meet:
+            T.cuda.cluster_sync()
+        else:
+            T.cuda.cta_sync()
+        dst = T.ptx.map_shared_rank(box.ptr_to([tx, shift]), 1 - rank)
+        mbar = T.ptx.map_shared_rank(bar.ptr_to([0]), rank if own_barrier else 1 - rank)
+        T.ptx.st_async(dst, mine.ptr_to([0]), mbar, vec="v4", type="f32")
+        if wait:
+            T.ptx.mbarrier.try_wait_acquire_cluster(bar.ptr_to([0]), 0)
+        for i in T.unroll(4):
+            B[rank, tx, i] = mine[i] + box[tx, i]
+
+    return kernel
+
+
+def test_words_go_from_registers_to_another_cta_of_the_cluster() -> None:
+    a, b = np.random.default_rng(0).standard_normal((2, 64, 4)).astype(np.float32), np.zeros((2, 64, 4), np.float32)
+    report = tvm.simulate(sums_of_the_other(), a, b, gpu="h100", schedules=4)
+    assert report.verdict == "ok" and not report.findings
+    assert report.proof is not None and report.proof.holds
+    np.testing.assert_array_equal(b, a + a[::-1])
+    assert tvm.simulate(sums_of_the_other(), gpu="h100", data=False).verdict == "clock"
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        ({"wait": False}, "TX209", "ends while st.async may still write its shared memory"),
+        ({"nbytes": 1040}, "TX106", "bar waits for 16 bytes"),
+        ({"own_barrier": True}, None, "the barrier must be in the CTA that receives the bytes"),
+        ({"shift": 1}, None, "is not a multiple of 16"),
+        ({"meet": False}, "TX121", "which was not initialised before"),
+    ],
+)
+def test_what_goes_wrong_with_stores_to_another_cta(options: dict[str, Any], code: str | None, message: str) -> None:
+    arrays = np.ones((2, 64, 4), np.float32), np.zeros((2, 64, 4), np.float32)
+    report = tvm.simulate(sums_of_the_other(**options), *arrays, gpu="h100")
+    assert report.verdict != "ok"
+    found = [finding for finding in report.findings if message in finding.message]
+    assert found and (code is None or found[0].code == code)

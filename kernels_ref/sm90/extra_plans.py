@@ -1,0 +1,96 @@
+"""The tiles in which the kernel for every shape computes D: `plan` estimates the time of each choice.
+
+A tile is BLK_M × BLK_N. Several CTAs of a cluster may share it, each with a part of K. The estimate is in cycles of one
+launch by itself on an H100. Its constants are fitted to the measured times of about ten plans for each of 175 shapes,
+with M, N and K from 64 to 28672. There, the plans that it chooses are 0.8 % slower than the fastest ones on average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil, sqrt
+
+from kernels_ref.sm90.step10_multi_consumer import tile_shape
+
+SM_COUNT = 132
+BLK_K = 64
+CONSUMER_M = 64
+WIDTHS = {64: range(32, 129, 16), 128: range(48, 257, 16), 192: range(96, 193, 16)}
+"""The columns of a tile, by its rows. A consumer of a CTA of four warpgroups has registers for 192 columns."""
+SHARED_WIDTHS = (32, 64, 96, 128)
+RESIDENT = {1: SM_COUNT, 2: 66, 4: 30, 8: 15}
+"""Clusters that run at a time, by their CTAs: the SMs of a cluster belong to one GPC."""
+ROWS = 8
+NEIGHBOURS = 16
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How D is computed. own: by the kernel for every shape, else by step 10. ctas: that share a tile, and its K."""
+
+    own: bool
+    blk_m: int
+    blk_n: int
+    ctas: int
+
+
+def plan(M: int, N: int, K: int) -> Plan:
+    """The plan with the least estimate."""
+    return min(plans(M, N, K), key=lambda each: cycles(each, M, N, K))
+
+
+def plans(M: int, N: int, K: int) -> Iterator[Plan]:
+    """Every plan that the kernels allow: as many clusters as run at a time, the same number of K tiles for each CTA."""
+    for blk_m, widths in WIDTHS.items():
+        yield from (Plan(True, blk_m, blk_n, 1) for blk_n in widths)
+    for ctas in (2, 4, 8):
+        if K % (ctas * BLK_K) == 0:
+            for blk_m in (64, 128):
+                for blk_n in SHARED_WIDTHS:
+                    if blk_n % (8 * ctas) == 0 and ceil(M / blk_m) * ceil(N / blk_n) <= RESIDENT[ctas]:
+                        yield Plan(True, blk_m, blk_n, ctas)
+    blk_m, blk_n = tile_shape(M, N)
+    if ceil(M / blk_m) >= ROWS:  # step 10 arranges neighbours for eight rows of tiles
+        yield Plan(False, blk_m, blk_n, 1)
+
+
+def cycles(chosen: Plan, M: int, N: int, K: int) -> float:
+    """An estimate of the time of a plan, without what all plans take."""
+    m, n, ctas = chosen.blk_m, chosen.blk_n, chosen.ctas
+    tiles = ceil(M / m) * ceil(N / n)
+    waves = ceil(tiles / RESIDENT[ctas])
+    compute = waves * K / BLK_K / ctas * step_cycles(chosen, M, N)
+    memory = 2 * (M * K + N * K + M * N) / 2250  # each byte once, to or from the HBM
+    exchange = 2400 + 320 * ctas if ctas > 1 else 0
+    store = 3.5 * n / ctas + 130 * parts(n // ctas) if chosen.own else 7 * n / waves + 430
+    return max(compute, memory) + 0.35 * min(compute, memory) + exchange + waves * store
+
+
+def step_cycles(chosen: Plan, M: int, N: int) -> float:
+    """Of one step of 64 along K, for one tile in each SM: what takes longest, and 30 for the barriers."""
+    m, n, ctas = chosen.blk_m, chosen.blk_n, chosen.ctas
+    m_tiles, n_tiles, consumers = ceil(M / m), ceil(N / n), m // CONSUMER_M
+    busy = ctas * min(m_tiles * n_tiles, RESIDENT[ctas])
+    mma = consumers * 4 * max(32, n / 2)  # four wgmmas; to read 64 rows of A takes 32 cycles
+    shared = consumers * (CONSUMER_M + n) + 0.25 * (m + n)  # rows of 128 bytes, one a cycle
+    load = (m + n) * 128 / 127
+    # Of what CTAs near one another load at the same time, half comes from the L2 cache once. CTAs that share a tile
+    # load different steps of K, so that an SM and the one beside it have nothing in common.
+    near = NEIGHBOURS if m_tiles * n_tiles > 1 and ctas == 1 else 1
+    rows = min(m_tiles, sqrt(near) if m_tiles >= ROWS else near)
+    columns = min(n_tiles, near / rows)
+    distinct = (rows * m + columns * n) / (rows * columns)
+    edge = 1.25 if N % n else 1
+    l2 = busy * (m + n + distinct) / 2 * 128 / 6600 * edge
+    return max(mma, shared, load, l2) + 30
+
+
+def part_width(columns: int) -> int:
+    """Of the parts in which a tile of so many columns is written back."""
+    return next(width for width in (64, 32, 16, 8) if columns % width == 0)
+
+
+def parts(columns: int) -> int:
+    """How many such parts there are."""
+    return columns // part_width(columns)

@@ -1,0 +1,55 @@
+"""Stores to the shared memory of a cluster that complete on an mbarrier (PTX ISA: "st.async")."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from .core import instruction
+from .facts import BarrierEffect, Completion, Memory, Scope
+from .machine import Machine, Thread
+from .memory import WordType, access
+from .operands import MbarrierAddress, SharedAddress, SourceRegisters
+
+_WORDS = {"": 1, "v2": 2, "v4": 4}
+
+
+def _template(vec: str, **_: Any) -> str:
+    registers = "{{src}}" if vec else "{src}"
+    head = "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes"
+    return f"{head}{{.vec}}{{.type}} [{{address}}], {registers}, [{{bar}}];"
+
+
+def _registers(vec: str, **_: Any) -> int:
+    return _WORDS[vec]
+
+
+@instruction(
+    _template,
+    name="st.async",
+    issued_by=Scope.THREAD,
+    min_sm=90,
+    cost="alu",
+    barrier=BarrierEffect.COMPLETE_TX,
+    writes=Memory.SHARED,
+    completion=Completion.MBARRIER,
+    registers=_registers,
+    typed="type",
+    lanewise=True,
+    spellings={"ptx_type": "type"},
+)
+def st_async(
+    gpu: Machine,
+    thread: Thread,
+    address: SharedAddress,
+    src: SourceRegisters,
+    bar: MbarrierAddress,
+    *,
+    type: WordType = "b32",
+    vec: Literal["", "v2", "v4"] = "",
+) -> None:
+    """Begin to store 1, 2 or 4 words of registers to `address` on; their bytes complete on `bar`.
+
+    Both are addresses in one CTA of the cluster, as `map_shared_rank` gives them. The store is a weak one of the
+    thread, without a proxy of its own; who waits for the phase of `bar` that its bytes complete sees what it wrote.
+    """
+    gpu.store_async(thread, access("weak", "", "shared::cluster", type, _WORDS[vec]), address, src, bar)
