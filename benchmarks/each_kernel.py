@@ -1,10 +1,11 @@
 """Each Hopper kernel of the course once at small shapes, without a library on the GPU: what compute-sanitizer watches.
 
     PYTHONPATH=. compute-sanitizer --tool racecheck python3 benchmarks/each_kernel.py
+    PYTHONPATH=. python3 benchmarks/each_kernel.py "every shape"           # only kernels whose names begin so
 
-The ten steps and the kernel for every shape run on whole tiles, on tiles that extend beyond the edge and on a shape
-whose K is divided among CTAs, in both types. The CPU computes the expected products. The exit status is 1 if a result
-is wrong.
+The ten steps run on whole tiles and on tiles that extend beyond the edge; the kernel for every shape runs with each
+number of consumers and of CTAs that share K, too; in both types. The CPU computes the expected products. The exit
+status is 1 if a result is wrong.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tirx_mini as tvm
-from kernels_ref.sm90.extra_every_shape import hgemm
+from kernels_ref.sm90.extra_every_shape import hgemm, shared_tiles
 from tirx_mini.course import Shape, load_kernels, matches, shape_text
 from tirx_mini.hardware import HOPPER
 from tirx_mini.ir import PrimFunc
@@ -29,6 +30,12 @@ SHAPES: tuple[Shape, ...] = (
     (128, 128, 64), (128, 128, 256), (512, 512, 256), (320, 448, 192), (512, 768, 1024), (128, 1024, 4096),
 )  # fmt: skip
 DTYPES = ("float16", "bfloat16")
+TILES: tuple[tuple[Shape, int, int, int], ...] = (
+    ((320, 448, 192), 64, 96, 1), ((512, 768, 1024), 128, 256, 1), ((448, 384, 192), 192, 192, 1),
+    ((128, 256, 1024), 128, 64, 2), ((192, 96, 512), 64, 32, 2), ((256, 320, 512), 128, 128, 4),
+    ((128, 192, 1024), 64, 32, 4), ((192, 320, 1024), 64, 128, 8), ((128, 128, 1024), 128, 64, 8),
+)  # fmt: skip
+"""Shapes, with the rows and columns of a tile and the CTAs that share its K."""
 
 
 def kernels() -> Iterator[tuple[str, Shape, str, PrimFunc]]:
@@ -43,6 +50,9 @@ def kernels() -> Iterator[tuple[str, Shape, str, PrimFunc]]:
                     yield name, shape, dtype, factory(*shape, dtype=dtype)
                 except ValueError:
                     continue  # the step does not take this shape
+    for shape, *tile in TILES:
+        for dtype in DTYPES:
+            yield f"every shape, {tile}", shape, dtype, shared_tiles(*shape, dtype, *tile)
 
 
 def is_right(kernel: PrimFunc, shape: Shape, dtype: str) -> bool:
@@ -58,8 +68,11 @@ def is_right(kernel: PrimFunc, shape: Shape, dtype: str) -> bool:
 
 
 def main() -> int:
+    beginnings = tuple(sys.argv[1:]) or ("",)
     runs = wrong = 0
     for name, shape, dtype, kernel in kernels():
+        if not name.startswith(beginnings):
+            continue
         runs += 1
         if not is_right(kernel, shape, dtype):
             wrong += 1

@@ -2,6 +2,7 @@
 
     PYTHONPATH=. python3 benchmarks/h100_sweep.py                          # both types; minutes
     PYTHONPATH=. python3 benchmarks/h100_sweep.py --shapes 4096,128x8192x8192 --dtypes float16 --triton
+    PYTHONPATH=. python3 benchmarks/h100_sweep.py --draw 1 --dtypes float16     # forty shapes at random
 
 Each launch starts with a cold L2 and an idle GPU, as `single_launch.py` measures it; the contestants take turns within
 a round, in an order drawn anew. The ratio is cuBLAS's time over ours, the median of the ratios of the rounds.
@@ -11,7 +12,9 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import math
+import random
 import statistics
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -45,6 +48,8 @@ OTHERS = (
     (4096, 14336, 4096), (4096, 4096, 14336), (8192, 4096, 1024), (8192, 1024, 8192), (16384, 16384, 4096),
     (16384, 4096, 4096), (1024, 1024, 16384), (256, 16384, 1024), (4096, 6144, 4096),
 )  # fmt: skip
+SIZES = (128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384)
+MOST_FLOP = 2 * 8192**3
 EXTRA = "every shape"
 SWEEP: tuple[Shape, ...] = (*SQUARES, *FLAT, *OTHERS)
 
@@ -59,6 +64,14 @@ class Measured:
     us: dict[str, float]
     ratio: dict[str, float]
     row: dict[str, float]
+
+
+def drawn(seed: int, count: int = 40) -> tuple[Shape, ...]:
+    """Shapes whose M, N and K are drawn from `SIZES`, each of which takes no longer than 8192 × 8192 × 8192."""
+    rng = random.Random(seed)
+    draws = (tuple(rng.choice(SIZES) for _ in range(3)) for _ in itertools.count())
+    found = ((m, n, k) for m, n, k in draws if 2 * m * n * k <= MOST_FLOP)
+    return tuple(sorted(itertools.islice(found, count)))
 
 
 def build_extra(shape: Shape, dtype: str) -> str:
@@ -90,6 +103,7 @@ def _ratios(times: dict[str, list[float]]) -> dict[str, float]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shapes", type=parse_shapes, default=SWEEP, help="as in 4096,128x8192x8192")
+    parser.add_argument("--draw", type=int, metavar="SEED", help="forty shapes drawn at random instead")
     parser.add_argument("--dtypes", default="float16,bfloat16")
     parser.add_argument("--steps", type=step_list, default=(max(STEPS),), metavar="LIST")
     parser.add_argument("--row", action="store_true", help="also many launches in a row: the ratio in square brackets")
@@ -98,6 +112,8 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=12, help="kernels compiled at a time")
     parser.add_argument("--csv", type=Path, metavar="FILE")
     options = parser.parse_args()
+    if options.draw is not None:
+        options.shapes = drawn(options.draw)
     steps, dtypes = options.steps, options.dtypes.split(",")
     complaints = build_all(steps, options.shapes, dtypes, ROOT / "kernels_ref", options.jobs, this_gpu())
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:

@@ -6,20 +6,23 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
-from kernels_ref.sm90.extra_every_shape import hgemm, plan
+from kernels_ref.sm90.extra_every_shape import hgemm
+from kernels_ref.sm90.extra_plans import plan
 from kernels_ref.sm90.step10_multi_consumer import hgemm_v10, tile_shape
 from tirx_mini import simulate
 from tirx_mini.course import Shape, Traced, View, timeline_form
 from tirx_mini.hardware import H100
 from tools.figures._runs import extents
 
-SHAPES: tuple[Shape, ...] = ((2560, 2560, 640), (128, 4096, 8192))
+WAVE: Shape = (1536, 3072, 1536)
+SMALL: Shape = (256, 1024, 2048)
+LONG: Shape = (128, 1024, 8192)
 FACTORIES = {"step 10": hgemm_v10, "every shape": hgemm}
 FILES = {
-    "shapes-width-step-10.svg": (SHAPES[0], "step 10"),
-    "shapes-width-every-shape.svg": (SHAPES[0], "every shape"),
-    "shapes-pairs-step-10.svg": (SHAPES[1], "step 10"),
-    "shapes-pairs-every-shape.svg": (SHAPES[1], "every shape"),
+    "shapes-wave-step-10.svg": (WAVE, "step 10"),
+    "shapes-wave-every-shape.svg": (WAVE, "every shape"),
+    "shapes-shared-step-10.svg": (LONG, "step 10"),
+    "shapes-shared-every-shape.svg": (LONG, "every shape"),
 }
 
 
@@ -36,10 +39,13 @@ def pictures() -> Iterator[tuple[str, str]]:
 
 def passages() -> Iterator[tuple[str, str]]:
     rows = []
-    for shape in SHAPES:
+    for shape in (WAVE, SMALL, LONG):
         chosen = plan(*shape)
-        split = ", K in two halves" if chosen.ctas == 2 else ""
-        tiles = {"step 10": "{} × {}".format(*tile_shape(*shape[:2])), "every shape": f"128 × {chosen.blk_n}{split}"}
+        split = f", K in {chosen.ctas} parts" if chosen.ctas > 1 else ""
+        tiles = {
+            "step 10": "{} × {}".format(*tile_shape(*shape[:2])),
+            "every shape": f"{chosen.blk_m} × {chosen.blk_n}{split}",
+        }
         for name in FACTORIES:
             report = traced(name, shape).report
             rows.append(f"| {extents(shape)} | {name} | {tiles[name]} | {report.time_us:.1f} | "
