@@ -30,6 +30,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from contest import Contest, in_turn
 from ladder import build_all, compiled, parse_shapes, this_gpu
 from single_launch import FLUSH_BYTES, cold_us
+from tilelang_cases import swept
+from tilelang_h100 import library
 
 from kernels_ref.sm90.extra_every_shape import hgemm
 from tirx_mini.commands import step_list
@@ -79,6 +81,17 @@ def build_extra(shape: Shape, dtype: str) -> str:
     return compiled(hgemm(*shape, dtype=dtype), f"{EXTRA} at {shape_text(shape)} {dtype}", H100)
 
 
+def enter_tilelang(contest: Contest, folder: Path, flush: torch.Tensor) -> None:
+    """The fastest of the plans that TileLang built for the shape, by single cold launches."""
+    arrays = contest.a, contest.b, contest.d
+    found = [folder.resolve() / f"{case.file}.so" for case in swept(*contest.shape)]
+    launches = {path.stem: library(path, arrays) for path in found if path.exists()}
+    if launches:
+        times = in_turn({name: partial(cold_us, launch, flush) for name, launch in launches.items()}, 8)
+        best = min(times, key=lambda name: statistics.median(times[name]))
+        contest.enter("TileLang", launches[best])
+
+
 def measure(shape: Shape, dtype: str, options: argparse.Namespace, flush: torch.Tensor) -> Measured:
     """The contestants in turn, one cold launch each a round."""
     contest = Contest(shape, dtype)
@@ -87,6 +100,8 @@ def measure(shape: Shape, dtype: str, options: argparse.Namespace, flush: torch.
     contest.enter_factory(EXTRA, hgemm)
     if options.triton:
         contest.enter_triton()
+    if options.tilelang:
+        enter_tilelang(contest, options.tilelang, flush)
     cold = {name: partial(cold_us, launch, flush) for name, launch in contest.entries.items()}
     times = in_turn(cold, options.rounds)
     medians = {name: statistics.median(found) for name, found in times.items()}
@@ -109,6 +124,7 @@ def main() -> int:
     parser.add_argument("--row", action="store_true", help="also many launches in a row: the ratio in square brackets")
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--triton", action="store_true", help="also Triton's best of a few configurations")
+    parser.add_argument("--tilelang", type=Path, metavar="FOLDER", help="also what tilelang_builds.py --swept built")
     parser.add_argument("--jobs", type=int, default=12, help="kernels compiled at a time")
     parser.add_argument("--csv", type=Path, metavar="FILE")
     options = parser.parse_args()

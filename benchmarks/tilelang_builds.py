@@ -3,6 +3,7 @@
 
     python -m venv peers && peers/bin/pip install tilelang==0.1.15
     peers/bin/python benchmarks/tilelang_builds.py build/tilelang        # then carry the folder to the GPU
+    peers/bin/python benchmarks/tilelang_builds.py build/swept --swept   # for h100_sweep.py
 
 It writes a shared library for each case of tilelang_cases.py, with a function `call(arrays…, stream)`.
 """
@@ -23,7 +24,7 @@ import tilelang_programs
 from tilelang.backend.target import determine_target
 from tilelang.jit.adapter.libgen import LibraryGenerator
 from tilelang.jit.adapter.wrapper import TLWrapper
-from tilelang_cases import cases
+from tilelang_cases import SWEPT, cases, swept
 from tvm import IRModule, transform
 
 ARCH = "sm_90a"
@@ -62,7 +63,7 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as stub:
         stand_in(Path(stub))
-        for case in cases():
+        for case in [case for shape in SWEPT for case in swept(*shape)] if "--swept" in sys.argv else cases():
             start, path = time.perf_counter(), folder / f"{case.file}.so"
             if path.exists():
                 continue

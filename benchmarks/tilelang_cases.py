@@ -1,4 +1,4 @@
-"""The kernels that `tilelang_h100.py` races, and `tilelang_builds.py` builds with TileLang."""
+"""The kernels that `tilelang_h100.py` and `h100_sweep.py` race, and `tilelang_builds.py` builds with TileLang."""
 
 from __future__ import annotations
 
@@ -50,4 +50,22 @@ def cases() -> list[Case]:
             name = "attention-causal" if causal else "attention"
             name += "-fast" if fast else ""
             found.append(Case(name, "attention", args, (shape,) * 4, flops, f"128x{block_n}", fast))
+    return found
+
+
+SWEPT = (
+    (1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192),
+    (128, 8192, 8192), (512, 4096, 4096), (2048, 14336, 4096), (1024, 1024, 16384),
+)  # fmt: skip
+"""Shapes of the sweep at which TileLang takes part, with the B of N × K that all contestants have there."""
+
+
+def swept(m: int, n: int, k: int) -> list[Case]:
+    """Plans of a product of the sweep."""
+    found = []
+    for tiles, stages in (((128, 256, 64), 4), ((128, 128, 64), 4), ((128, 64, 64), 6), ((64, 64, 64), 8)):
+        names = dict(zip(("block_m", "block_n", "block_k"), tiles, strict=True))
+        args = {"m": m, "n": n, "k": k, **names, "stages": stages, "threads": 2 * tiles[0], "transposed": True}
+        plan = "x".join(map(str, tiles))
+        found.append(Case(f"swept-{m}x{n}x{k}", "matmul", args, ((m, k), (n, k), (m, n)), 2.0 * m * n * k, plan))
     return found

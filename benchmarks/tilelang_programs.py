@@ -8,25 +8,32 @@ import math
 import tilelang.language as T  # pyright: ignore[reportMissingImports]
 
 
-def matmul(m, n, k, block_m=128, block_n=256, block_k=64, stages=4, threads=256, dtype="float16"):
-    """C = A B, with A of M × K and B of K × N."""
+def matmul(
+    m, n, k, block_m=128, block_n=256, block_k=64, stages=4, threads=256, dtype="float16", transposed=False
+):
+    """C = A B, with A of M × K and B of K × N, or transposed of N × K."""
+    rows, columns = (n, k) if transposed else (k, n)
+    block = (block_n, block_k) if transposed else (block_k, block_n)
 
     @T.prim_func
     def kernel(
         A: T.Tensor((m, k), dtype),
-        B: T.Tensor((k, n), dtype),
+        B: T.Tensor((rows, columns), dtype),
         C: T.Tensor((m, n), dtype),
     ):
         with T.Kernel(T.ceildiv(n, block_n), T.ceildiv(m, block_m), threads=threads) as (bx, by):
             left = T.alloc_shared((block_m, block_k), dtype)
-            right = T.alloc_shared((block_k, block_n), dtype)
+            right = T.alloc_shared(block, dtype)
             sums = T.alloc_fragment((block_m, block_n), "float32")
             T.use_swizzle(10)
             T.clear(sums)
             for step in T.Pipelined(T.ceildiv(k, block_k), num_stages=stages):
                 T.copy(A[by * block_m, step * block_k], left)
-                T.copy(B[step * block_k, bx * block_n], right)
-                T.gemm(left, right, sums)
+                if transposed:
+                    T.copy(B[bx * block_n, step * block_k], right)
+                else:
+                    T.copy(B[step * block_k, bx * block_n], right)
+                T.gemm(left, right, sums, transpose_B=transposed)
             T.copy(sums, C[by * block_m, bx * block_n])
 
     return kernel
