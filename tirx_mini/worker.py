@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
+import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
@@ -120,7 +121,10 @@ class Twin:
             self._shared = memoryview(mmap.mmap(-1, max(1, self._room)))
             process = context.Process(target=_attend, args=(ours, theirs, self._work, self._shared), daemon=True)
             try:
-                process.start()
+                with warnings.catch_warnings():
+                    # Python 3.12 warns of any fork beside threads, such as those of NumPy. The copy needs none of them.
+                    warnings.simplefilter("ignore", DeprecationWarning)
+                    process.start()
             except OSError:
                 ours.close()
                 raise

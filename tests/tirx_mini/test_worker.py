@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -253,6 +254,22 @@ def test_where_no_process_can_be_started_all_is_done_here(monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "fork", refuses)
     with Team(dies, int, slowly, jobs=2, twin=slowly) as team:
         assert team.results([2, 3]) == {2: (4, os.getpid()), 3: (9, os.getpid())}
+
+
+@twins
+def test_a_copy_beside_threads_is_made_without_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    fork = os.fork
+
+    def warns() -> int:
+        warnings.warn("This process is multi-threaded", DeprecationWarning, stacklevel=1)  # Python 3.12 and newer
+        return fork()
+
+    monkeypatch.setattr(os, "fork", warns)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with Team(dies, int, slowly, jobs=2, twin=slowly) as team:
+            assert team.results([2, 3]).keys() == {2, 3}
+    assert told == []
 
 
 ORPHAN = """
