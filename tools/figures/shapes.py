@@ -14,7 +14,7 @@ from tirx_mini.course import Shape, Traced, View, timeline_form
 from tirx_mini.hardware import H100
 from tools.figures._runs import extents
 
-WAVE: Shape = (1536, 3072, 1536)
+WAVE: Shape = (1536, 3072, 1024)
 SMALL: Shape = (256, 1024, 2048)
 LONG: Shape = (128, 1024, 8192)
 FACTORIES = {"step 10": hgemm_v10, "every shape": hgemm}
