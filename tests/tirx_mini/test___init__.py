@@ -42,6 +42,13 @@ def test_compiling_a_tile_program_loads_no_simulator() -> None:
     assert not {"tirx_mini.sim", "tirx_mini.diagnose", "tirx_mini.te", "torch"} & loaded
 
 
+def test_checking_a_kernel_of_threads_loads_neither_tile_programs_nor_schedules() -> None:
+    kernel = "kernels_ref/sm100/step01_single_tile.py:hgemm_v1"
+    loaded = modules_after(f"from tirx_mini.commands.check import main\nmain(['{kernel}'])")
+    assert {"tirx_mini.sim", "tirx_mini.diagnose"} <= loaded
+    assert not {name for name in loaded if name.startswith(("tirx_mini.te", "tirx_mini.tile_ir", "torch"))}
+
+
 def test_rooms_are_attributes() -> None:
     assert "tirx_mini.layout" in modules_after("import tirx_mini\ntirx_mini.layout.S")
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -15,7 +16,6 @@ from ..course import (
     Checked,
     KernelFileError,
     KernelRef,
-    Scheduled,
     changes_of,
     check_file,
     product_text,
@@ -28,6 +28,9 @@ from ..report import barrier_table, report_page
 from ..script import explained
 from .arguments import INCOMPLETE, add_simulation_arguments, add_what_if, positive, shape
 from .waiting import meter
+
+if TYPE_CHECKING:
+    from ..course import Scheduled
 
 TERMINAL = Path("-")
 """As the file of ``--json``: standard output, and the pages go to standard error."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import MappingProxyType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..resources import resource
-from ..tile_ir import Launch, TileKernel, captured, imports
 from .kernels import KernelFileError, load_module
+
+if TYPE_CHECKING:
+    from ..tile_ir import Launch  # what compiles tile programs is imported where there is one
 
 DEFAULT_TILE_SIZE = 4096
 HOW_TO_LAUNCH = 'give its arguments, as in --args "float16[512,512], 64"'
@@ -51,6 +53,8 @@ def tile_launch(program: str, size: int | None = None, args: tuple[Any, ...] | N
     size: of a program of the course. args: instead of those that the file gives; the grid is then one block.
     Raises `KernelFileError` where there is no such kernel, or no launch of it.
     """
+    from ..tile_ir import Launch, TileKernel, captured, imports
+
     file, _, name = program.rpartition(":")
     if not file:
         if program.endswith(".py"):
@@ -75,6 +79,8 @@ def is_tile_program(program: str) -> bool:
     file, _, name = program.rpartition(":")
     if not file:
         return program in TILE_PROGRAMS
+    from ..tile_ir import TileKernel, captured, imports
+
     with captured(), imports(), suppress(Exception):  # what is wrong with the file is told when the kernel is loaded
         return isinstance(getattr(load_module(file), name, None), TileKernel)
     return False
@@ -84,6 +90,8 @@ def tile_program(name: str, size: int = DEFAULT_TILE_SIZE) -> Launch:
     """The first launch of a program of kernels_ref/tile. Raises `KernelFileError` for a name that is none."""
     if name not in TILE_PROGRAMS:
         raise KernelFileError(f"there is no tile program {name!r}; there are {', '.join(TILE_PROGRAMS)}")
+    from ..tile_ir import captured
+
     with captured() as launches:
         TILE_PROGRAMS[name](load_module(resource(f"kernels_ref/tile/{name}.py")), size)
     return launches[0]
