@@ -33,7 +33,7 @@ def bytes_astray(situation: Situation, group: Group) -> Explanation | None:
     if barrier is None or not barrier.tx or (barrier.pending == barrier.expected and barrier.tx > 0):
         return None
     if barrier.tx > 0:
-        message = f"{barrier.name} waits for {barrier.tx} bytes that no TMA load delivers"
+        message = f"{barrier.name} waits for {barrier.tx} bytes that nothing delivers"
     else:
         message = f"{-barrier.tx} bytes were delivered to {barrier.name} that nothing announced"
     return Explanation(message, bytes_hint(situation.func))

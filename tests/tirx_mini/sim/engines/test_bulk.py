@@ -242,7 +242,7 @@ def test_words_go_from_registers_to_another_cta_of_the_cluster() -> None:
     ("options", "code", "message"),
     [
         ({"wait": False}, "TX209", "ends while st.async may still write its shared memory"),
-        ({"nbytes": 1040}, "TX106", "bar waits for 16 bytes"),
+        ({"nbytes": 1040}, "TX106", "bar waits for 16 bytes that nothing delivers"),
         ({"own_barrier": True}, None, "the barrier must be in the CTA that receives the bytes"),
         ({"shift": 1}, None, "is not a multiple of 16"),
         ({"meet": False}, "TX121", "which was not initialised before"),
