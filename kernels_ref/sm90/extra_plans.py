@@ -63,7 +63,8 @@ def cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     compute = waves * K / BLK_K / ctas * step_cycles(chosen, M, N)
     memory = 2 * (M * K + N * K + M * N) / 2250  # each byte once, to or from the HBM
     exchange = 3500 + 320 * ctas if ctas > 1 else 0
-    store = 3.5 * n / ctas + 130 * parts(n // ctas) if chosen.own else 7 * n / waves + 430
+    own_store = (3.5 * n / ctas + 130 * parts(n // ctas)) * max(1, m / 128)
+    store = own_store if chosen.own else 7 * n / waves + 430
     return max(compute, memory) + 0.35 * min(compute, memory) + exchange + waves * store
 
 
