@@ -2,7 +2,8 @@
 
 A tile is BLK_M × BLK_N. Several CTAs of a cluster may share it, each with a part of K. The estimate is in cycles of one
 launch by itself on an H100. Its constants are fitted to the measured times of about ten plans for each of 175 shapes,
-with M, N and K from 64 to 28672. There, the plans that it chooses are 0.8 % slower than the fastest ones on average.
+with M, N and K from 64 to 28672 (docs/h100_plans.csv). There, the plans that it prefers are 0.9 % slower than the
+fastest ones on average (benchmarks/h100_plans.py).
 """
 
 from __future__ import annotations

@@ -1,0 +1,143 @@
+"""Plans of the kernel for every shape, one cold launch at a time, on this GPU: how good its choice is.
+
+    PYTHONPATH=. python3 benchmarks/h100_plans.py --draw 1 --csv plans.csv       # on a Hopper GPU; minutes
+    python benchmarks/h100_plans.py --read docs/h100_plans.csv                   # anywhere: what was measured
+
+For each shape, the plans with the least estimates take turns, as in `h100_sweep.py`, beside cuBLAS. Printed is how much
+slower the plan that `extra_plans.plan` prefers among them is than the fastest. The CSV file has the medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import itertools
+import math
+import statistics
+import sys
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from kernels_ref.sm90.extra_every_shape import shared_tiles
+from kernels_ref.sm90.extra_plans import Plan, cycles, plans
+from kernels_ref.sm90.step10_multi_consumer import hgemm_v10
+from tirx_mini.course import Shape, shape_text
+from tirx_mini.ir import PrimFunc
+
+MOST, WITHIN = 9, 1.35
+"""Plans of a shape that take part: so many, with estimates within so much of the least."""
+HEAD = ("m", "n", "k", "cublas_us", "kernel", "blk_m", "blk_n", "ctas", "us")
+Times = Mapping[Plan, float]
+
+
+def contestants(shape: Shape) -> list[Plan]:
+    """The plans of a shape that take part, the one with the least estimate first."""
+    ranked = sorted(plans(*shape), key=lambda each: cycles(each, *shape))
+    most = WITHIN * cycles(ranked[0], *shape)
+    return [each for each in ranked[:MOST] if cycles(each, *shape) <= most]
+
+
+def kernel_of(shape: Shape, chosen: Plan, dtype: str = "float16") -> PrimFunc:
+    """The kernel that a plan means."""
+    if chosen.own:
+        return shared_tiles(*shape, dtype, chosen.blk_m, chosen.blk_n, chosen.ctas)
+    return hgemm_v10(*shape, dtype)
+
+
+def build(shape: Shape, chosen: Plan) -> str:
+    """Compile a plan into the cache; what is wrong, or nothing."""
+    from ladder import compiled
+
+    from tirx_mini.hardware import H100
+
+    return compiled(kernel_of(shape, chosen), f"{chosen} at {shape_text(shape)}", H100)
+
+
+def measure(shape: Shape, rounds: int) -> tuple[float, dict[Plan, float]]:
+    """Microseconds of cuBLAS and of each plan."""
+    import torch
+    from contest import Contest, in_turn
+    from single_launch import FLUSH_BYTES, cold_us
+
+    contest = Contest(shape, "float16")
+    flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
+    for chosen in contestants(shape):
+        contest.enter_factory(repr(chosen), lambda m, n, k, dtype, own=chosen: kernel_of((m, n, k), own, dtype))
+    times = in_turn({name: partial(cold_us, launch, flush) for name, launch in contest.entries.items()}, rounds)
+    us = {name: statistics.median(found) for name, found in times.items()}
+    return us["cuBLAS"], {each: us[repr(each)] for each in contestants(shape) if repr(each) in us}
+
+
+def measured(path: Path) -> Iterator[tuple[Shape, float, dict[Plan, float]]]:
+    """What a CSV file has: shapes, the time of cuBLAS, and those of plans."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for key, group in itertools.groupby(rows, key=lambda row: (row["m"], row["n"], row["k"], row["cublas_us"])):
+        m, n, k = map(int, key[:3])
+        yield (m, n, k), float(key[3]), {
+            Plan(row["kernel"] == "own", int(row["blk_m"]), int(row["blk_n"]), int(row["ctas"])): float(row["us"])
+            for row in group
+        }  # fmt: skip
+
+
+def preferred(shape: Shape, times: Times) -> Plan:
+    """The plan with the least estimate, of those that were measured."""
+    return min(times, key=lambda each: cycles(each, *shape))
+
+
+def judged(shape: Shape, cublas: float, times: Times) -> tuple[float, float]:
+    """(the time of the plan that is preferred in that of the fastest, the time of cuBLAS in it); prints both."""
+    chosen, best = preferred(shape, times), min(times, key=lambda each: times[each])
+    slower, ratio = times[chosen] / times[best], cublas / times[chosen]
+    print(f"{shape_text(shape):>20} {ratio:6.3f} {slower:6.3f}  {_text(chosen):24} {_text(best)}", flush=True)
+    return slower, ratio
+
+
+def _text(chosen: Plan) -> str:
+    kernel = "" if chosen.own else "step 10, "
+    return f"{kernel}{chosen.blk_m} × {chosen.blk_n}" + (f", {chosen.ctas} CTAs" if chosen.ctas > 1 else "")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--read", type=Path, metavar="FILE", help="what was measured, instead of measuring")
+    parser.add_argument("--draw", type=int, default=1, metavar="SEED", help="of the shapes, as in h100_sweep.py")
+    parser.add_argument("--rounds", type=int, default=14)
+    parser.add_argument("--jobs", type=int, default=12, help="kernels compiled at a time")
+    parser.add_argument("--csv", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    if options.read:
+        found = list(measured(options.read))
+    else:
+        from h100_sweep import drawn
+
+        shapes = drawn(options.draw)
+        todo = [(shape, each) for shape in shapes for each in contestants(shape)]
+        with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+            for complaint in filter(None, pool.map(build, *zip(*todo, strict=True))):
+                print(complaint)
+        found = [(shape, *measure(shape, options.rounds)) for shape in shapes]
+    print(f"{'M × N × K':>20} {'ratio':>6} {'slower':>6}  {'preferred':24} fastest")
+    results = [judged(*each) for each in found]
+    ratios = [ratio for _, ratio in results]
+    mean = math.exp(statistics.fmean(map(math.log, ratios)))
+    slower = statistics.fmean(slower - 1 for slower, _ in results)
+    print(f"{len(results)} shapes: {mean:.3f} × cuBLAS, least {min(ratios):.3f}; {slower:.1%} slower than the fastest")
+    if options.csv:
+        with options.csv.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(HEAD)
+            for shape, cublas, times in found:
+                for each, us in times.items():
+                    kernel = "own" if each.own else "step 10"
+                    writer.writerow([*shape, f"{cublas:.2f}", kernel, each.blk_m, each.blk_n, each.ctas, f"{us:.2f}"])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

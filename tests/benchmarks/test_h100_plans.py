@@ -1,0 +1,34 @@
+"""What was measured of plans is read as it was, and the estimate prefers plans that are nearly the fastest."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import pytest
+
+from benchmarks import h100_plans
+from kernels_ref.sm90.extra_plans import Plan, plans
+
+MEASURED = list(h100_plans.measured(Path(__file__).parents[2] / "docs/h100_plans.csv"))
+
+
+def test_the_preferred_plans_are_one_percent_slower_than_the_fastest_at_most() -> None:
+    slower = [times[h100_plans.preferred(shape, times)] / min(times.values()) for shape, _, times in MEASURED]
+    assert len(slower) == 175 and statistics.fmean(slower) <= 1.01
+
+
+def test_what_was_measured_are_plans_of_their_shapes() -> None:
+    for shape, _, times in MEASURED:
+        assert set(times) <= set(plans(*shape)), shape
+
+
+def test_the_plan_with_the_least_estimate_takes_part_first() -> None:
+    found = h100_plans.contestants((1536, 3072, 8192))
+    assert found[0] == Plan(True, 192, 192, 1) and 1 < len(found) <= h100_plans.MOST
+
+
+def test_a_table_is_printed_from_a_file(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["h100_plans.py", "--read", "docs/h100_plans.csv"])
+    assert h100_plans.main() == 0
+    assert "175 shapes: 1.079 × cuBLAS" in capsys.readouterr().out
