@@ -1,6 +1,7 @@
 """Plans of the kernel for every shape, one cold launch at a time, on this GPU: how good its choice is.
 
     PYTHONPATH=. python3 benchmarks/h100_plans.py --draw 1 --csv plans.csv       # on a Hopper GPU; minutes
+    PYTHONPATH=. python3 benchmarks/h100_plans.py --like docs/h100_plans.csv --csv plans.csv
     python benchmarks/h100_plans.py --read docs/h100_plans.csv                   # anywhere: what was measured
 
 For each shape, the plans with the least estimates take turns, as in `h100_sweep.py`, beside cuBLAS. Printed is how much
@@ -107,6 +108,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--read", type=Path, metavar="FILE", help="what was measured, instead of measuring")
     parser.add_argument("--draw", type=int, default=1, metavar="SEED", help="of the shapes, as in h100_sweep.py")
+    parser.add_argument("--like", type=Path, metavar="FILE", help="the shapes of such a table, instead of drawn ones")
     parser.add_argument("--rounds", type=int, default=14)
     parser.add_argument("--jobs", type=int, default=12, help="kernels compiled at a time")
     parser.add_argument("--csv", type=Path, metavar="FILE")
@@ -116,7 +118,7 @@ def main() -> int:
     else:
         from h100_sweep import drawn
 
-        shapes = drawn(options.draw)
+        shapes = [shape for shape, *_ in measured(options.like)] if options.like else drawn(options.draw)
         todo = [(shape, each) for shape in shapes for each in contestants(shape)]
         with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
             for complaint in filter(None, pool.map(build, *zip(*todo, strict=True))):

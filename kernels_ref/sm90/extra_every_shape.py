@@ -14,6 +14,10 @@ The write-back, in return, does not overlap the multiplication.
 **Small tiles.** A wgmma takes at least 32 cycles, however few columns it has, since it reads 64 rows of A. So a tile of
 64 × 64 takes half as long as one of 128 × 32, and loads less.
 
+**Long steps.** After each stage of the pipeline, a consumer waits for the next barrier and issues wgmmas again. That
+takes longer than the multiplications of a small tile. So a stage of small tiles holds 128 columns of A and B, and not
+64: there are half as many barriers.
+
 **Any width.** BLK_N is a multiple of 16, chosen so that the last wave is nearly full: 1536 × 1536 is one wave of
 12 × 11 tiles with 144 columns, and two waves with 128.
 
@@ -39,7 +43,7 @@ of the barriers: they wait for nothing but data.
 
 from math import ceil
 
-from kernels_ref.sm90.extra_plans import BLK_K, CONSUMER_M, ROWS, SM_COUNT, part_width, plan
+from kernels_ref.sm90.extra_plans import CONSUMER_M, ROWS, SM_COUNT, k_step, part_width, plan
 from kernels_ref.sm90.step10_multi_consumer import hgemm_v10
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
@@ -49,7 +53,7 @@ from utils import check_shape
 WAVE_ROWS = (12, 16)
 NEIGHBOUR_ROWS = 4
 FEW = 1024
-MANY_BYTES = 200e6
+MANY_BYTES = 350e6
 EPI_DEPTH = 2
 WG_WARPS = 4
 SMEM_BYTES = 225 * 1024
@@ -63,7 +67,7 @@ SWIZZLES = {
 
 def hgemm(M, N, K, dtype="float16"):
     """A kernel for A (M, K), B (N, K) and D (M, N) of `dtype`; float32 accumulation."""
-    check_shape("hgemm", multiple={"M": (M, 64), "N": (N, 64), "K": (K, BLK_K)})
+    check_shape("hgemm", multiple={"M": (M, 64), "N": (N, 64), "K": (K, 64)})
     chosen = plan(M, N, K)
     if not chosen.own:
         return hgemm_v10(M, N, K, dtype)
@@ -81,6 +85,7 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1):
     CTAS: of a cluster, which share the K of its only tile.
     """
     NUM_CONSUMER = BLK_M // CONSUMER_M
+    BLK_K = k_step(BLK_M, BLK_N, CTAS, K)
     M_TILES, N_TILES, K_TILES = ceil(M / BLK_M), ceil(N / BLK_N), K // BLK_K // CTAS
     CLUSTERS = M_TILES * N_TILES if CTAS > 1 else min(SM_COUNT, M_TILES * N_TILES)
     OTHERS = CTAS - 1
@@ -100,6 +105,8 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1):
     PARTS_OF_GROUP = GROUP // NEIGHBOUR_ROWS if M_TILES >= ROWS else 1
     PARTS_OF_GROUP = PARTS_OF_GROUP if CLUSTERS % PARTS_OF_GROUP == 0 else 1
     HINT = {"cache_hint": "evict_first"} if first_out(M, N, K, M_TILES * N_TILES * CTAS) else {}
+    # Tiles that would extend beyond the edge are moved inside, if D is that large.
+    M_EDGE, N_EDGE = M % BLK_M > 0 and M > BLK_M, N % BLK_N > 0 and N > BLK_N
     # With one consumer, each thread may have all registers that it needs; with three, no more than 128 from the start.
     MOVES_REGS = NUM_CONSUMER == 2
     A_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_M, BLK_K))
@@ -121,8 +128,10 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1):
             )
             part_size = Tx.meta_var(CLUSTERS // PARTS_OF_GROUP)
             tile_scheduler.init(cluster % part_size * PARTS_OF_GROUP + cluster // part_size)
-            m_st = Tx.meta_var(tile_scheduler.m_idx * BLK_M)
-            n_st = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
+            m_own = Tx.meta_var(tile_scheduler.m_idx * BLK_M)
+            n_own = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
+            m_st = Tx.meta_var(Tx.min(m_own, M - BLK_M) if M_EDGE else m_own)
+            n_st = Tx.meta_var(Tx.min(n_own, N - BLK_N) if N_EDGE else n_own)
 
             pool = Tx.PoolAllocator()
             tma2mma = TMABar(pool, PIPE_DEPTH, "tma2mma")
@@ -262,10 +271,12 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1):
                             if lane_id == 0:
                                 m_epi = Tx.meta_var(m_st + row)
                                 n_epi = Tx.meta_var(n_st + rank * PART_N + i * EPI_N)
-                                Tx.copy_async(
-                                    D[m_epi : m_epi + CONSUMER_M, n_epi : n_epi + EPI_N],
-                                    Dsmem[consumer, i % EPI_DEPTH, :, :], dispatch="tma",
-                                )
+                                # Another tile has the rows and columns before m_own and n_own.
+                                if m_epi >= m_own and n_epi >= n_own:
+                                    Tx.copy_async(
+                                        D[m_epi : m_epi + CONSUMER_M, n_epi : n_epi + EPI_N],
+                                        Dsmem[consumer, i % EPI_DEPTH, :, :], dispatch="tma",
+                                    )
                                 Tx.ptx.cp_async.bulk.commit_group()
 
                 while tile_scheduler.valid():

@@ -17,6 +17,7 @@ from kernels_ref.sm90.step10_multi_consumer import tile_shape
 SM_COUNT = 132
 BLK_K = 64
 CONSUMER_M = 64
+SMALL = 64
 WIDTHS = {64: range(32, 129, 16), 128: range(48, 257, 16), 192: range(96, 193, 16)}
 """The columns of a tile, by its rows. A consumer of a CTA of four warpgroups has registers for 192 columns."""
 SHARED_WIDTHS = (32, 64, 96, 128)
@@ -24,6 +25,8 @@ RESIDENT = {1: SM_COUNT, 2: 66, 4: 30, 8: 15}
 """Clusters that run at a time, by their CTAs: the SMs of a cluster belong to one GPC."""
 ROWS = 8
 NEIGHBOURS = 16
+COLUMNS = 4
+L2_BYTES = 50e6
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,12 @@ class Plan:
 def plan(M: int, N: int, K: int) -> Plan:
     """The plan with the least estimate."""
     return min(plans(M, N, K), key=lambda each: cycles(each, M, N, K))
+
+
+def k_step(blk_m: int, blk_n: int, ctas: int, K: int) -> int:
+    """The columns of A and B that a stage of the pipeline holds: twice as many for small tiles, where K allows it."""
+    twice = max(blk_m, blk_n) <= SMALL and K % (2 * BLK_K * ctas) == 0
+    return 2 * BLK_K if twice else BLK_K
 
 
 def plans(M: int, N: int, K: int) -> Iterator[Plan]:
@@ -61,31 +70,35 @@ def cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     m, n, ctas = chosen.blk_m, chosen.blk_n, chosen.ctas
     tiles = ceil(M / m) * ceil(N / n)
     waves = ceil(tiles / RESIDENT[ctas])
-    compute = waves * K / BLK_K / ctas * step_cycles(chosen, M, N)
-    memory = 2 * (M * K + N * K + M * N) / 2250  # each byte once, to or from the HBM
-    exchange = 3500 + 320 * ctas if ctas > 1 else 0
-    own_store = (3.5 * n / ctas + 130 * parts(n // ctas)) * max(1, m / 128)
-    store = own_store if chosen.own else 7 * n / waves + 430
-    return max(compute, memory) + 0.35 * min(compute, memory) + exchange + waves * store
+    step = k_step(m, n, ctas, K)
+    compute = waves * K / step / ctas * step_cycles(chosen, M, N, K, step // BLK_K)
+    memory = 2 * (M * K + N * K + M * N) / 1090  # each byte once, to or from the HBM
+    exchange = 2600 + 220 * ctas if ctas > 1 else 0
+    own_store = (3.2 * n / ctas + 110 * parts(n // ctas)) * max(1, m / 128)
+    store = own_store if chosen.own else 11 * n / waves
+    return max(compute, memory) + 0.17 * min(compute, memory) + exchange + waves * store
 
 
-def step_cycles(chosen: Plan, M: int, N: int) -> float:
-    """Of one step of 64 along K, for one tile in each SM: what takes longest, and 30 for the barriers."""
+def step_cycles(chosen: Plan, M: int, N: int, K: int, steps: int) -> float:
+    """Of one stage with `steps` times 64 columns of A and B, for one tile in each SM."""
     m, n, ctas = chosen.blk_m, chosen.blk_n, chosen.ctas
     m_tiles, n_tiles, consumers = ceil(M / m), ceil(N / n), m // CONSUMER_M
     busy = ctas * min(m_tiles * n_tiles, RESIDENT[ctas])
-    mma = consumers * 4 * max(32, n / 2)  # four wgmmas; to read 64 rows of A takes 32 cycles
-    shared = consumers * (CONSUMER_M + n) + 0.25 * (m + n)  # rows of 128 bytes, one a cycle
-    load = (m + n) * 128 / 127
+    mma = 4 * max(32, n / 2)  # of a consumer: four wgmmas; to read 64 rows of A takes 32 cycles
+    shared = consumers * (CONSUMER_M + n) + 0.4 * (m + n)  # rows of 128 bytes, one a cycle
     # Of what CTAs near one another load at the same time, half comes from the L2 cache once. CTAs that share a tile
     # load different steps of K, so that an SM and the one beside it have nothing in common.
     near = NEIGHBOURS if m_tiles * n_tiles > 1 and ctas == 1 else 1
     rows = min(m_tiles, sqrt(near) if m_tiles >= ROWS else near)
-    columns = min(n_tiles, near / rows)
+    columns = min(n_tiles, near // rows)
     distinct = (rows * m + columns * n) / (rows * columns)
-    edge = 1.25 if N % n else 1
-    l2 = busy * (m + n + distinct) / 2 * 128 / 6600 * edge
-    return max(mma, shared, load, l2) + 30
+    l2 = busy * (m + n + distinct) / 2 * 128 / 7280
+    # A barrier takes a consumer some time before the next MMAs. Another consumer multiplies in the meantime.
+    longest = max(steps * max(consumers * mma, shared, l2), steps * mma + 20) + 45
+    # Neighbours have four columns of tiles. Other CTAs that read the same rows of A drift away from them, so that the L2
+    # cache may not hold these rows any more.
+    drift = m_tiles >= ROWS and n_tiles % COLUMNS and 2 * (M + N) * K > L2_BYTES
+    return longest * 1.1 if drift else longest
 
 
 def part_width(columns: int) -> int:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import tirx_mini as tvm
 from kernels_ref.sm90 import extra_every_shape as extra
-from kernels_ref.sm90.extra_plans import RESIDENT, SHARED_WIDTHS, WIDTHS, Plan, plan
+from kernels_ref.sm90.extra_plans import RESIDENT, SHARED_WIDTHS, WIDTHS, Plan, k_step, plan
 from kernels_ref.sm90.step10_multi_consumer import TILES
 from tirx_mini.course import Shape
 from tirx_mini.ir import PrimFunc
@@ -19,15 +19,18 @@ from utils import prepare_data, verify
 
 CASES: tuple[tuple[Shape, int, int, int], ...] = (
     ((512, 640, 512), 128, 128, 1),  # several tiles a CTA
-    ((192, 320, 192), 128, 48, 1),  # tiles that hang over both edges
+    ((192, 320, 192), 128, 48, 1),  # tiles that are moved inside, from both edges
+    ((64, 192, 128), 128, 96, 1),  # a tile that hangs over an edge, since D has fewer rows
     ((128, 416, 64), 128, 208, 1),  # one K tile, and sixteen columns at a time
     ((1152, 512, 128), 128, 256, 1),  # nine rows of tiles: neighbours have 4 × 4 of them
     ((192, 320, 192), 64, 96, 1),  # one consumer
-    ((448, 384, 128), 192, 192, 1),  # three, and tiles that hang over an edge
+    ((192, 192, 384), 64, 64, 1),  # stages of 128 columns, several tiles a CTA
+    ((128, 128, 192), 64, 64, 1),  # a K that allows stages of 64 only
+    ((448, 384, 128), 192, 192, 1),  # three, and tiles that are moved inside
     ((128, 256, 1024), 128, 128, 2),  # pairs that share K
     ((128, 96, 256), 128, 32, 2),  # pairs, the last tile within D
     ((128, 64, 512), 64, 32, 4),  # four, eight columns at a time
-    ((64, 192, 1024), 64, 128, 8),  # eight, a tile that hangs over an edge
+    ((64, 192, 1024), 64, 128, 8),  # eight, a tile that is moved inside
 )
 """Shapes with the rows and columns of a tile and the CTAs that share its K, on a GPU of 4 SMs where K is not shared."""
 
@@ -71,9 +74,15 @@ def test_ctas_add_the_same_numbers_in_every_schedule(ctas: int) -> None:
 
 def test_plans_fit_their_shapes() -> None:
     assert plan(1536, 3072, 8192) == Plan(True, 192, 192, 1)  # 8 × 16 tiles are one wave
-    assert plan(256, 256, 16384).ctas == 8  # few tiles, long K
+    assert plan(256, 256, 16384).ctas == 4  # few tiles, long K
     assert plan(256, 1024, 2048) == Plan(True, 64, 32, 1)  # 4 × 32 small tiles
-    assert not plan(8192, 8192, 8192).own  # many waves: step 10
+    assert not plan(8192, 3072, 3072).own  # many waves: step 10
+
+
+def test_stages_of_small_tiles_hold_twice_as_much_where_k_allows_it() -> None:
+    assert k_step(64, 64, 1, 256) == k_step(64, 32, 2, 256) == 128
+    assert k_step(64, 64, 1, 192) == k_step(64, 64, 4, 256) == 64  # K of a CTA is not a multiple of 128
+    assert k_step(64, 96, 1, 256) == k_step(128, 64, 1, 256) == 64
 
 
 @given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 300))
@@ -101,7 +110,7 @@ def test_what_no_tile_covers_is_refused() -> None:
 
 @pytest.mark.compiler
 @pytest.mark.parametrize(
-    "blk_m, blk_n, ctas", [(128, 256, 1), (128, 208, 1), (192, 192, 1), (128, 64, 2), (64, 128, 8)]
+    "blk_m, blk_n, ctas", [(128, 256, 1), (128, 208, 1), (192, 192, 1), (64, 64, 1), (128, 64, 2), (64, 128, 8)]
 )
 def test_a_plan_compiles_without_spills(blk_m: int, blk_n: int, ctas: int) -> None:
     kernel = extra.shared_tiles(192, 4096, 1024, "float16", blk_m, blk_n, ctas)
