@@ -1,8 +1,8 @@
 """The tiles in which the kernel for every shape computes D: `plan` estimates the time of each choice.
 
 A tile is BLK_M × BLK_N. Several CTAs of a cluster may share it, each with a part of K. The estimate is in cycles of one
-launch by itself on an H100. Its constants are fitted to the measured times of about ten plans for each of 175 shapes,
-with M, N and K from 64 to 28672 (docs/h100_plans.csv). There, the plans that it prefers are 0.9 % slower than the
+launch by itself on an H100. Its constants are fitted to the measured times of about ten plans for each of 327 shapes,
+with M, N and K from 64 to 28672 (docs/h100_plans.csv). There, the plans that it prefers are 1.0 % slower than the
 fastest ones on average (benchmarks/h100_plans.py).
 """
 
