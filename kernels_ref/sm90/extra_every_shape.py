@@ -21,9 +21,9 @@ takes longer than the multiplications of a small tile. So a stage of small tiles
 **Any width.** BLK_N is a multiple of 16, chosen so that the last wave is nearly full: 1536 × 1536 is one wave of
 12 × 11 tiles with 144 columns, and two waves with 128.
 
-**The edge.** A tile that would extend beyond D is moved inside, and stores what no other tile has. Its CTA could leave out
-loads beyond the edge, but then it runs ahead of the CTAs that read the same rows of A: with a long K, the L2 cache no
-longer holds what it loaded when they need it.
+**The edge.** A tile that would extend beyond D is moved inside, and stores what no other tile has. If its CTA loaded
+less than the others, it would run ahead of those that read the same rows of A. With a long K, the L2 cache would not
+hold these rows any more when the others need them.
 
 **Waves.** The 132 tiles of a wave need the fewest rows of A and B if they are about as many rows of D as columns: 12
 rows of tiles and 11 columns of them, or 16 and 8. The less comes from memory, the more power is left for the tensor

@@ -95,7 +95,7 @@ def step_cycles(chosen: Plan, M: int, N: int, K: int, steps: int) -> float:
     l2 = busy * (m + n + distinct) / 2 * 128 / 7280
     # A barrier takes a consumer some time before the next MMAs. Another consumer multiplies in the meantime.
     longest = max(steps * max(consumers * mma, shared, l2), steps * mma + 20) + 45
-    # Neighbours have four columns of tiles. Other CTAs that read the same rows of A drift away from them, so that the L2
+    # Neighbours have four columns of tiles. Other CTAs that read the same rows of A drift away from them, and the L2
     # cache may not hold these rows any more.
     drift = m_tiles >= ROWS and n_tiles % COLUMNS and 2 * (M + N) * K > L2_BYTES
     return longest * 1.1 if drift else longest
