@@ -2,7 +2,7 @@
 
 A tile is BLK_M × BLK_N. Several CTAs of a cluster may share it, each with a part of K. The estimate is in cycles of one
 launch by itself on an H100. Its constants are fitted to the measured times of about ten plans for each of 327 shapes,
-with M, N and K from 64 to 28672 (docs/h100_plans.csv). There, the plans that it prefers are 1.0 % slower than the
+with M, N and K from 64 to 28672 (docs/h100_plans.csv). There, the plans that it prefers are 0.9 % slower than the
 fastest ones on average (benchmarks/h100_plans.py).
 """
 
@@ -72,11 +72,11 @@ def cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     waves = ceil(tiles / RESIDENT[ctas])
     step = k_step(m, n, ctas, K)
     compute = waves * K / step / ctas * step_cycles(chosen, M, N, K, step // BLK_K)
-    memory = 2 * (M * K + N * K + M * N) / 1090  # each byte once, to or from the HBM
-    exchange = 2600 + 220 * ctas if ctas > 1 else 0
-    own_store = (3.2 * n / ctas + 110 * parts(n // ctas)) * max(1, m / 128)
-    store = own_store if chosen.own else 11 * n / waves
-    return max(compute, memory) + 0.17 * min(compute, memory) + exchange + waves * store
+    memory = 2 * (M * K + N * K + M * N) / 1170  # each byte once, to or from the HBM
+    exchange = 2520 + 230 * ctas if ctas > 1 else 0
+    own_store = (2.7 * n / ctas + 88 * parts(n // ctas)) * max(1, m / 128)
+    store = own_store if chosen.own else 8.3 * n / waves
+    return max(compute, memory) + 0.16 * min(compute, memory) + exchange + waves * store
 
 
 def step_cycles(chosen: Plan, M: int, N: int, K: int, steps: int) -> float:
@@ -85,16 +85,16 @@ def step_cycles(chosen: Plan, M: int, N: int, K: int, steps: int) -> float:
     m_tiles, n_tiles, consumers = ceil(M / m), ceil(N / n), m // CONSUMER_M
     busy = ctas * min(m_tiles * n_tiles, RESIDENT[ctas])
     mma = 4 * max(32, n / 2)  # of a consumer: four wgmmas; to read 64 rows of A takes 32 cycles
-    shared = consumers * (CONSUMER_M + n) + 0.4 * (m + n)  # rows of 128 bytes, one a cycle
-    # Of what CTAs near one another load at the same time, half comes from the L2 cache once. CTAs that share a tile
-    # load different steps of K, so that an SM and the one beside it have nothing in common.
+    shared = consumers * (CONSUMER_M + n) + 0.39 * (m + n)  # rows of 128 bytes, one a cycle
+    # Of what CTAs near one another load at the same time, half comes from the L2 cache once. CTAs that share a tile load
+    # different steps of K, so that an SM and the one beside it have nothing in common; the cache delivers less, too.
     near = NEIGHBOURS if m_tiles * n_tiles > 1 and ctas == 1 else 1
     rows = min(m_tiles, sqrt(near) if m_tiles >= ROWS else near)
     columns = min(n_tiles, near // rows)
     distinct = (rows * m + columns * n) / (rows * columns)
-    l2 = busy * (m + n + distinct) / 2 * 128 / 7280
+    l2 = busy * (m + n + distinct) / 2 * 128 / (7450 if ctas == 1 else 5430)
     # A barrier takes a consumer some time before the next MMAs. Another consumer multiplies in the meantime.
-    longest = max(steps * max(consumers * mma, shared, l2), steps * mma + 20) + 45
+    longest = max(steps * max(consumers * mma, shared, l2), steps * mma + 17) + 42
     # Neighbours have four columns of tiles. Other CTAs that read the same rows of A drift away from them, and the L2
     # cache may not hold these rows any more.
     drift = m_tiles >= ROWS and n_tiles % COLUMNS and 2 * (M + N) * K > L2_BYTES
