@@ -170,6 +170,8 @@ async def play(job: Job, what: Plan) -> int:
     texts = {kind: getincrementaldecoder("utf-8")(errors="replace") for kind in ("out", "err")}
     try:
         async for kind, value in stream:
+            if interrupted():
+                raise asyncio.CancelledError
             if kind in texts:
                 show(kind, texts[kind].decode(value))
             elif kind == "file":
@@ -182,6 +184,14 @@ async def play(job: Job, what: Plan) -> int:
     finally:
         tell(cost(job.gpu, time.monotonic() - start))
     return status
+
+
+def interrupted() -> bool:
+    """Whether Ctrl-C has cancelled this task. Where it comes at the same time as a piece of output, Python 3.11 returns
+    the piece and forgets the cancellation (asyncio.wait_for); Python 3.10 has no such requests.
+    """
+    task = asyncio.current_task()
+    return task is not None and bool(getattr(task, "cancelling", int)())
 
 
 def ended(kind: str, seconds: float, job: Job) -> str:

@@ -5,6 +5,7 @@ Without an account, the client is as it is installed. With one, `server.py` answ
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 import os
@@ -12,15 +13,17 @@ import signal
 import stat
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import modal
 import pytest
 from grpclib import Status
 from modal_proto import api_pb2
 
-from cloud import LARGE
+from cloud import LARGE, Job, Plan
 from tests.cloud.conftest import ROOT, Run
 from tests.cloud.server import Cloud
 from tirx_mini.commands.inspect import main as inspect
@@ -264,6 +267,32 @@ def test_output_is_live_and_ctrl_c_releases_the_machine(
     (tmp_path / "gate").touch()
     assert process.returncode == 130 and "stopped: the run is ended, and its machine is released" in errors, errors
     assert cloud.stopped == ["ap-1"]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Ctrl-C raises KeyboardInterrupt at once there")
+def test_ctrl_c_is_not_lost_where_a_piece_of_output_comes_at_the_same_time(
+    runner: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    waits = asyncio.Event()
+
+    async def pieces(*_: object) -> AsyncIterator[tuple[str, object]]:
+        yield "machine", "cpu"
+        with suppress(asyncio.CancelledError):  # as asyncio.wait_for does in Python 3.11, if it has a result
+            waits.set()
+            await asyncio.sleep(60)
+        yield "out", b"a piece"
+        await asyncio.sleep(60)
+
+    async def cancelled() -> None:
+        job = Job(["--check"], {"my.py": b""})
+        playing = asyncio.create_task(runner.play(job, Plan([job], "", False, tmp_path, 10.0)))
+        await waits.wait()
+        playing.cancel()
+        await playing
+
+    monkeypatch.setattr(runner, "on_cpu", SimpleNamespace(remote_gen=SimpleNamespace(aio=pieces)))
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(asyncio.wait_for(cancelled(), 20))
 
 
 # -- a class -----------------------------------------------------------------------------------------------------------
