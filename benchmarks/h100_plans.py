@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import csv
 import itertools
-import math
 import statistics
 import sys
 from collections.abc import Iterator, Mapping
@@ -24,12 +23,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from kernels_ref.sm90.extra_every_shape import shared_tiles
+from kernels_ref.sm90.extra_every_shape import planned
 from kernels_ref.sm90.extra_plans import Plan, cycles, plans
-from kernels_ref.sm90.step10_multi_consumer import hgemm_v10
 from tirx_mini.course import Shape, shape_text
-from tirx_mini.ir import PrimFunc
 
+DTYPE = "float16"
 MOST, WITHIN = 9, 1.35
 """Plans of a shape that take part: so many, with estimates within so much of the least."""
 HEAD = ("m", "n", "k", "cublas_us", "kernel", "blk_m", "blk_n", "ctas", "us")
@@ -43,20 +41,13 @@ def contestants(shape: Shape) -> list[Plan]:
     return [each for each in ranked[:MOST] if cycles(each, *shape) <= most]
 
 
-def kernel_of(shape: Shape, chosen: Plan, dtype: str = "float16") -> PrimFunc:
-    """The kernel that a plan means."""
-    if chosen.own:
-        return shared_tiles(*shape, dtype, chosen.blk_m, chosen.blk_n, chosen.ctas)
-    return hgemm_v10(*shape, dtype)
-
-
 def build(shape: Shape, chosen: Plan) -> str:
     """Compile a plan into the cache; what is wrong, or nothing."""
     from ladder import compiled
 
     from tirx_mini.hardware import H100
 
-    return compiled(kernel_of(shape, chosen), f"{chosen} at {shape_text(shape)}", H100)
+    return compiled(planned(*shape, DTYPE, chosen), f"{chosen} at {shape_text(shape)}", H100)
 
 
 def measure(shape: Shape, rounds: int) -> tuple[float, dict[Plan, float]]:
@@ -65,13 +56,14 @@ def measure(shape: Shape, rounds: int) -> tuple[float, dict[Plan, float]]:
     from contest import Contest, in_turn
     from single_launch import FLUSH_BYTES, cold_us
 
-    contest = Contest(shape, "float16")
+    contest = Contest(shape, DTYPE)
     flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
-    for chosen in contestants(shape):
-        contest.enter_factory(repr(chosen), lambda m, n, k, dtype, own=chosen: kernel_of((m, n, k), own, dtype))
+    entrants = {repr(chosen): chosen for chosen in contestants(shape)}
+    for name, chosen in entrants.items():
+        contest.enter_factory(name, partial(planned, chosen=chosen))
     times = in_turn({name: partial(cold_us, launch, flush) for name, launch in contest.entries.items()}, rounds)
     us = {name: statistics.median(found) for name, found in times.items()}
-    return us["cuBLAS"], {each: us[repr(each)] for each in contestants(shape) if repr(each) in us}
+    return us["cuBLAS"], {each: us[name] for name, each in entrants.items() if name in us}
 
 
 def measured(path: Path) -> Iterator[tuple[Shape, float, dict[Plan, float]]]:
@@ -127,7 +119,7 @@ def main() -> int:
     print(f"{'M × N × K':>20} {'ratio':>6} {'slower':>6}  {'preferred':24} fastest")
     results = [judged(*each) for each in found]
     ratios = [ratio for _, ratio in results]
-    mean = math.exp(statistics.fmean(map(math.log, ratios)))
+    mean = statistics.geometric_mean(ratios)
     slower = statistics.fmean(slower - 1 for slower, _ in results)
     print(f"{len(results)} shapes: {mean:.3f} × cuBLAS, least {min(ratios):.3f}; {slower:.1%} slower than the fastest")
     if options.csv:

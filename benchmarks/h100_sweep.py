@@ -150,7 +150,7 @@ def main() -> int:
     names = dict.fromkeys(name for row in rows for name in row.us)
     for name in list(names)[1:]:
         ratios = [row.ratio[name] for row in rows if name in row.ratio]
-        mean = math.exp(statistics.fmean(map(math.log, ratios)))
+        mean = statistics.geometric_mean(ratios)
         print(f"{name}: geometric mean {mean:.3f}, least {min(ratios):.3f}, of {len(ratios)}")
     if options.csv:
         with options.csv.open("w", newline="", encoding="utf-8") as file:

@@ -72,7 +72,11 @@ SWIZZLES = {
 def hgemm(M, N, K, dtype="float16"):
     """A kernel for A (M, K), B (N, K) and D (M, N) of `dtype`; float32 accumulation."""
     check_shape("hgemm", multiple={"M": (M, 64), "N": (N, 64), "K": (K, 64)})
-    chosen = plan(M, N, K)
+    return planned(M, N, K, dtype, plan(M, N, K))
+
+
+def planned(M, N, K, dtype, chosen):
+    """The kernel that a plan means."""
     if not chosen.own:
         return hgemm_v10(M, N, K, dtype)
     return shared_tiles(M, N, K, dtype, chosen.blk_m, chosen.blk_n, chosen.ctas)

@@ -70,8 +70,7 @@ def cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     m, n, ctas = chosen.blk_m, chosen.blk_n, chosen.ctas
     tiles = ceil(M / m) * ceil(N / n)
     waves = ceil(tiles / RESIDENT[ctas])
-    step = k_step(m, n, ctas, K)
-    compute = waves * K / step / ctas * step_cycles(chosen, M, N, K, step // BLK_K)
+    compute = waves * K / BLK_K / ctas * step_cycles(chosen, M, N, K)
     memory = 2 * (M * K + N * K + M * N) / 1170  # each byte once, to or from the HBM
     exchange = 2520 + 230 * ctas if ctas > 1 else 0
     own_store = (2.7 * n / ctas + 88 * parts(n // ctas)) * max(1, m / 128)
@@ -79,9 +78,10 @@ def cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     return max(compute, memory) + 0.16 * min(compute, memory) + exchange + waves * store
 
 
-def step_cycles(chosen: Plan, M: int, N: int, K: int, steps: int) -> float:
-    """Of one stage with `steps` times 64 columns of A and B, for one tile in each SM."""
+def step_cycles(chosen: Plan, M: int, N: int, K: int) -> float:
+    """Of 64 columns of A and B, for one tile in each SM: a step, of which a stage may hold two."""
     m, n, ctas = chosen.blk_m, chosen.blk_n, chosen.ctas
+    steps = k_step(m, n, ctas, K) // BLK_K
     m_tiles, n_tiles, consumers = ceil(M / m), ceil(N / n), m // CONSUMER_M
     busy = ctas * min(m_tiles * n_tiles, RESIDENT[ctas])
     mma = 4 * max(32, n / 2)  # of a consumer: four wgmmas; to read 64 rows of A takes 32 cycles
@@ -94,7 +94,7 @@ def step_cycles(chosen: Plan, M: int, N: int, K: int, steps: int) -> float:
     distinct = (rows * m + columns * n) / (rows * columns)
     l2 = busy * (m + n + distinct) / 2 * 128 / (7450 if ctas == 1 else 5430)
     # A barrier takes a consumer some time before the next MMAs. Another consumer multiplies in the meantime.
-    longest = max(steps * max(consumers * mma, shared, l2), steps * mma + 17) + 42
+    longest = (max(steps * max(consumers * mma, shared, l2), steps * mma + 17) + 42) / steps
     # Neighbours have four columns of tiles. Other CTAs that read the same rows of A drift away from them, and the L2
     # cache may not hold these rows any more.
     drift = m_tiles >= ROWS and n_tiles % COLUMNS and 2 * (M + N) * K > L2_BYTES

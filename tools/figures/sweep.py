@@ -5,7 +5,6 @@ And what the GPU's counters say of a launch, from docs/h100_counters.csv.
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Iterator, Mapping
 
@@ -50,7 +49,7 @@ def means() -> str:
             cells = []
             for how in ("cold", "row"):
                 ratios = [float(row[f"{name} {how}"]) for row in found]
-                cells += [f"{math.exp(statistics.fmean(map(math.log, ratios))):.2f}", f"{min(ratios):.2f}"]
+                cells += [f"{statistics.geometric_mean(ratios):.2f}", f"{min(ratios):.2f}"]
             lines.append([gpu, name, *cells])
     return as_table(lines)
 
