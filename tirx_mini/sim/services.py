@@ -168,6 +168,9 @@ class Services:
 
     def own_mbarrier(self, w: RunningWarp, address: int, effect: BarrierEffect) -> Mbarrier:
         """The mbarrier at a shared address, which must be the warp's own CTA's; where it is not, the run goes on."""
+        own = w.cta.mbarriers.get(address - w.window)
+        if own is not None:
+            return own
         barrier = self.mbarrier(w, address)
         if barrier.cta is not w.cta:
             self.facts.record(ForeignBarrier(w.origin, barrier.element, barrier.cta.name, effect))
@@ -551,4 +554,4 @@ class Services:
 
 def _numbers(coords: Sequence[Any]) -> list[Any]:
     """Coordinates as Python numbers; those that differ in clusters that are executed together stay as they are."""
-    return [coord if isinstance(coord, Each) else int(coord) for coord in coords]
+    return [coord if type(coord) is int or isinstance(coord, Each) else int(coord) for coord in coords]

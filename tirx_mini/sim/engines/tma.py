@@ -34,7 +34,7 @@ from .tma_rules import (
 from .wide import load_each, store_each
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class BulkCopy:
     """A copy in flight. targets: for a load, the CTAs that receive it, each with the barrier it signals there.
 

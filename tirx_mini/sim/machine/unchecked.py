@@ -67,7 +67,9 @@ class PartMbarrier(UncheckedMbarrier):
 
     def _acquire(self, w: Warp) -> None:
         """Only time passes."""
-        w.time = max(w.time, self.done_time + w.gpu.spec.mbarrier_latency)
+        time = self.done_time + w.gpu.spec.mbarrier_latency
+        if time > w.time:
+            w.time = time
 
     def _record(self, signal: Signal, role: str, span: Span | None, count: int, nbytes: int, time: float) -> None:
         """Nothing is kept."""

@@ -39,12 +39,17 @@ class Clock:
         self._heap: list[tuple[float, float, int, EventOwner | None, Action, tuple[Any, ...]]] = []
         self._sequence = 0
         self._rng = rng
+        self._at_once: deque[tuple[Action, tuple[Any, ...]]] | None = deque() if rng is None else None
+        """What was posted for the time it was then: it comes after all that was posted for that time before."""
 
     def at(self, time: float, owner: EventOwner | None, action: Action, *args: Any) -> None:
         """Call ``action(*args)`` when the clock reaches `time` (now, if that has passed).
 
         owner: what it happens to; None for bookkeeping of time itself, which nothing delays.
         """
+        if time == self.now and self._at_once is not None:
+            self._at_once.append((action, args))
+            return
         self._sequence += 1
         tie = self._rng.random() if self._rng else 0.0
         heapq.heappush(self._heap, (time, tie, self._sequence, owner, action, args))
@@ -52,14 +57,19 @@ class Clock:
     def clear(self) -> None:
         """Let nothing of all this happen."""
         self._heap.clear()
+        if self._at_once is not None:
+            self._at_once.clear()
 
     def run(self) -> None:
         """Let time pass until nothing more can happen."""
-        heap = self._heap
-        while heap:
-            time, _, _, _, action, args = heapq.heappop(heap)
-            if time > self.now:
-                self.now = time
+        heap, at_once, pop = self._heap, self._at_once, heapq.heappop
+        while heap or at_once:
+            if at_once and (not heap or heap[0][0] > self.now):
+                action, args = at_once.popleft()
+            else:
+                time, _, _, _, action, args = pop(heap)
+                if time > self.now:
+                    self.now = time
             action(*args)
 
 
@@ -79,6 +89,7 @@ class HoldingClock(Clock):
 
     def __init__(self, holds: Sequence[int] = ()) -> None:
         super().__init__()
+        self._at_once = None  # each event may be held
         self.holds = frozenset(holds)
         self.events: list[Event] = []
         self._held: dict[EventOwner, deque[tuple[Action, tuple[Any, ...]]]] = {}

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tirx_mini.sim.timing import Clock, HoldingClock
 
@@ -23,6 +27,44 @@ def test_events_happen_in_the_order_of_time() -> None:
         clock.run()
         shuffled.add("".join(seen))
     assert len(shuffled) > 1
+
+
+Posted = list[tuple[int, "Posted"]]
+"""What an event posts: after how long each, and what that posts."""
+POSTED = st.recursive(
+    st.just([]), lambda inner: st.lists(st.tuples(st.integers(-1, 2), inner), max_size=4), max_leaves=30
+)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), POSTED), max_size=6))
+def test_events_at_one_time_happen_in_the_order_in_which_they_were_posted(first: Posted) -> None:
+    def happen(clock: Clock) -> list[tuple[float, int]]:
+        seen: list[tuple[float, int]] = []
+        number = itertools.count()
+
+        def post(posted: Posted) -> None:
+            for delay, then in posted:
+                clock.at(clock.now + delay, None, run, next(number), then)
+
+        def run(which: int, then: Posted) -> None:
+            seen.append((clock.now, which))
+            post(then)
+
+        post(first)
+        clock.run()
+        return seen
+
+    in_heap = HoldingClock()  # keeps all in one heap
+    assert happen(Clock()) == happen(in_heap)
+
+
+def test_a_cleared_clock_does_nothing() -> None:
+    clock, seen = Clock(), []
+    clock.at(0.0, None, seen.append, "now")
+    clock.at(1.0, None, seen.append, "later")
+    clock.clear()
+    clock.run()
+    assert not seen
 
 
 class Engine:
