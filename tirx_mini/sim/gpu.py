@@ -19,6 +19,7 @@ from .engines import (
     CpAsync,
     LaunchControl,
     Leads,
+    StandIns,
     Strips,
     StrongAccesses,
     TensorCores,
@@ -228,6 +229,7 @@ class Gpu(Services):
         self.tensor = TensorCores(self)
         self.wgmma = WgmmaEngines()
         self.leads = Leads(self.wgmma)
+        self.stand_ins = StandIns(self.wgmma, active=alike and seed is None)
         self.cp_async_groups = CpAsync()
         self.strong = StrongAccesses(self)
         self.launches = LaunchControl(self)
@@ -301,10 +303,9 @@ class Gpu(Services):
 
     def wake(self, warp: RunningWarp, time: float) -> None:
         """Let a blocked warp run on from `time`."""
-        if warp.apart:
-            if warp.woken or warp.waiting is None:
-                return  # it runs, or is about to, and looks at the waits of all its lanes
-            warp.woken = True
+        if warp.apart and (warp.woken or warp.waiting is None):
+            return  # it runs, or is about to, and looks at the waits of all its lanes
+        warp.woken = True
         if time > warp.time:
             warp.time = time
         self.clock.at(warp.time, warp, warp.resume)

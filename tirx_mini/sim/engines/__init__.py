@@ -6,6 +6,7 @@ from .issued import pair
 from .launch_control import LaunchControl
 from .leading import Leads
 from .operands import OperandOutOfBounds
+from .stand_ins import StandIns
 from .strong import BadAddress, MisalignedAddress, StrongAccesses
 from .submatrix import LateMatrix, Matrix, Submatrix, below, beside
 from .sums import DEPTH, accumulate_registers, accumulate_tmem, fragments
@@ -63,8 +64,8 @@ __all__ = [
     "LoadAtExit", "LoadedBox", "LostResult", "MisalignedAddress", "MisalignedBox", "MisalignedBoxStart",
     "MisalignedCopy",
     "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit",
-    "StoreBeforeTensor", "Strips", "StrongAccesses", "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses",
-    "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns", "WarpWgmma",
+    "StandIns", "StoreBeforeTensor", "Strips", "StrongAccesses", "TensorCores", "TensorMapRule", "TmaEngine",
+    "TmemAccesses", "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns", "WarpWgmma",
     "WarpgroupTooSmall", "WgmmaAtExit", "WideBox", "WgmmaEngines", "WgmmaWait", "WgmmasDiffer", "WrongTmemLane",
     "DEPTH", "LateMatrix", "Matrix", "Submatrix", "accumulate_registers", "accumulate_tmem", "below", "beside",
     "broken_rule", "check_column", "fragments", "pair",

@@ -60,24 +60,29 @@ class Warpgroup:
         """Its groups have times of their own."""
 
     def committed(
-        self, w: Warp, number: int, issued: tuple[Issued, ...], begun: float, series: Series | None
+        self, w: Warp, number: int, issued: tuple[Issued, ...], begun: float, series: Series | None,
+        others: Sequence[int],
     ) -> None:
         """Warp `w` has committed its group `number`; with the fourth warp, the tensor core takes the group up.
 
-        begun: when it issued the first MMA. series: that the MMAs are, if they are one.
+        begun: when it issued the first MMA. series: that the MMAs are, if they are one. others: the warps for which it
+        has done the same.
         """
         if number == len(self.groups):
             self.groups.append(Group(number, series=series))
         group = self.groups[number]
-        first = next(iter(group.parts.values()), None)
         known = series is not None and series is group.series
-        if first is not None and first is not issued and not known and not _alike(first, issued):
-            raise Fault(WgmmasDiffer(w.origin, self.name))
-        group.begun = max(group.begun, begun)
+        if group.parts and not known:
+            first = next(iter(group.parts.values()))
+            if first is not issued and not _alike(first, issued):
+                raise Fault(WgmmasDiffer(w.origin, self.name))
+        if begun > group.begun:
+            group.begun = begun
         group.parts[w.warp_id % WARPS] = issued
+        for other in others:
+            group.parts[other] = issued
         if self.led:
             group.parts = self._for_all(w, issued, series)
-        group.time = max(group.time, w.time)
         if len(group.parts) == WARPS:
             group.epoch = self.agent.epoch
             self.agent.advance()
@@ -234,7 +239,7 @@ class Warpgroup:
 
 
 class WarpWgmma:
-    """What one warp gave the tensor core of its warpgroup."""
+    """What one warp gave the tensor core of its warpgroup. number: of the groups that it has committed."""
 
     def __init__(self, w: Warp, warpgroup: Warpgroup, known: dict[Hashable, Series]) -> None:
         self._warp = w
@@ -246,7 +251,8 @@ class WarpWgmma:
         self._begun = 0.0
         self._series: Series | None = None
         self._committed: deque[tuple[int, tuple[Issued, ...]]] = deque()
-        self._number = 0
+        self.number = 0
+        self._others: tuple[int, ...] = ()
         self._clocks_then: np.ndarray | None = None
         self._seen = -1
         self._data = w.cta.cluster.data
@@ -307,8 +313,11 @@ class WarpWgmma:
         if self._data and series.sourced:
             return False
         fences = w.register_fences
-        if fences == 0 or any(array.touched == fences for array in arrays):
+        if fences == 0:
             return False
+        for array in arrays:
+            if array.touched == fences:
+                return False
         self._begun = w.time + series.first
         self._open.extend(self._own(series, arrays) if self._data else series.mmas)
         self._series = series
@@ -352,9 +361,9 @@ class WarpWgmma:
         else:
             issued = self._mine[id(series)][1] if self._data else series.mmas
         self._open = []
-        self._committed.append((self._number, issued))
-        self.warpgroup.committed(self._warp, self._number, issued, self._begun, series)
-        self._number += 1
+        self._committed.append((self.number, issued))
+        self.warpgroup.committed(self._warp, self.number, issued, self._begun, series, self._others)
+        self.number += 1
 
     def wait(self, count: int) -> Blocking:
         """wgmma.wait_group: block until at most `count` of the warp's groups are unfinished."""
@@ -389,10 +398,14 @@ class WarpWgmma:
                     mma.give_back()
             committed.popleft()
 
+    def stand_in(self, others: Sequence[Warp]) -> None:
+        """Issue and commit for some others, too, from now on: in a run without data."""
+        self._others = tuple(each.warp_id % WARPS for each in others)
+
     def follow(self, leader: WarpWgmma) -> None:
-        """Another warp has issued, committed and waited for all four."""
+        """Another warp has issued, committed and waited for this one."""
         groups, mine = self.warpgroup.groups, self._warp.warp_id % WARPS
-        self._number = leader._number
+        self.number = leader.number
         self._committed = deque((number, groups[number].parts[mine]) for number, _ in leader._committed)
         self._warp.register_fences = leader._warp.register_fences
 

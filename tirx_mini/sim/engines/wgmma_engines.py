@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from ..machine import Cta, RegisterArray, Warp
 from ..ordering import Unlike
@@ -39,6 +39,14 @@ class WgmmaEngines:
             if w.cta.cluster.data and any(self.of(each).issues for each in led or warpgroup.led):
                 raise Unlike  # each warp has to commit what it has issued itself
             warpgroup.led = led
+
+    def committed(self, w: Warp) -> int:
+        """How many groups a warp has committed."""
+        return self.of(w).number
+
+    def stand_in(self, w: Warp, others: Sequence[Warp]) -> None:
+        """Have a warp issue and commit for some others as well, in a run without data."""
+        self.of(w).stand_in(others)
 
     def follow(self, leader: Warp, w: Warp) -> None:
         """A warp has left to another one what it would have done."""

@@ -135,7 +135,7 @@ class Series:
         return any(mma.source is not None for mma in self.mmas)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Group:
     """A committed group of a warpgroup. parts: the MMAs of each warp that has committed it. epoch: of its accesses.
 
@@ -147,7 +147,6 @@ class Group:
     begun: float = 0.0
     series: Series | None = None
     epoch: int = 0
-    time: float = 0.0
     done: bool = False
     done_at: float = 0.0
 

@@ -30,9 +30,9 @@ from tirx_mini.ir import (
     walk,
 )
 
-from .leading import Loop, joins_warpgroup, moved_scalars
+from .leading import Loop, alike_loops, joins_warpgroup, moved_scalars
 from .needed import Needed, is_kept
-from .prompt import lead
+from .prompt import lead, stand_in
 from .repeats import Cut
 from .sameness import Samenesses
 from .statements import Statements
@@ -51,7 +51,11 @@ class ClockStatements(Statements):
         self.needed = needed
         self.cut = cut
         self.data = False
+        self.storage.alone = True
         self.bursts = cut.known_mmas
+        self._alike = alike_loops(func, needed) if cut == Cut() else frozenset()
+        self._stood_in = 0
+        """How many loops there are so far in which warps may stand in for others."""
         self.leading = False
         """Whether this is in a loop that one warp goes round for its warpgroup."""
         self.each = ""
@@ -65,23 +69,25 @@ class ClockStatements(Statements):
         return self.out.object("K", (*whole[:first], *whole[stop:]))
 
     def _For(self, stmt: For) -> None:
-        if stmt in self.cut.led.loops:
-            self._led(stmt, super()._For)
-        else:
-            super()._For(stmt)
+        self._loop_of_warpgroup(stmt, super()._For)
 
     def _While(self, stmt: While) -> None:
-        if stmt in self.cut.led.loops:
-            self._led(stmt, super()._While)
-        else:
-            super()._While(stmt)
+        self._loop_of_warpgroup(stmt, super()._While)
 
-    def _led(self, stmt: Loop, executed: Callable[[Any], None]) -> None:
-        """A loop that the first warp of each warpgroup goes round for the others. executed: translates it."""
+    def _loop_of_warpgroup(self, stmt: Loop, executed: Callable[[Any], None]) -> None:
+        """A loop that the first warp of each warpgroup may go round for the others, or another one for some of them.
+
+        executed: translates it.
+        """
         outside = self.storage.places
         moved = [outside[buffer] for buffer in moved_scalars(stmt, self.needed) if buffer in outside]
-        if any(place.kind != "scalar" for place in moved):
+        led = stmt in self.cut.led.loops
+        if not (led or stmt in self._alike) or any(place.kind != "scalar" for place in moved):
             executed(stmt)
+            return
+        if not led:
+            self._stood_in += 1
+            stand_in(self.out, moved, self._stood_in, lambda: executed(stmt))
             return
 
         def execute() -> None:

@@ -6,6 +6,9 @@ release a stage, it does as before; what each of them does to an mbarrier or to 
 A loop in which another warp does something of its own is executed by all of them.
 
 With data, these are the loops that only multiply: the engine then gives each warp its part of the products.
+
+Where a whole launch is executed for its time, the first warp is not enough: what it alone does takes it time that the
+others do not need. In loops that multiply, one of the other three stands in for the other two (`alike_loops`).
 """
 
 from __future__ import annotations
@@ -110,12 +113,28 @@ def led_products(func: PrimFunc, decided: Set[Stmt]) -> dict[Loop, tuple[Buffer,
     return {loop: accumulators(loop) for loop in found if decided.isdisjoint(walk(loop))}
 
 
-def _only_multiplies(loop: Loop) -> bool:
+def alike_loops(func: PrimFunc, wanted: Needed) -> frozenset[Loop]:
+    """The outermost loops of nothing but wgmma, besides what the first warp of a warpgroup does alone, that its other
+    warps go round at the same time. wanted: the values that a run without data computes.
+    """
+    assert func.launch is not None
+    calls = (node for node in func.nodes if isinstance(node, Call))
+    if not any(TABLE[call.op].completion is Completion.WGMMA_GROUP for call in calls):
+        return frozenset()
+    groups = [_Leading(func, first, wanted) for first in range(0, func.launch.warps, WARPS)]
+
+    def fits(loop: Loop) -> bool:
+        return all(_only_multiplies(loop, group.by_first) for group in groups if loop in group.reached)
+
+    return frozenset(loop for loop, way in _outermost(func.body, groups, fits) if not way)
+
+
+def _only_multiplies(loop: Loop, left_out: Callable[[If], bool] = lambda stmt: False) -> bool:
     """Whether a loop issues MMAs with accumulators in registers and waits for them, and besides waits, arrives and
-    moves scalars only.
+    moves scalars only. left_out: what does not count.
     """
     multiplies = waits = False
-    for node in walk(loop.body):
+    for node in _walk_without(loop.body, left_out):
         if isinstance(node, (BufferLoad, BufferStore)) and (node.buffer.scope != "local" or node.buffer.size != 1):
             return False
         if not isinstance(node, Call):
@@ -130,6 +149,15 @@ def _only_multiplies(loop: Loop) -> bool:
         elif not entry.fence and (entry.barrier not in WAITS_AND_ARRIVALS or joins_warpgroup(node)):
             return False
     return multiplies and waits
+
+
+def _walk_without(node: Stmt | Expr, left_out: Callable[[If], bool]) -> Iterator[Stmt | Expr]:
+    """All nodes below, but for branches that are left out."""
+    if isinstance(node, If) and left_out(node):
+        return
+    yield node
+    for child in children(node):
+        yield from _walk_without(child, left_out)
 
 
 def moved_scalars(loop: Loop, wanted: Needed | None = None) -> tuple[Buffer, ...]:
@@ -216,7 +244,7 @@ class _Leading:
                 return self._is_shared(stmt.then) and self._is_shared(stmt.orelse)
             if stmt.orelse is not None:
                 return False
-            return self._by_first(stmt.cond) or (self._same_lanes(stmt.cond) and self._only_arrives(stmt.then))
+            return self.by_first(stmt) or (self._same_lanes(stmt.cond) and self._only_arrives(stmt.then))
         if isinstance(stmt, (Bind, BufferStore)):
             return self._may_access(stmt)
         return False
@@ -259,9 +287,9 @@ class _Leading:
         own = any(node in self._own for node in indices if isinstance(node, Var))
         return self._warps == WARPS and not by_warp and not own
 
-    def _by_first(self, cond: Expr) -> bool:
-        """Whether a condition can only hold in the first warp of the warpgroup."""
-        return not selected(cond, self._warps)[0][self._group][1:].any()
+    def by_first(self, stmt: If) -> bool:
+        """Whether a branch can only be taken by the first warp of the warpgroup."""
+        return stmt.orelse is None and not selected(stmt.cond, self._warps)[0][self._group][1:].any()
 
     def _same_lanes(self, cond: Expr) -> bool:
         """Whether a condition on numbers of threads holds in the same lanes of each warp."""

@@ -46,10 +46,14 @@ class Rows:
 
 
 class Storage:
-    """The buffers of one function, as `Expressions` reads them."""
+    """The buffers of one function, as `Expressions` reads them.
+
+    alone: whether a value that all lanes of a warp share is one number, since no warp stands for those of several CTAs.
+    """
 
     def __init__(self, writer: Writer) -> None:
         self.out = writer
+        self.alone = False
         self.places: dict[Buffer, Place] = {}
         self.expressions: Expressions
         self._verb = "load"
@@ -173,17 +177,21 @@ class Storage:
         """cluster_ctarank << 24 | byte offset; bounds are checked where they are not known."""
         top = (1 << 28) - 1
         inside = at.low >= 0 and at.high < expr.buffer.size
-        checked = f"w.shared_address({place.name}, {at.code})"
-        if not inside and (at.lanes or not at.code.isidentifier()):
-            return Value(checked, expr.dtype, at.lanes, 0, top)
+        known = at.code.isidentifier()
+        if not inside and (at.lanes or not (known or self.alone)):
+            return Value(f"w.shared_address({place.name}, {at.code})", expr.dtype, at.lanes, 0, top)
         buffer = self.out.namespace[place.name]
         size, offset = buffer.dtype.itemsize, buffer.byte_offset
+        where = at.code if inside or known else self.out.fresh("at")
         if at.known is not None and inside:
             offset, scaled = offset + at.known * size, ""
         else:
-            scaled = f"{at.code} * {size} + " if size > 1 else f"{at.code} + "
+            scaled = f"{where} * {size} + " if size > 1 else f"{where} + "
         window = "    window = w.window"
         if window not in self.out.prologue:
             self.out.prologue.append(window)
-        otherwise = "" if inside else f" if 0 <= {at.code} < {expr.buffer.size} else {checked}"
+        otherwise = ""
+        if not inside:
+            index = where if known else f"({where} := {at.code})"
+            otherwise = f" if 0 <= {index} < {expr.buffer.size} else w.shared_address({place.name}, {where})"
         return Value(f"({scaled}{offset} + window{otherwise})", expr.dtype, at.lanes, 0, top)
