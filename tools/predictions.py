@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tirx_mini import explore, simulate
+from tirx_mini import Report, explore, simulate
 from tirx_mini.course import STEPS, arch_folder, default_kernels, load_kernels
 from tirx_mini.hardware import GPUS
 from tirx_mini.ir import PrimFunc
@@ -33,31 +33,32 @@ Said = list[Any]
 def checked(kernel: PrimFunc, args: list[np.ndarray], gpu: str) -> Said:
     """Of a run with data and checks."""
     report = simulate(kernel, *args, gpu=gpu)
-    return [report.verdict, [finding.code for finding in report.findings], report.cycles, str(report.proof)]
+    return [*_told(report), str(report.proof)]
 
 
 def scheduled(kernel: PrimFunc, args: list[np.ndarray], gpu: str) -> Said:
     """Of a run in a random order of events, with random latencies."""
-    report = simulate(kernel, *args, gpu=gpu, seed=1)
-    return [report.verdict, [finding.code for finding in report.findings], report.cycles]
+    return _told(simulate(kernel, *args, gpu=gpu, seed=1))
 
 
 def explored(kernel: PrimFunc, args: list[np.ndarray], gpu: str) -> Said:
     """Of every order of events, as far as so many runs come."""
     found = explore(kernel, *args, gpu=gpu, limit=12)
-    codes = [finding.code for finding in found.report.findings]
-    return [found.report.verdict, codes, found.report.cycles, found.schedules, found.classes, found.complete]
+    return [*_told(found.report), found.schedules, found.classes, found.complete]
 
 
 def timed(kernel: PrimFunc, args: list[np.ndarray], gpu: str) -> Said:
     """Of a run without data."""
-    report = simulate(kernel, gpu=gpu, data=False)
-    return [report.verdict, [finding.code for finding in report.findings], report.cycles]
+    return _told(simulate(kernel, gpu=gpu, data=False))
 
 
 def sampled(kernel: PrimFunc, args: list[np.ndarray], gpu: str) -> Said:
     """Of runs of parts without data."""
-    report = simulate(kernel, gpu=gpu, data=False, sampled=True, jobs=1)
+    return _told(simulate(kernel, gpu=gpu, data=False, sampled=True, jobs=1))
+
+
+def _told(report: Report) -> Said:
+    """What every kind of run says."""
     return [report.verdict, [finding.code for finding in report.findings], report.cycles]
 
 

@@ -30,8 +30,8 @@ from .wide import multiply_registers_each
 class Warpgroup:
     """The MMAs of the four warps of a warpgroup. waiters: the warps that wait for a group.
 
-    free: when its last MMA was over. done: when its last group is. led: while one warp acts for all four, each of
-    them with the arrays of registers in which it accumulates.
+    free: when its last MMA was over. done: when its last group is. led: with data, while one warp acts for all four,
+    each of them with the arrays of registers in which it accumulates.
     """
 
     def __init__(self, cta: Cta, number: int, agent: Agent, operands: Operands) -> None:
@@ -94,8 +94,6 @@ class Warpgroup:
 
     def _for_all(self, w: Warp, issued: tuple[Issued, ...], series: Series | None) -> dict[int, tuple[Issued, ...]]:
         """What all four warps would have issued, where `w` has for them: the same, with their own accumulators."""
-        if not self.cta.cluster.data:
-            return dict.fromkeys(range(WARPS), issued)
         known = self._parts.get(id(series)) if series is not None else None
         if known is not None and known[1] == self.led:
             return dict(known[2])

@@ -34,11 +34,15 @@ class WgmmaEngines:
 
     def lead(self, w: Warp, led: dict[Warp, tuple[RegisterArray, ...]]) -> None:
         """For whom a warp acts from now on: all of its warpgroup, or nobody. led: as in `Warpgroup`."""
-        if w in self._warps or led:
-            warpgroup = self.of(w).warpgroup
-            if w.cta.cluster.data and any(self.of(each).issues for each in led or warpgroup.led):
-                raise Unlike  # each warp has to commit what it has issued itself
-            warpgroup.led = led
+        if w not in self._warps and not led:
+            return
+        if not w.cta.cluster.data:
+            self.stand_in(w, [each for each in led if each is not w])
+            return
+        warpgroup = self.of(w).warpgroup
+        if any(self.of(each).issues for each in led or warpgroup.led):
+            raise Unlike  # each warp has to commit what it has issued itself
+        warpgroup.led = led
 
     def committed(self, w: Warp) -> int:
         """How many groups a warp has committed."""

@@ -6,7 +6,7 @@ text is dropped. An access to memory becomes a `passes` of the warp, which takes
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
@@ -30,12 +30,13 @@ from tirx_mini.ir import (
     walk,
 )
 
-from .leading import Loop, alike_loops, joins_warpgroup, moved_scalars
+from .leading import WARPS, Loop, alike_loops, joins_warpgroup, moved_scalars
 from .needed import Needed, is_kept
-from .prompt import lead, stand_in
+from .prompt import lead
 from .repeats import Cut
 from .sameness import Samenesses
 from .statements import Statements
+from .storage import Place
 from .uniformity import Uniformity
 from .values import Value
 from .writer import Writer
@@ -87,7 +88,7 @@ class ClockStatements(Statements):
             return
         if not led:
             self._stood_in += 1
-            stand_in(self.out, moved, self._stood_in, lambda: executed(stmt))
+            _stand_in(self.out, moved, self._stood_in, lambda: executed(stmt))
             return
 
         def execute() -> None:
@@ -189,3 +190,23 @@ class ClockStatements(Statements):
         table = self.expressions.table(pattern)
         name = self.out.object("P", list(table), ("all", pattern.code, self.expressions.iterations))
         return f"{name}[{self.each}]"
+
+
+def _stand_in(out: Writer, moved: Sequence[Place], number: int, execute: Callable[[], None]) -> None:
+    """A loop that one of the last three warps of a warpgroup may go round for others. execute: translates it.
+
+    moved: the scalars that it changes. number: of the loop.
+    """
+    names = "".join(f"{place.name}, " for place in moved)
+    state = out.fresh("state")
+    out.settle()
+    join, passes = f"(yield from w.gpu.stand_ins.join(w, {number}))", "w.gpu.stand_ins.passes(w)"
+    out.line(f"{state} = {join} if wid % {WARPS} else {passes}")
+    with out.block(f"if {state} is None:"):
+        execute()
+        out.settle()
+        with out.block(f"if wid % {WARPS}:"):
+            out.line(f"w.gpu.stand_ins.leave(w, ({names}))")
+    if names:
+        with out.block("else:"):
+            out.line(f"({names}) = {state}")

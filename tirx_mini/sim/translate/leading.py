@@ -78,9 +78,7 @@ class Led:
 
 def led_loops(func: PrimFunc) -> Led:
     """The outermost loops that one warp of each warpgroup can go round for all four."""
-    assert func.launch is not None
-    wanted = needed(func)
-    groups = [_Leading(func, first, wanted) for first in range(0, func.launch.warps, WARPS)]
+    groups = _warpgroups(func, needed(func))
     found = dict(_outermost(func.body, groups))
     apart: frozenset[Loop] = frozenset().union(*(group.apart for group in groups))
     return Led(frozenset(found), frozenset().union(*found.values()), apart)
@@ -106,9 +104,7 @@ def led_products(func: PrimFunc, decided: Set[Stmt]) -> dict[Loop, tuple[Buffer,
 
     Each with the registers of its accumulators. decided: control flow that is noted, by each warp.
     """
-    assert func.launch is not None
-    wanted = needed(func)
-    groups = [_Leading(func, first, wanted) for first in range(0, func.launch.warps, WARPS)]
+    groups = _warpgroups(func, needed(func))
     found = (loop for loop, way in _outermost(func.body, groups, _only_multiplies) if not way)
     return {loop: accumulators(loop) for loop in found if decided.isdisjoint(walk(loop))}
 
@@ -117,11 +113,9 @@ def alike_loops(func: PrimFunc, wanted: Needed) -> frozenset[Loop]:
     """The outermost loops of nothing but wgmma, besides what the first warp of a warpgroup does alone, that its other
     warps go round at the same time. wanted: the values that a run without data computes.
     """
-    assert func.launch is not None
-    calls = (node for node in func.nodes if isinstance(node, Call))
-    if not any(TABLE[call.op].completion is Completion.WGMMA_GROUP for call in calls):
+    if not _has(func, Completion.WGMMA_GROUP):
         return frozenset()
-    groups = [_Leading(func, first, wanted) for first in range(0, func.launch.warps, WARPS)]
+    groups = _warpgroups(func, wanted)
 
     def fits(loop: Loop) -> bool:
         return all(_only_multiplies(loop, group.by_first) for group in groups if loop in group.reached)
@@ -152,7 +146,7 @@ def _only_multiplies(loop: Loop, left_out: Callable[[If], bool] = lambda stmt: F
 
 
 def _walk_without(node: Stmt | Expr, left_out: Callable[[If], bool]) -> Iterator[Stmt | Expr]:
-    """All nodes below, but for branches that are left out."""
+    """As `walk`, but skip each branch for which `left_out` holds."""
     if isinstance(node, If) and left_out(node):
         return
     yield node
@@ -205,9 +199,7 @@ class _Leading:
         """What may have another value in another warp of the warpgroup."""
         self._repeated: set[Stmt] = set()
         self._wanted = wanted
-        self._copies = any(
-            TABLE[node.op].completion is Completion.CP_ASYNC_GROUP for node in func.nodes if isinstance(node, Call)
-        )
+        self._copies = _has(func, Completion.CP_ASYNC_GROUP)
         """Whether there are arrivals that wait for the copies of each warp."""
         self.reached: set[Loop] = set()
         self.apart: set[Loop] = set()
@@ -337,6 +329,16 @@ class _Leading:
         if values is not None:
             return not self._alike(values)
         return any(self._differs(child) for child in children(expr) if isinstance(child, Expr))
+
+
+def _warpgroups(func: PrimFunc, wanted: Needed) -> list[_Leading]:
+    assert func.launch is not None
+    return [_Leading(func, first, wanted) for first in range(0, func.launch.warps, WARPS)]
+
+
+def _has(func: PrimFunc, completion: Completion) -> bool:
+    """Whether a function has an instruction that completes in this way."""
+    return any(TABLE[node.op].completion is completion for node in func.nodes if isinstance(node, Call))
 
 
 def _conditions(loop: Loop) -> tuple[Expr, ...]:

@@ -61,23 +61,3 @@ def lead(out: Writer, moved: Sequence[Place], arrays: Sequence[Place], execute: 
         execute()
         out.settle()
         out.line(f"w.gpu.leads.end(w, ({names}))")
-
-
-def stand_in(out: Writer, moved: Sequence[Place], number: int, execute: Callable[[], None]) -> None:
-    """A loop that one of the last three warps of a warpgroup may go round for others. execute: translates it.
-
-    moved: the scalars that it changes. number: of the loop.
-    """
-    names = "".join(f"{place.name}, " for place in moved)
-    state = out.fresh("state")
-    out.settle()
-    join, passes = f"(yield from w.gpu.stand_ins.join(w, {number}))", "w.gpu.stand_ins.passes(w)"
-    out.line(f"{state} = {join} if wid % {WARPS} else {passes}")
-    with out.block(f"if {state} is None:"):
-        execute()
-        out.settle()
-        with out.block(f"if wid % {WARPS}:"):
-            out.line(f"w.gpu.stand_ins.leave(w, ({names}))")
-    if names:
-        with out.block("else:"):
-            out.line(f"({names}) = {state}")

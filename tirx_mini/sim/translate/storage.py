@@ -177,12 +177,12 @@ class Storage:
         """cluster_ctarank << 24 | byte offset; bounds are checked where they are not known."""
         top = (1 << 28) - 1
         inside = at.low >= 0 and at.high < expr.buffer.size
-        known = at.code.isidentifier()
-        if not inside and (at.lanes or not (known or self.alone)):
+        named = at.code.isidentifier()
+        if not inside and (at.lanes or not (named or self.alone)):
             return Value(f"w.shared_address({place.name}, {at.code})", expr.dtype, at.lanes, 0, top)
         buffer = self.out.namespace[place.name]
         size, offset = buffer.dtype.itemsize, buffer.byte_offset
-        where = at.code if inside or known else self.out.fresh("at")
+        where = at.code if inside or named else self.out.fresh("at")
         if at.known is not None and inside:
             offset, scaled = offset + at.known * size, ""
         else:
@@ -192,6 +192,6 @@ class Storage:
             self.out.prologue.append(window)
         otherwise = ""
         if not inside:
-            index = where if known else f"({where} := {at.code})"
+            index = where if named else f"({where} := {at.code})"
             otherwise = f" if 0 <= {index} < {expr.buffer.size} else w.shared_address({place.name}, {where})"
         return Value(f"({scaled}{offset} + window{otherwise})", expr.dtype, at.lanes, 0, top)
