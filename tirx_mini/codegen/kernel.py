@@ -15,7 +15,7 @@ from tirx_mini.ir import (
     TirxError,
     Var,
 )
-from tirx_mini.isa import instructions, orders_memory, written_params
+from tirx_mini.isa import instructions, restrict_params, written_params
 from tirx_mini.records import dataclass
 
 from .exprs import ExprRenderer
@@ -138,11 +138,7 @@ def _signature(func: PrimFunc, kernel: str, parameters: str, arch: Architecture)
 
 
 def _parameters(func: PrimFunc, params: Sequence[Param], names: Names) -> str:
-    written = written_params(func)
-    # The memory clobber of griddepcontrol.wait, or of an acquire, does not apply to restrict pointers: the compiler
-    # could move reads through them ahead of it.
-    assert func.launch is not None
-    restrict = "" if func.launch.programmatic or orders_memory(func) else " __restrict__"
+    written, restricted = written_params(func), restrict_params(func)
     texts: list[str] = []
     for param in params:
         if isinstance(param, TensorMap):
@@ -153,6 +149,7 @@ def _parameters(func: PrimFunc, params: Sequence[Param], names: Names) -> str:
             texts.append(f"{c_type(param.dtype)} {names.define(param, param.name)}")
         else:
             const = "" if param in written else "const "
+            restrict = " __restrict__" if param in restricted else ""
             texts.append(f"{const}{SCALARS[param.dtype]}*{restrict} {names.define(param, param.name)}")
     return ", ".join(texts)
 

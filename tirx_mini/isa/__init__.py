@@ -29,7 +29,16 @@ from .descriptors import (
     scaled_format,
     swizzle_bytes,
 )  # fmt: skip
-from .effects import addressed_widths, cooperative, grid_wide, named_params, orders_memory, prints, written_params
+from .effects import (
+    addressed_widths,
+    cooperative,
+    grid_wide,
+    named_params,
+    orders_memory,
+    prints,
+    restrict_params,
+    written_params,
+)
 from .facts import Alias, BarrierEffect, Completion, LaneResult, Memory, Scope
 from .launch_control import NONE_CANCELLED
 from .machine import (
@@ -59,5 +68,5 @@ __all__ = [
     "call_text", "continuations", "cooperative", "cp_lanes", "describe", "facts_of", "for_target", "grid_wide",
     "instruction_of", "instructions", "literal", "manual", "masked_at_run_time", "mma_depth", "mma_format",
     "multicasts", "named_params", "not_in_table", "opcode_of", "operand_chunks", "orders_memory", "parameters",
-    "prints", "ptx_text", "readings", "scaled_format", "swizzle_bytes", "written_params",
+    "prints", "ptx_text", "readings", "restrict_params", "scaled_format", "swizzle_bytes", "written_params",
 ]  # fmt: skip

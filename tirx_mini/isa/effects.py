@@ -15,16 +15,51 @@ _ORDERS = ("volatile", "acquire", "release", "acq_rel", "sc")
 
 
 def written_params(func: PrimFunc) -> frozenset[Buffer]:
-    """The global buffers that a lowered kernel may write: by stores, and by instructions given a pointer or a map."""
+    """Return the global buffers that a lowered kernel may write.
+
+    Stores write, and so do instructions that get a pointer or a tensor map. A pointer that is no operand of an
+    instruction counts as written through: nothing follows it further.
+    """
+    written, _ = _accesses(func)
+    return written
+
+
+def restrict_params(func: PrimFunc) -> frozenset[Buffer]:
+    """Return the global buffers whose pointer may be `__restrict__` in CUDA C++.
+
+    Through such a pointer the compiler may read early, keep what it read, and write late: no barrier, fence or memory
+    clobber applies to it. That is right for a buffer that nothing writes during the launch, and for one that is only
+    written, by stores. It is wrong where an instruction writes the buffer (TMA, bulk copies, atomics), where threads
+    read what others wrote, and where the kernel orders accesses of several threads or waits for another kernel.
+    """
+    assert func.launch is not None
+    if func.launch.programmatic or orders_memory(func):
+        return frozenset()
+    written, stored_only = _accesses(func)
+    buffers = (param for param in func.params if isinstance(param, Buffer))
+    return frozenset(param for param in buffers if param not in written or param in stored_only)
+
+
+def _accesses(func: PrimFunc) -> tuple[frozenset[Buffer], frozenset[Buffer]]:
+    """The global buffers that a lowered kernel may write, and those among them that only stores name."""
     maps = {tensor_map.var: tensor_map.buffer for tensor_map in func.tensor_maps}
-    written: set[Buffer] = set()
+    loaded, stored, written = set[Buffer](), set[Buffer](), set[Buffer]()
+    operands: set[int] = set()  # pointers that an instruction gets, by identity: a call precedes its operands
     for node in func.nodes:
         if isinstance(node, BufferStore):
+            stored.add(node.buffer)
+        elif isinstance(node, BufferLoad):
+            loaded.add(node.buffer)
+        elif isinstance(node, AddressOf) and id(node) not in operands:
             written.add(node.buffer)
-        elif isinstance(node, Call) and (entry := instruction_of(node)) and Memory.GLOBAL in entry.writes:
-            written |= {maps[arg] for arg in node.args if isinstance(arg, Var) and arg in maps}
-            written |= {arg.buffer for arg in node.args if isinstance(arg, AddressOf)}
-    return frozenset(param for param in func.params if isinstance(param, Buffer) and param in written)
+        elif isinstance(node, Call) and (entry := instruction_of(node)):
+            named = {maps[arg] for arg in node.args if isinstance(arg, Var) and arg in maps}
+            pointers = [arg for arg in node.args if isinstance(arg, AddressOf)]
+            operands |= set(map(id, pointers))
+            named |= {arg.buffer for arg in pointers}
+            (written if Memory.GLOBAL in entry.writes else loaded).update(named)
+    params = frozenset(param for param in func.params if isinstance(param, Buffer))
+    return params & (stored | written), params & (stored - written - loaded)
 
 
 def named_params(func: PrimFunc) -> frozenset[Buffer]:
