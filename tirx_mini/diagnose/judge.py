@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -122,6 +123,13 @@ def judged(
     made again, too, where a test of an mbarrier may come before the completion that it saw.
     run: makes it, with those phases, and with such tests or without. The arguments must have been kept.
     """
+    with closing(simulation):  # the warps that a run blocks are looked at here, and not afterwards
+        return _judged(func, simulation, run, schedules, seed)
+
+
+def _judged(
+    func: PrimFunc, simulation: Simulation, run: Callable[[Ends, bool], Outcome], schedules: int, seed: int
+) -> Report:
     mixed: Ends = {}
     report: Report | None = None
     tested = False

@@ -7,6 +7,7 @@ clock. One by itself finds other data in the L2 and a clock that has had no time
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 from tirx_mini.hardware import GpuSpec
@@ -41,7 +42,8 @@ def single_time(
     except TirxError:
         return None
     if simulation.fits_l2:
-        outcome = simulation.run(checks=False, budget=budget, cold=True)
+        with closing(simulation):
+            outcome = simulation.run(checks=False, budget=budget, cold=True)
         if outcome.blocked or outcome.fault is not None:
             return None
         cycles = outcome.cycles

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import TracebackType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -150,7 +152,7 @@ Watch: TypeAlias = Callable[[Standing], None]
 
 
 class Gpu(Services):
-    """One launch of a kernel on a modelled GPU.
+    """One launch of a kernel on a modelled GPU. As a context it is closed at the end.
 
     arrays: the global buffers by slot; written in place.
     seed: None for the deterministic schedule, else randomises the order of simultaneous events, engine latencies and
@@ -242,6 +244,7 @@ class Gpu(Services):
         self.unread: dict[Hashable, UnreadColumns] = {}
         self.sms = [Multiprocessor(index, spec, self.clock) for index in range(spec.sms)]
         self.clusters: list[ResidentCluster] = []
+        self._placed: weakref.WeakSet[ResidentCluster] = weakref.WeakSet()
         self.stats: dict[str, float] = {}
         self.end = 0.0
         size = image.launch.cluster_size
@@ -254,6 +257,26 @@ class Gpu(Services):
             self.traffic.cached.weight = part.weight
         told = self._waiting if share is None else share.clusters
         self.kinds = Kinds(() if self.untimed else told) if alike else None
+
+    def __enter__(self) -> Gpu:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take the machine apart: neither it nor an outcome's facts and blocked warps can be used afterwards.
+
+        Its parts refer to one another, and the garbage collector would not find them: it is not asked to look at what
+        was there before a run (`process.running`).
+        """
+        for cluster in self._placed:
+            cluster.close()
+        self.tma.close()
+        self.wgmma.close()
+        self.allocators.close()
+        self.clock.clear()
+        vars(self).clear()
 
     # -- running -------------------------------------------------------------------------------------------------
 
@@ -286,12 +309,15 @@ class Gpu(Services):
         self._fill(0.0)
         self.clock.run()
 
-    def share(self, flops: float) -> float:
-        """How far the run is, as `Standing` tells it."""
-        shares = [self.budget.ended / self.image.launch.num_ctas]
-        if flops:
-            shares.append(self.stats.get("flops", 0.0) / flops)
-        return max(shares)
+    def standing(self) -> Standing:
+        """Return how far the run is, for as long as anybody asks."""
+        budget, ctas, stats = self.budget, self.image.launch.num_ctas, self.stats
+
+        def share(flops: float) -> float:
+            multiplied = stats.get("flops", 0.0) / flops if flops else 0.0
+            return max(budget.ended / ctas, multiplied)
+
+        return Standing(share)
 
     def _check_residency(self) -> None:
         """A fault where a grid that synchronises does not fit on the GPU."""
@@ -397,6 +423,7 @@ class Gpu(Services):
         """Let a cluster begin on a group of SMs."""
         launch = self.image.launch
         self._take(group, 1)
+        self._placed.add(cluster)
         cluster.log.pedantic = self.pedantic
         origin = self.origin_of(cluster.index)
         for rank, sm in enumerate(group):

@@ -25,7 +25,7 @@ from .budget import BUDGET
 from .doubts import Ends
 from .engines import Strips
 from .facts import Entry, Origin
-from .gpu import Gpu, Outcome, Part, Share, Size, Standing, Watch
+from .gpu import Gpu, Outcome, Part, Share, Size, Watch
 from .machine import KernelImage, MbarrierFact
 from .outputs import NothingWritten, unwritten
 from .process import running
@@ -86,6 +86,7 @@ class Simulation:
         self._originals: dict[int, np.ndarray] = {}
         self._strips: dict[str, Strips] = {}
         self._timing: Clock | None = None
+        self._machine: Gpu | None = None
 
     @property
     def fits_l2(self) -> bool:
@@ -141,16 +142,27 @@ class Simulation:
                 if found is not None:
                     return found
                 self.restore()
+        self.close()
         with running(4 if trace else 1):
-            machine = Gpu(
+            machine = self._machine = Gpu(
                 self.image, self.arrays, self.spec,
                 seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks, data=self.data,
                 pedantic=pedantic, budget=budget, mixed=mixed, late=late, cold=cold,
                 functions=self._functions,
             )  # fmt: skip
-            if self._watch is not None:
-                self._watch(Standing(machine.share))
+            self._begin(machine)
             return self._complete(machine, machine.run())
+
+    def close(self) -> None:
+        """Take the machine of the last run apart. Its outcome refers to it: facts to clusters, blocked warps to all."""
+        if self._machine is not None:
+            self._machine.close()
+            self._machine = None
+
+    def _begin(self, machine: Gpu) -> None:
+        """Let others watch a run of the whole launch."""
+        if self._watch is not None:
+            self._watch(machine.standing())
 
     def _complete(self, machine: Gpu, outcome: Outcome) -> Outcome:
         """The outcome of a run, with what its results show if it has come to its end."""
@@ -183,10 +195,11 @@ class Simulation:
         """The outcome of a launch of which a few clusters are checked for all; None where all have to be."""
         if not self.image.alike or not self._originals or self._functions:
             return None
-        with suppress(Unlike), running():
-            machine = Gpu(self.image, self.arrays, self.spec, seed=seed, pedantic=pedantic, budget=budget, alike=True)
-            if self._watch is not None:
-                self._watch(Standing(machine.share))
+        with (
+            suppress(Unlike), running(),
+            Gpu(self.image, self.arrays, self.spec, seed=seed, pedantic=pedantic, budget=budget, alike=True) as machine,
+        ):
+            self._begin(machine)
             outcome = self._complete(machine, machine.run())
             told = outcome.facts or outcome.blocked or outcome.mixed or outcome.tested or outcome.repeats
             unknown = machine.kinds.unknown.values() if machine.kinds is not None else ()
@@ -204,10 +217,10 @@ class Simulation:
 
     def _checked_portion(self, clusters: range, budget: int, pedantic: bool, *, keep: bool = False) -> Portion | None:
         """What a few clusters that are alike do, with checks and alone on the GPU; None if there is any to report."""
-        machine = Gpu(
+        with Gpu(
             self.image, self.arrays, self.spec, budget=budget, pedantic=pedantic, part=Part(clusters), alike=True
-        )
-        return run_portion(machine, keep=keep)
+        ) as machine:
+            return run_portion(machine, keep=keep)
 
     # -- clusters apart --------------------------------------------------------------------------------------------
 
@@ -254,7 +267,8 @@ class Simulation:
                 self._prompt_image if self.image.alike else self.image, self.arrays, self.spec, budget=budget,
                 pedantic=pedantic, part=Part(piece.clusters, untimed=True), alike=self.image.alike,
             )  # fmt: skip
-            return run_portion(machine, keep=keep)
+            with machine:
+                return run_portion(machine, keep=keep)
         return None
 
     def wide_portion(
@@ -270,9 +284,10 @@ class Simulation:
             machine = WideGpu(
                 self._prompt_image, self.arrays, self.spec, clusters, budget=budget, strips=self._strips
             )
-            if self._watch is not None and whole:
-                self._watch(Standing(machine.share))
-            return run_portion(machine, keep=keep)
+            with machine:
+                if whole:
+                    self._begin(machine)
+                return run_portion(machine, keep=keep)
         return None
 
     @cached_property
@@ -310,9 +325,9 @@ class Simulation:
             else:
                 machine = Gpu(bare.image, bare.arrays, self.spec, budget=budget, data=False, alike=True)
             self._timing = machine.clock
-            if self._watch is not None:
-                self._watch(Standing(machine.share))
-            return run_portion(machine, keep=False)
+            with machine:
+                self._begin(machine)
+                return run_portion(machine, keep=False)
         return None
 
     def stop_timing(self) -> None:
@@ -360,8 +375,11 @@ class Simulation:
         """
         cut, part = self._sampling.part(size)
         image = translate(self.func, self._scalars, data=False, cut=cut).image if cut != Cut() else self.image
-        with running():
-            outcome = Gpu(image, self.arrays, self.spec, seed=seed, budget=budget, data=False, part=part).run()
+        with (
+            running(),
+            Gpu(image, self.arrays, self.spec, seed=seed, budget=budget, data=False, part=part) as machine,
+        ):
+            outcome = machine.run()
         wrong = any(isinstance(entry.fact, MbarrierFact) for entry in outcome.facts)
         return None if wrong or outcome.fault is not None or outcome.blocked else outcome
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tirx_mini.hardware import GpuSpec
 
-from .gpu import Gpu, Part
+from .gpu import Gpu, Part, Standing
 from .machine import KernelImage, Parted, ResidentCluster, ResidentCta, WideWarp, each_of
 from .ordering import Unlike
 
@@ -59,9 +59,10 @@ class WideGpu(Gpu):
                 store()
             self._todo.popleft()
 
-    def share(self, flops: float) -> float:
-        """As `Gpu.share`, of its clusters."""
-        return 1 - sum(map(len, self._todo)) / self._clusters
+    def standing(self) -> Standing:
+        """As `Gpu.standing`, of its clusters."""
+        todo, clusters = self._todo, self._clusters
+        return Standing(lambda flops: 1 - sum(map(len, todo)) / clusters)
 
     def block_indices(self, cta: ResidentCta) -> tuple[Any, Any, Any]:
         """blockIdx of a CTA in each of its clusters."""

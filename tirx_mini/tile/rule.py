@@ -65,7 +65,7 @@ def dispatch(call: TileCall, ctx: Context, rules: Sequence[Rule]) -> Stmt:
         try:
             return rule.emit(call, ctx)
         except Refusal as refusal:
-            refusals.append((rule, refusal))
+            refusals.append((rule, refusal.with_traceback(None)))  # whose frames refer to this list
     raise _refused(call, ctx, refusals)
 
 

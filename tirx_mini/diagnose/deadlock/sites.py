@@ -325,35 +325,39 @@ class Sites:
 def find_sites(func: PrimFunc) -> Sites:
     """The sites of a lowered function."""
     assert func.launch is not None
+    warps = func.launch.warps
     found: list[Site] = []
     assigned: list[Assignment] = []
     bound: dict[Var, Expr] = {}
-
-    def visit(stmt: Stmt | None, guards: tuple[Guard, ...], loops: tuple[Stmt, ...]) -> None:
-        if isinstance(stmt, Seq):
-            for child in stmt.stmts:
-                visit(child, guards, loops)
-        elif isinstance(stmt, If):
-            visit(stmt.then, (*guards, Guard(stmt.cond, True, stmt.span)), loops)
-            visit(stmt.orelse, (*guards, Guard(stmt.cond, False, stmt.span)), loops)
-        elif isinstance(stmt, (For, While)):
-            visit(stmt.body, guards, (*loops, stmt))
-        elif isinstance(stmt, Hint):
-            visit(stmt.body, guards, loops)
-        elif stmt is not None:
-            if isinstance(stmt, Bind):
-                bound[stmt.var] = stmt.value
-            elif isinstance(stmt, BufferStore) and stmt.buffer.scope == "local":
-                assigned.append(Assignment(stmt.buffer, stmt.value, stmt.span, guards, loops, len(found)))
-            for node in walk(stmt):
-                if isinstance(node, Call) and (entry := instruction_of(node)):
-                    span = node.span or stmt.span
-                    for name, index in _barriers(node, bound):
-                        found.append(Site(entry, node, name, index, span, guards, loops, warps, len(found), bound))
-
-    warps = func.launch.warps
-    visit(func.body, (), ())
+    for stmt, guards, loops in _reached(func.body, (), ()):
+        if isinstance(stmt, Bind):
+            bound[stmt.var] = stmt.value
+        elif isinstance(stmt, BufferStore) and stmt.buffer.scope == "local":
+            assigned.append(Assignment(stmt.buffer, stmt.value, stmt.span, guards, loops, len(found)))
+        for node in walk(stmt):
+            if isinstance(node, Call) and (entry := instruction_of(node)):
+                span = node.span or stmt.span
+                for name, index in _barriers(node, bound):
+                    found.append(Site(entry, node, name, index, span, guards, loops, warps, len(found), bound))
     return Sites(tuple(found), tuple(assigned), bound)
+
+
+def _reached(
+    stmt: Stmt | None, guards: tuple[Guard, ...], loops: tuple[Stmt, ...]
+) -> Iterator[tuple[Stmt, tuple[Guard, ...], tuple[Stmt, ...]]]:
+    """The statements that hold no others, in program order, each with the guards and the loops around it."""
+    if isinstance(stmt, Seq):
+        for child in stmt.stmts:
+            yield from _reached(child, guards, loops)
+    elif isinstance(stmt, If):
+        yield from _reached(stmt.then, (*guards, Guard(stmt.cond, True, stmt.span)), loops)
+        yield from _reached(stmt.orelse, (*guards, Guard(stmt.cond, False, stmt.span)), loops)
+    elif isinstance(stmt, (For, While)):
+        yield from _reached(stmt.body, guards, (*loops, stmt))
+    elif isinstance(stmt, Hint):
+        yield from _reached(stmt.body, guards, loops)
+    elif stmt is not None:
+        yield stmt, guards, loops
 
 
 def _barriers(call: Call, bound: Mapping[Var, Expr]) -> Iterator[tuple[str, Expr | None]]:

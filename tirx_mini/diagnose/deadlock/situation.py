@@ -218,20 +218,16 @@ class Situation:
 
     def cycle(self, start: Group) -> list[Group]:
         """Groups each of which waits for the next, and the last for the first; [] where none leads back."""
-        path: list[Group] = []
+        return self._cycle_from((start,))
 
-        def visit(group: Group) -> list[Group]:
-            if group in path:
-                return path[path.index(group) :]
-            path.append(group)
-            for needed in self.needed_by(group):
-                found = visit(needed)
-                if found:
-                    return found
-            path.pop()
-            return []
-
-        return visit(start)
+    def _cycle_from(self, path: tuple[Group, ...]) -> list[Group]:
+        for needed in self.needed_by(path[-1]):
+            if needed in path:
+                return list(path[path.index(needed) :])
+            found = self._cycle_from((*path, needed))
+            if found:
+                return found
+        return []
 
     def stuck_role(self, group: Group) -> StuckRole:
         """The group as a result."""

@@ -12,6 +12,7 @@ commit is waited for (PTX ISA: "Pipelined tcgen05 Instructions").
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -57,6 +58,7 @@ class TensorCores:
         self._pipes: dict[Warp, dict[int, Pipe]] = {}
         self._last: dict[Cta, dict[Pipeline, Mma | Repeat]] = {}
         self._uncommitted: dict[Cta, list[Issued]] = {}
+        self._step = partial(_step, gpu.spec.tensor_flops_per_cycle)
         self._series = KnownSeries(self._step)
         self._bursts = KnownBursts(self._step)
         self._operands = Operands()
@@ -289,33 +291,12 @@ class TensorCores:
             return [(mma.time + after, cycles, nbytes) for after, cycles, nbytes in mma.known.steps]
         return [(mma.time, *self._step(mma))]
 
-    def _step(self, mma: Mma | TmemCopy) -> tuple[float, float]:
-        """(cycles of arithmetic, bytes of operands) of an MMA."""
-        return self._cycles(mma), self._operand_bytes(mma)
-
     @staticmethod
     def _sms(batch: Batch) -> list[Sm]:
         cta = batch.cta
         if batch.mmas and batch.mmas[0].cta_group == 2:
             return [peer.sm for peer in pair(cta)]
         return [cta.sm]
-
-    def _cycles(self, mma: Mma | TmemCopy) -> float:
-        """How long the arithmetic of an MMA takes; 64 rows take as long as 128. A copy has none."""
-        if isinstance(mma, TmemCopy):
-            return 0.0
-        shape, spec = mma.shape, self.gpu.spec
-        rows = max(128, shape.m // mma.cta_group)
-        return rows * shape.n * shape.depth * shape.a.itemsize / spec.tensor_flops_per_cycle
-
-    @staticmethod
-    def _operand_bytes(mma: Mma | TmemCopy) -> float:
-        """What an MMA reads of one SM's shared memory: its rows of A, and its rows of B once for each CTA of a pair."""
-        if isinstance(mma, TmemCopy):
-            return mma.nbytes
-        shape = mma.shape
-        rows = 0 if isinstance(mma.a, TmemOperand) else shape.m // mma.cta_group
-        return (rows + shape.n) * shape.depth * shape.a.itemsize
 
     # -- effects -------------------------------------------------------------------------------------------------
 
@@ -440,3 +421,17 @@ class TensorCores:
         lanes = lanes_of(shape, mma.lane)
         with keeping(cta.tmem.words(mma.column, columns), mma.kept, cta.rank % mma.cta_group):
             store_product(cta.tmem, mma.column, lanes, product, shape.d, mma.accumulate, mma.kept.scale)
+
+
+def _step(flops_per_cycle: float, mma: Mma | TmemCopy) -> tuple[float, float]:
+    """Return the cycles of arithmetic of an MMA, and the bytes of operands that it reads of one SM's shared memory.
+
+    64 rows take as long as 128. The operands are its rows of A, and its rows of B once for each CTA of a pair. A copy
+    has no arithmetic.
+    """
+    if isinstance(mma, TmemCopy):
+        return 0.0, mma.nbytes
+    shape = mma.shape
+    rows, width = shape.m // mma.cta_group, shape.depth * shape.a.itemsize
+    read = 0 if isinstance(mma.a, TmemOperand) else rows
+    return max(128, rows) * shape.n * width / flops_per_cycle, (read + shape.n) * width

@@ -229,6 +229,10 @@ class BoxCopier:
             box = self._boxes[coords] = LoadedBox(self, coords)
         return box
 
+    def close(self) -> None:
+        """Let go of the boxes, which refer to their copier."""
+        self._boxes.clear()
+
     def block(self, coords: tuple[int, ...], dtype: str) -> Submatrix | None:
         """The numbers of a box, beside those of its neighbours in the tensor.
 
@@ -369,6 +373,10 @@ class RowsCopier(BoxCopier):
         self.tensor_map = replace(tensor_map, box=(tensor_map.box[0], self.ROWS))
         self.box_bytes = self.tensor_map.box_bytes
         self.chunks = self.box_bytes // CHUNK
+
+    def close(self) -> None:
+        """Let go of the boxes, which refer to their copier."""
+        self._boxes.clear()
 
     def block(self, coords: tuple[int, ...], dtype: str) -> None:
         """The rows may be anywhere."""

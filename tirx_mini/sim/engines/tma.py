@@ -131,6 +131,11 @@ class TmaEngine:
             groups = lanes[lane] = BulkGroups()
         return groups
 
+    def close(self) -> None:
+        """Let go of the boxes that were loaded, which refer to their copiers."""
+        for copier in self._copiers.values():
+            copier.close()
+
     def copier(self, w: Warp, tensor_map: TensorMap, rows: bool = False) -> BoxCopier:
         """The decoded tensor map, checked once. rows: for copies of four rows."""
         name = f"{tensor_map.var.name} rows" if rows else tensor_map.var.name

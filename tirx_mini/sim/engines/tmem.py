@@ -398,6 +398,10 @@ class TmemAllocators:
         self._columns: dict[int, TmemColumns] = {}
         self._allocators: dict[Cta, TmemAllocator] = {}
 
+    def close(self) -> None:
+        """Let go of what CTAs hold, which refers to this."""
+        self._allocators.clear()
+
     def columns(self, sm: Sm) -> TmemColumns:
         """The columns of an SM."""
         columns = self._columns.get(sm.index)

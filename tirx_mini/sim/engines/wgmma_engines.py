@@ -32,6 +32,11 @@ class WgmmaEngines:
             found = self._warps[w] = WarpWgmma(w, warpgroup, self._known)
         return found
 
+    def close(self) -> None:
+        """Let go of the work that has not begun, which refers to its warpgroup."""
+        for warpgroup in self._warpgroups.values():
+            warpgroup.flow.requests.clear()
+
     def lead(self, w: Warp, led: dict[Warp, tuple[RegisterArray, ...]]) -> None:
         """For whom a warp acts from now on: all of its warpgroup, or nobody. led: as in `Warpgroup`."""
         if w not in self._warps and not led:

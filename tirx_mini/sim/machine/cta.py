@@ -272,3 +272,12 @@ class ResidentCluster:
         self.live_ctas -= 1
         if self.live_ctas == 0:
             self.gpu.retire(self, time)
+
+    def close(self) -> None:
+        """Take the cluster apart, with its CTAs: they and their warps refer to one another."""
+        for cta in self.ctas:
+            for warp in cta.warps:
+                warp.close()
+            cta.tmem.close()
+            vars(cta).clear()
+        vars(self).clear()

@@ -258,6 +258,10 @@ class TensorMemory:
         self.shadow = Segment(0, prod(shape), 1, log, complain, shape=shape) if watched else Unwatched()
         self.owed = Debts()
 
+    def close(self) -> None:
+        """Let go of the debts, which refer to this memory."""
+        self.owed.clear()
+
     @property
     def clusters(self) -> Sequence[TensorMemory]:
         """That of each cluster which is executed: of one, as a rule."""

@@ -160,6 +160,13 @@ class RunningWarp:
         """This warp, at the place being executed."""
         return Origin(self.role, self.place, self.cta.name, self.span)
 
+    def close(self) -> None:
+        """Let go of what refers to the warp, and of what its wait refers to."""
+        self.program.close()
+        if self.waiting is not None:
+            vars(self.waiting).clear()
+        self.waiting = self._wgmma = None
+
     @property
     def wgmma(self) -> WgmmaVerbs[Registers]:
         """Its path to the tensor core of its warpgroup."""

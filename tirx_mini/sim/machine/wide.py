@@ -104,6 +104,11 @@ class WideTensorMemory(TensorMemory):
         self._each = [TensorMemory(AccessLog(), None) for _ in range(width)]
         self.shadow = Unwatched()
 
+    def close(self) -> None:
+        """As `TensorMemory.close`."""
+        for each in self._each:
+            each.close()
+
     @property
     def clusters(self) -> Sequence[TensorMemory]:
         """As `TensorMemory.clusters`."""

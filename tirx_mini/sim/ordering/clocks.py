@@ -45,15 +45,13 @@ class Agent:
     """
 
     __slots__ = (
-        "_known", "causality", "clocks", "epoch", "fenced", "forked", "index", "name", "scattered", "synced", "version",
-        "warp",
+        "_known", "clocks", "epoch", "fenced", "forked", "index", "name", "scattered", "synced", "version", "warp",
     )  # fmt: skip
 
-    def __init__(self, causality: Causality, index: int, name: str) -> None:
-        self.causality = causality
+    def __init__(self, capacity: int, index: int, name: str) -> None:
         self.index = index
         self.name = name
-        self.clocks = np.zeros((ROWS, causality.capacity), np.int32)
+        self.clocks = np.zeros((ROWS, capacity), np.int32)
         self.epoch = 0
         self.version = 0
         self._known: tuple[int, np.ndarray] | None = None
@@ -168,8 +166,8 @@ class UncheckedAgent(Agent):
 
     __slots__ = ()
 
-    def __init__(self, causality: Causality) -> None:
-        super().__init__(causality, 0, "any")
+    def __init__(self) -> None:
+        super().__init__(1, 0, "any")
         self.clocks.fill(np.iinfo(np.int32).max)
 
     def advance(self) -> None:
@@ -243,7 +241,7 @@ class Causality:
         """A new agent, which has acquired nothing."""
         if len(self.agents) == self.capacity:
             self._grow()
-        agent = Agent(self, len(self.agents), name)
+        agent = Agent(self.capacity, len(self.agents), name)
         self.agents.append(agent)
         return agent
 
@@ -298,7 +296,7 @@ class UncheckedCausality(Causality):
 
     def __init__(self) -> None:
         super().__init__(1)
-        self._any = UncheckedAgent(self)
+        self._any = UncheckedAgent()
         self._everything = UncheckedClock()
 
     def agent(self, name: str) -> Agent:

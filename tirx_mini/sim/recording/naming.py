@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -23,12 +22,18 @@ class Names:
     def __init__(self, image: KernelImage) -> None:
         self._locator = Locator(image.shared)
         self._shapes = {buffer.name: buffer.shape for buffer in image.shared}
-        self.element = lru_cache(maxsize=None)(self._element)
+        self._elements: dict[int, tuple[str, int | None]] = {}
         self._told: dict[tuple[Any, ...], tuple[int | None, tuple[tuple[str, str], ...]]] = {}
-        self._tellers: dict[str, list[tuple[str, Callable[[Any, int], str] | None]]] = {}
+        self._tellers: dict[str, list[tuple[str, _Teller | None]]] = {}
+
+    def element(self, offset: int) -> tuple[str, int | None]:
+        """(name, stage) of what lies at a byte of shared memory. A tile is named without its inner indices."""
+        known = self._elements.get(offset)
+        if known is None:
+            known = self._elements[offset] = self._element(offset)
+        return known
 
     def _element(self, offset: int) -> tuple[str, int | None]:
-        """(name, stage) of what lies at a byte of shared memory. A tile is named without its inner indices."""
         element = self._locator.element(offset)
         shape = self._shapes.get(element.buffer, ())
         if len(shape) < 2 or not element.indices:
@@ -82,13 +87,13 @@ class Names:
         """The operands and modifiers of a call, for a reader."""
         tellers = self._tellers.get(entry.name)
         if tellers is None:
-            tellers = self._tellers[entry.name] = [(o.name, self._teller(o)) for o in entry.operands]
+            tellers = self._tellers[entry.name] = [(o.name, _teller(o)) for o in entry.operands]
         told: list[tuple[str, str]] = []
         for (name, tell), value in zip(tellers, values, strict=False):
             if name == "coords":
                 break
             if tell is not None:
-                told.append((name, tell(value, rank)))
+                told.append((name, tell(self, value, rank)))
         if tellers and tellers[-1][0] == "coords":
             told.append(("coords", str(tuple(int(c) for c in values[len(tellers) - 1 :]))))
         return (*told, *self._modifiers(entry, attrs)) if attrs else tuple(told)
@@ -101,31 +106,38 @@ class Names:
             if value != attribute.default and attribute.name != "dim":
                 yield attribute.name, str(value)
 
-    def _teller(self, operand: Operand) -> Callable[[Any, int], str] | None:
-        """What makes the text of an operand; None for one that is left out."""
-        kind = operand.type.kind
-        if kind in _UNTOLD:
-            return None
-        if kind.in_shared_memory:
-            return self.shared
-        if kind.is_descriptor:
-            return lambda value, rank: self.shared((value & START_BITS) << 4 | rank << WINDOW_BITS, rank)
-        return _TELLERS.get(kind, _number)
+
+_Teller: TypeAlias = Callable[[Names, Any, int], str]
+"""The text of an operand's value, as a CTA of that rank sees it."""
 
 
-def _number(value: Any, rank: int) -> str:
+def _teller(operand: Operand) -> _Teller | None:
+    """The function that makes the text of an operand; None for one that is left out."""
+    kind = operand.type.kind
+    if kind in _UNTOLD:
+        return None
+    if kind.in_shared_memory:
+        return Names.shared
+    return _descriptor if kind.is_descriptor else _TELLERS.get(kind, _number)
+
+
+def _descriptor(names: Names, value: Any, rank: int) -> str:
+    return names.shared((value & START_BITS) << 4 | rank << WINDOW_BITS, rank)
+
+
+def _number(names: Names, value: Any, rank: int) -> str:
     return "differs by lane" if isinstance(value, np.ndarray) and value.ndim else str(value)
 
 
-def _tmem(value: Any, rank: int) -> str:
+def _tmem(names: Names, value: Any, rank: int) -> str:
     return "differs by lane" if isinstance(value, np.ndarray) else f"lane {value >> 16}, column {value & 0xFFFF}"
 
 
-def _condition(value: Any, rank: int) -> str:
+def _condition(names: Names, value: Any, rank: int) -> str:
     return "differs by lane" if isinstance(value, np.ndarray) else str(bool(value)).lower()
 
 
-_TELLERS: Mapping[OperandKind, Callable[[Any, int], str]] = {
+_TELLERS: Mapping[OperandKind, _Teller] = {
     OperandKind.TMEM: _tmem, OperandKind.PREDICATE: _condition
 }  # fmt: skip
 

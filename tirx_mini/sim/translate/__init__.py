@@ -100,6 +100,7 @@ def translate(
         grid_wide=grid_wide(func), alike=decided is not None and decided <= statements.course.noted,
         wide=widens(func), instructions=statements.calls.used,
     )  # fmt: skip
+    statements.close()
     return Translation(source, image)
 
 
@@ -109,7 +110,7 @@ def _compiled(name: str, source: str, namespace: dict[str, Any]) -> Any:
     text = (len(source), None, source.splitlines(keepends=True), filename)
     linecache.cache[filename] = text
     exec(compile(source, filename, "exec"), namespace)
-    program = namespace["program"]
+    program = namespace.pop("program")  # which refers to the namespace
     weakref.finalize(program, _forget, filename, text)
     return program
 

@@ -94,6 +94,10 @@ class Statements:
         except TirxError as error:
             raise error.at(stmt.span) from None
 
+    def close(self) -> None:
+        """Take the translators apart, which refer to one another."""
+        del self.storage.expressions, self.calls.expressions
+
     # -- blocks --------------------------------------------------------------------------------------------------
 
     def _Seq(self, stmt: Seq) -> None:
