@@ -1,19 +1,9 @@
-"""What the simulator says of the reference kernels: verdicts, codes of findings, cycles, proofs.
-
-All of it is stored, so that a change which is to make the simulator faster is seen to change nothing else.
-
-python -m tools.predictions            # what differs from the stored ones
-python -m tools.predictions --write    # store them, after a change that is meant to change them
-"""
+"""Runs of the ladder in every way that the simulator executes a launch: what each reports."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -24,7 +14,6 @@ from tirx_mini.course import STEPS, arch_folder, default_kernels, load_kernels
 from tirx_mini.hardware import GPUS
 from tirx_mini.ir import PrimFunc
 
-STORED = Path(__file__).parents[1] / "tests" / "tirx_mini" / "course" / "predictions.json"
 GPU_NAMES = ("b200", "h100")
 Said = list[Any]
 """A verdict, the codes of the findings, and what else this kind of run says, as JSON has it."""
@@ -83,7 +72,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType({
 
 
 @dataclass(frozen=True)
-class Case:
+class Run:
     """A run. name: under which what it says is stored."""
 
     kind: str
@@ -107,31 +96,7 @@ class Case:
         return kind.say(kernel, [rng.standard_normal(shape).astype(np.float16) for shape in shapes], self.gpu)
 
 
-def cases() -> Iterator[Case]:
+def runs() -> Iterator[Run]:
     """All of them."""
     for name, kind in KINDS.items():
-        yield from (Case(name, gpu, step) for gpu in GPU_NAMES for step in kind.steps)
-
-
-def stored() -> dict[str, Said]:
-    """What is stored, by the names of cases."""
-    return json.loads(STORED.read_text(encoding="utf-8"))
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
-    said = {case.name: case.said() for case in cases()}
-    before = stored() if STORED.exists() else {}
-    for name in sorted(said.keys() | before.keys()):
-        if said.get(name) != before.get(name):
-            print(f"{name}: {before.get(name, 'nothing')} → {said.get(name, 'nothing')}")
-    if options.write:
-        lines = (f"{json.dumps(name, ensure_ascii=False)}: {json.dumps(each)}" for name, each in said.items())
-        STORED.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    return 0 if options.write or said == before else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        yield from (Run(name, gpu, step) for gpu in GPU_NAMES for step in kind.steps)

@@ -1,0 +1,24 @@
+"""What every program becomes, and what the simulator reports of it, is what is stored (`tools/corpus`)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.corpus import Entry, Run, entries, runs, stored
+
+ENTRIES = list(entries())
+MEANT = "if this is meant to change: python -m tools.corpus --diff, then --write"
+
+
+def test_what_is_stored_is_of_these_programs() -> None:
+    assert list(stored()) == [each.name for each in (*ENTRIES, *runs())]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_a_program_becomes_what_is_stored(entry: Entry) -> None:
+    assert entry.said() == stored()[entry.name], MEANT
+
+
+@pytest.mark.parametrize("run", list(runs()), ids=lambda run: run.name)
+def test_a_run_reports_what_is_stored(run: Run) -> None:
+    assert run.said() == stored()[run.name], MEANT
