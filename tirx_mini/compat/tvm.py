@@ -22,109 +22,13 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from .import_paths import imports
 from .paths import NAMES, PATHS, REFUSED_MODULES
 from .scripts import run_script
 
 __all__ = ["NAMES", "PATHS", "REFUSED_MODULES", "imports", "install", "main"]
 
 PROGRAM = "python -m tirx_mini.compat.tvm"
-
-
-class Paths(MetaPathFinder, Loader):
-    """Finds `tvm` and its submodules in tirx_mini, and says of the others what to use instead."""
-
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if fullname != "tvm" and not fullname.startswith("tvm."):
-            return None
-        if fullname not in PATHS:
-            raise not_provided(fullname)
-        return ModuleSpec(fullname, self, is_package=True)
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _stand_in(spec.name)
-
-    def exec_module(self, module: ModuleType) -> None:
-        """A stand-in is complete from the beginning."""
-
-
-def _stand_in(path: str) -> ModuleType:
-    """A module that has the names of tirx_mini's modules."""
-    ours = [importlib.import_module(name) for name in PATHS[path]]
-    module = ModuleType(path, ours[0].__doc__ if ours else None)
-
-    def lookup(name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(f"module {path!r} has no attribute {name!r}")
-        if name in NAMES.get(path, {}):
-            place, _, attribute = NAMES[path][name].partition(":")
-            found = importlib.import_module(place)
-            return getattr(found, attribute) if attribute else found
-        if f"{path}.{name}" in PATHS:
-            return importlib.import_module(f"{path}.{name}")
-        if f"{path}.{name}" in REFUSED_MODULES:
-            raise not_provided(f"{path}.{name}", AttributeError)
-        missing: AttributeError | None = None
-        for room in ours:
-            try:
-                return getattr(room, name)
-            except AttributeError as error:  # of the language, it may say what to use instead
-                missing = error
-        raise missing or AttributeError(f"module {path!r} has no attribute {name!r}")
-
-    exported = [name for room in ours for name in getattr(room, "__all__", ())]
-    module.__dict__["__getattr__"] = lookup
-    module.__dict__["__dir__"] = lambda: sorted({*NAMES.get(path, {}), *(name for room in ours for name in dir(room))})
-    module.__dict__["__version__"] = getattr(importlib.import_module("tirx_mini"), "__version__", None)
-    if exported:
-        module.__dict__["__all__"] = exported
-    return module
-
-
-def not_provided(path: str, base: type[Exception] = ImportError) -> Exception:
-    """The error for a module or a name of TVM, at the user's line that imports it. It says what to use.
-
-    base: `ImportError`, or `AttributeError` for a name of a module.
-    """
-    from tirx_mini.ir import TirxError
-    from tirx_mini.script import caller_span, did_you_mean, refusal
-
-    class NotProvided(TirxError, base):
-        """A module or a name of TVM that tirx_mini does not provide."""
-
-    parent, _, name = path.rpartition(".")
-    families = [path.rsplit(".", cut)[0] for cut in range(path.count(".") + 1)]
-    hint = next((REFUSED_MODULES[family] for family in families if family in REFUSED_MODULES), None)
-    if parent not in PATHS:
-        return NotProvided(f"tirx_mini does not provide the module `{path}`", caller_span(), hint, kind="unknown-name")
-    row = refusal(name) if "script" in parent or parent == "tvm.tirx" else None
-    why = f": {row.why}" if row is not None else ""
-    if row is not None:
-        hint = row.instead
-    if hint is None:
-        known = sorted(n for n in dir(importlib.import_module(parent)) if not n.startswith("_"))
-        hint = did_you_mean(name, known) or (f"it provides {', '.join(known)}" if len(known) <= 16 else None)
-    return NotProvided(
-        f"tirx_mini does not provide `{name}` of `{parent}`{why}", caller_span(), hint, kind="unknown-name"
-    )
-
-
-def _tvm_modules() -> list[str]:
-    return [name for name in list(sys.modules) if name == "tvm" or name.startswith("tvm.")]
-
-
-@contextmanager
-def imports() -> Iterator[None]:
-    """Within the block, imports of `tvm` and its submodules resolve to tirx_mini."""
-    hidden = {name: sys.modules.pop(name) for name in _tvm_modules()}
-    finder = Paths()
-    sys.meta_path.insert(0, finder)
-    try:
-        yield
-    finally:
-        sys.meta_path.remove(finder)
-        for name in _tvm_modules():
-            del sys.modules[name]
-        sys.modules.update(hidden)
 
 
 class _AfterTorch(MetaPathFinder, Loader):

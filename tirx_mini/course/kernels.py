@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -11,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import Any
 
+from ..compat import tvm_imports
 from ..hardware import DEFAULT_ARCH, architecture_of
 from ..ir import PrimFunc, TirxError
 from ..resources import resource, resource_root
@@ -49,7 +50,8 @@ def load_kernels(
     """The kernel factories in `path` by step number.
 
     path: a Python file that defines ``hgemm_vN``, or a folder of such files, directly or under `arch` (`arch_folder`).
-    It can import the modules next to it (`utils`). sms, constants: as in `load_module`.
+    It can import the modules next to it (`utils`), and `tvm`, for which tirx_mini stands. A factory without the
+    parameter `dtype` is one for float16. sms, constants: as in `load_module`.
 
     Raises `KernelFileError` if there is nothing to load, and `TirxError` for a mistake in the file; so does a factory.
     """
@@ -64,7 +66,7 @@ def load_kernels(
     with _importable(root):
         modules = [_load(file, sms, constants) for file in files]
     found: dict[int, Factory] = {
-        step: _explaining(factory)
+        step: _usable(name, factory)
         for module in modules
         for name, factory in vars(module).items()
         if (step := step_of(name)) is not None and isinstance(factory, Callable)
@@ -77,7 +79,7 @@ def load_kernels(
 def load_module(
     path: Path | str, *, sms: int | None = None, constants: Mapping[str, Constant] = NO_CONSTANTS
 ) -> ModuleType:
-    """The module in a Python file. It can import the modules next to it.
+    """The module in a Python file. It can import the modules next to it, and `tvm`, for which tirx_mini stands.
 
     sms: for a GPU with so many multiprocessors; constants that hold the number of a whole GPU's, as
     ``SM_COUNT = 148``, get this value instead. constants: other values for constants of the file, as
@@ -94,9 +96,10 @@ def load_module(
 
 @contextmanager
 def explaining() -> Iterator[None]:
-    """A context in which a mistake in the Python code around a kernel is raised as `TirxError`, at its line."""
+    """A context for the user's Python: it finds `tvm`, and a mistake in it is raised as `TirxError`, at its line."""
     try:
-        yield
+        with tvm_imports():
+            yield
     except Exception as error:
         page = explained(error)
         if page is not None and page.kind == "todo":
@@ -163,13 +166,26 @@ def _load(file: Path, sms: int | None, constants: Mapping[str, Constant]) -> Mod
     return module
 
 
-def _explaining(factory: Factory) -> Factory:
+def _usable(name: str, factory: Factory) -> Factory:
+    """The factory as everybody calls it, with mistakes explained. One without `dtype` takes float16, its only type."""
+    takes_dtype = _takes_dtype(factory)
+
     @functools.wraps(factory)
-    def build(*args: Any, **kwargs: Any) -> PrimFunc:
+    def build(m: int, n: int, k: int, dtype: str = "float16") -> PrimFunc:
+        if not takes_dtype and dtype != "float16":
+            raise ValueError(f'{name} makes kernels of float16 only: give it a parameter dtype="float16", and use it')
         with explaining():
-            return factory(*args, **kwargs)
+            return factory(m, n, k, dtype=dtype) if takes_dtype else factory(m, n, k)
 
     return build
+
+
+def _takes_dtype(factory: Factory) -> bool:
+    try:
+        parameters = inspect.signature(factory).parameters
+    except (TypeError, ValueError):  # not every callable has one
+        return True
+    return "dtype" in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())
 
 
 @contextmanager

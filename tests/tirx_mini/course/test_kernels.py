@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tirx_mini.__main__ import main
-from tirx_mini.course import KernelFileError, Task, load_kernels, run_task
+from tirx_mini.course import KernelFileError, Task, load_kernels, load_module, run_task
 from tirx_mini.ir import TirxError
 from tirx_mini.resources import resource_root
+from tirx_mini.script import tirx
 
 
 def test_a_kernel_file_can_import_its_neighbours(tmp_path: Path) -> None:
@@ -37,6 +38,47 @@ def test_the_utils_beside_a_kernel_file_come_first(tmp_path: Path, monkeypatch: 
     (tmp_path / "mine.py").write_text("from utils import OWN\n\ndef hgemm_v4(M, N, K):\n    return OWN\n")
     assert load_kernels(tmp_path / "mine.py")[4](1, 1, 1) is True
     monkeypatch.delitem(sys.modules, "utils")
+
+
+TVM = """
+import tvm
+from tvm.script import tirx as Tx
+
+def hgemm_v4(M, N, K):
+    from tvm.tir.layout import S
+    return tvm.tir.layout.S is S, Tx.ptx, M
+"""
+
+
+def test_a_kernel_file_for_tvm_finds_it_also_in_its_factories(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(TVM)
+    before = {name for name in sys.modules if name.partition(".")[0] == "tvm"}
+    assert load_kernels(path)[4](1, 1, 1) == (True, tirx.ptx, 1)
+    assert load_module(path).Tx.ptx is tirx.ptx
+    assert {name for name in sys.modules if name.partition(".")[0] == "tvm"} == before
+
+
+def test_a_mistake_in_a_file_for_tvm_is_a_page_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("import tvm\nfrom tvm.tir.layout import Nothing\n")
+    with pytest.raises(TirxError, match="does not provide `Nothing` of `tvm.tir.layout`") as caught:
+        load_kernels(path)
+    assert f"{path}:2:" in str(caught.value)
+
+
+def test_a_factory_without_a_dtype_is_one_for_float16(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "def hgemm_v4(M, N, K): return M\n"
+        "def hgemm_v5(M, N, K, BLK_N=128): return BLK_N\n"
+        "def hgemm_v6(M, N, K, **options): return options\n"
+    )
+    kernels = load_kernels(path)
+    assert [kernels[4](7, 1, 1), kernels[4](7, 1, 1, "float16"), kernels[5](7, 1, 1, dtype="float16")] == [7, 7, 128]
+    assert kernels[6](7, 1, 1, "bfloat16") == {"dtype": "bfloat16"}
+    with pytest.raises(ValueError, match='hgemm_v5 makes kernels of float16 only: give it a parameter dtype="float16"'):
+        kernels[5](7, 1, 1, "bfloat16")
 
 
 @pytest.mark.parametrize(

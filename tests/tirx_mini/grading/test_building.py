@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 import tirx_mini as tvm
-from tirx_mini.course import KernelRef, default_kernels, load_kernel, load_kernels
+from tests.kernels_ref.for_tvm import for_tvm
+from tests.kernels_ref.skeletons import filled_in
+from tirx_mini.course import STEPS, KernelRef, default_kernels, load_kernel, load_kernels
 from tirx_mini.grading import Builder, Built, HandIn, Refused
-from tirx_mini.ir import TirxError
-from tirx_mini.sandbox import Limits, find_sandbox
+from tirx_mini.ir import TirxError, structural_equal
+from tirx_mini.sandbox import LOCKS, Limits, find_sandbox
 
 OTHERS = """
 
@@ -106,3 +108,48 @@ def test_a_file_that_is_no_python_is_refused_once_for_all_steps(tmp_path: Path) 
         assert refused(builder, 1).kind == "python"
         assert refused(builder, 1).text.startswith("gemm_kernels.py:1: ")
         assert refused(builder, 1) is refused(builder, 2)
+
+
+# -- hand-ins for tvm --------------------------------------------------------------------------------------------------
+
+UNKNOWN = """
+
+def hgemm_v1(M, N, K):
+    from tvm.tir.layout import Nothing
+
+def hgemm_v2(M, N, K):
+    return tvm.relax.build
+"""
+
+
+@pytest.fixture(scope="module", params=["bubblewrap", "locks", "no file system of its own"])
+def written_for_tvm(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builder]:
+    """The solutions of the steps, with mistakes in the first two."""
+    locks = ("rlimits", "seccomp") if request.param.startswith("no") else LOCKS
+    sandbox = find_sandbox(bubblewrap=request.param == "bubblewrap", locks=locks)
+    if (sandbox.bubblewrap is None) is (request.param == "bubblewrap"):
+        pytest.skip("bubblewrap is not installed, or may not make namespaces here")
+    handin = HandIn("handin.tar", "gemm_kernels.py", for_tvm(filled_in("sm100", STEPS)) + UNKNOWN)
+    with Builder(handin, Limits(seconds=20), sandbox, tmp_path_factory.mktemp("scratch")) as builder:
+        yield builder
+
+
+def test_a_hand_in_for_tvm_makes_the_kernels_that_the_same_one_makes_for_tirx_mini(written_for_tvm: Builder) -> None:
+    reference = load_kernels(default_kernels())
+    for step in (4, 10):
+        shape = STEPS[step].shape(512)
+        found = written_for_tvm.build(step, shape)
+        assert isinstance(found, Built), found
+        assert structural_equal(tvm.load_json(found.text), reference[step](*shape))
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [(1, "does not provide `Nothing` of `tvm.tir.layout`"), (2, "does not provide `relax` of `tvm`")],
+)
+def test_a_mistake_in_a_hand_in_for_tvm_has_the_page_of_check(written_for_tvm: Builder, step: int, said: str) -> None:
+    found = refused(written_for_tvm, step)
+    with pytest.raises(TirxError) as error:
+        load_kernel(KernelRef(written_for_tvm.file, f"hgemm_v{step}"), shape=(256, 256, 256))
+    assert found.kind == "error" and said in found.text
+    assert found.text == str(error.value).replace(f"{written_for_tvm.file.parent}/", "")
