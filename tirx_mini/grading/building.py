@@ -81,6 +81,12 @@ class Builder:
         text = "".join([*self._logs, *current]).replace(str(self.file), self.file.name)
         return plain_text(text, self._limits.output_kb << 10)
 
+    @property
+    def problem(self) -> str:
+        """Why the file as a whole makes no kernels, as a text for its author; "" where it does, or nobody asked yet."""
+        refused = self._loaded.get(None)
+        return refused.text if refused is not None else ""
+
     def build(self, step: int, shape: Shape, dtype: str = "float16", sms: int | None = None) -> Built | Refused:
         """The kernel of a step for a shape (M, N, K). sms: as in `load_kernels`.
 

@@ -96,8 +96,8 @@ def grade(
         )  # fmt: skip
         with ThreadPoolExecutor(jobs) as pool:
             results = list(pool.map(lambda step: _one(judge, step, watch), steps))
-        log = kernels.log
-    results, problem = _same_problem(results)
+        log, problem = kernels.log, kernels.problem
+    results, problem = _said_once(results, problem)
     late = lateness(rules.lateness, handed_in if handed_in is not None else handin.modified)
     return Graded(
         handin.name, handin.digest, target, name, tuple(results), total(results, late), rules.total, late, notes,
@@ -122,12 +122,14 @@ def _one(judge: StepJudge, step: int, watch: Watch | None) -> StepResult:
     return result
 
 
-def _same_problem(results: list[StepResult]) -> tuple[list[StepResult], str]:
-    """A page that every step has is that of the whole file, and is shown once."""
+def _said_once(results: list[StepResult], problem: str) -> tuple[list[StepResult], str]:
+    """The steps, and the problem of the whole file or a page that every step has. What is said there, no step repeats."""
     pages = {step.part("correctness").pages for step in results}
-    if len(results) < 2 or len(pages) != 1 or not (shared := next(iter(pages))):
+    if not problem and len(results) > 1 and len(pages) == 1:
+        problem = next(iter(next(iter(pages))), "")
+    if not problem:
         return results, ""
-    return [replace(step, parts=tuple(map(_without_pages, step.parts))) for step in results], shared[0]
+    return [replace(step, parts=tuple(map(_without_pages, step.parts))) for step in results], problem
 
 
 def _without_pages(part: Part) -> Part:

@@ -47,6 +47,9 @@ class Kernels(Protocol):
     @property
     def log(self) -> str: ...
 
+    @property
+    def problem(self) -> str: ...
+
     def build(self, step: int, shape: Shape, dtype: str = ..., sms: int | None = ...) -> Built | Refused: ...
 
 

@@ -118,10 +118,26 @@ def test_a_slow_kernel_keeps_its_other_points(judges: Judges) -> None:
     assert found.reproduce.endswith("hgemm_v3 --shape 512,512,256")
 
 
-def test_a_file_that_python_cannot_read_is_said_once(judges: Judges) -> None:
-    found = grade(HandIn("x.py", "gemm_kernels.py", "def hgemm_v1(:\n"), RULES, judges=judges)
-    assert found.score == 0
-    assert "gemm_kernels.py:1" in found.problem or "gemm_kernels.py:1" in found.step(1).part("correctness").said
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("def hgemm_v1(:\n", "gemm_kernels.py:1: invalid syntax: def hgemm_v1(:"),
+        ("x = 1\n", "gemm_kernels.py defines no hgemm_v1 … hgemm_v10"),
+        ("import nothing_of_this_name\n", "No module named 'nothing_of_this_name'"),
+        ("from tirx_mini.script import tirx as Tx\nTx.nonsense\n", "gemm_kernels.py:2:"),
+        ("import os\nos._exit(3)\n", "the process of the hand-in ended with status 3 in gemm_kernels.py"),
+    ],
+)
+def test_the_problem_of_a_whole_file_is_said_once(source: str, problem: str, judges: Judges) -> None:
+    found = grade(HandIn("x.py", "gemm_kernels.py", source), RULES, judges=judges, steps=[1])
+    assert found.score == 0 and problem in found.problem
+    assert not any(part.pages for part in found.step(1).parts)
+
+
+def test_a_page_that_every_step_has_is_the_problem_of_the_file(judges: Judges) -> None:
+    source = "def hgemm_v1(M, N, K, dtype): return helper()\nhgemm_v2 = hgemm_v1\ndef helper():\n    return nothing\n"
+    found = grade(HandIn("x.py", "gemm_kernels.py", source), RULES, judges=judges, steps=[1, 2])
+    assert "NameError: name 'nothing' is not defined" in found.problem and "gemm_kernels.py:4" in found.problem
     assert not any(part.pages for step in found.steps for part in step.parts)
 
 
