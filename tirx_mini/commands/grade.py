@@ -8,7 +8,6 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
-from datetime import datetime, timezone
 from pathlib import Path
 
 from rich.console import Console
@@ -30,8 +29,10 @@ from ..grading import (
     gradescope,
     load_rules,
     not_graded,
+    parse_time,
     points_text,
     read_handin,
+    seconds_of,
 )
 from ..sandbox import SandboxError
 from . import grade_all
@@ -70,7 +71,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini gra
 
 def _graded(path: Path, rules: Rules, options: argparse.Namespace, console: Console) -> Graded:
     """The grade; a hand-in that cannot be read scores nothing."""
-    submitted = options.submitted.timestamp() if options.submitted is not None else None
+    submitted = seconds_of(options.submitted, rules.lateness) if options.submitted is not None else None
     try:
         handin = read_handin(path)
     except HandInError as error:
@@ -130,15 +131,6 @@ class _Progress:
                 now = ", ".join(map(str, sorted(self._running)))
                 earned = f"{self._done} of {self._steps} steps judged, {points_text(self._points)} points"
                 self._status.update(f"{earned}; judging step {now}" if now else earned)
-
-
-def parse_time(text: str) -> datetime:
-    """`2026-12-01T23:59:00Z`, or without a zone in UTC. Raises `ValueError`."""
-    try:
-        time = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        raise ValueError(f"{text!r} is not a time; write it as 2026-12-01T23:59:00Z") from None
-    return time if time.tzinfo is not None else time.replace(tzinfo=timezone.utc)
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:

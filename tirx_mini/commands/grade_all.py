@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -18,19 +19,24 @@ from rich.text import Text
 from ..course import STEPS, load_kernels
 from ..grading import (
     KERNELS,
+    OF_FILES,
     REPORTS,
     Cache,
     Class,
+    Entry,
     GradeAll,
     Graded,
     HandIn,
     HandInError,
     Judges,
+    Lateness,
     Outcome,
     Prints,
     Rules,
     RulesError,
     Standing,
+    SubmittedError,
+    Times,
     alike_csv,
     entries_of,
     grade,
@@ -42,9 +48,13 @@ from ..grading import (
     kit_version,
     load_rules,
     not_graded,
+    own_times,
     packed,
+    plain_line,
     points_text,
     prints,
+    times_of_files,
+    times_of_table,
     write_whole,
 )
 from ..hardware import BLACKWELL, HOPPER
@@ -65,12 +75,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         rules = load_rules(options.rules)
         entries, others = entries_of(options.all)
-        options.out.mkdir(parents=True, exist_ok=True)
-    except (HandInError, RulesError, OSError) as error:
+        times, strangers = _times(options.submitted, entries, rules.lateness)
+        _make(options.out, options.all)
+    except (HandInError, RulesError, SubmittedError) as error:
         console.print(f"error: {error}", markup=False, soft_wrap=True)
         return 2
-    if others:
-        console.print(f"not hand-ins, and left out: {', '.join(others)}", markup=False, soft_wrap=True)
+    for said, names in (("not hand-ins, and left out", others), ("names with a time that no hand-in has", strangers)):
+        if names:
+            console.print(f"{said}: {', '.join(map(plain_line, names))}", markup=False, soft_wrap=True)
     settings = repr([kit_version(), rules.digest, options.full, options.gpu, options.modal])
     with ExitStack() as stack:
         try:
@@ -79,7 +91,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             common = {} if options.modal else _common(rules)
             found = grade_class(
                 entries, options.out, grade_all, settings=settings,
-                not_graded=lambda name, problem: not_graded(name, problem, rules), common=common, watch=watch,
+                not_graded=lambda name, problem: not_graded(name, problem, rules), common=common,
+                lateness=rules.lateness, times=times, watch=watch,
             )  # fmt: skip
         except KeyboardInterrupt:
             console.print("interrupted; the same command goes on from here", markup=False)
@@ -89,6 +102,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 2
     _write(found, options.out)
     _show(found, options.out, console)
+    if rules.lateness.due is not None:
+        _show_times(found, options.submitted, console)
     return 1 if found.failed else 0
 
 
@@ -101,6 +116,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--all", type=Path, required=True, metavar="DIR", help="the folder that has the hand-ins")
     parser.add_argument("--out", type=Path, required=True, metavar="OUT", help="the folder for tables and reports")
     parser.add_argument("--rules", type=Path, metavar="FILE", help="a grading.toml of your own")
+    parser.add_argument(
+        "--submitted", metavar="WHEN",
+        help=f"when they were handed in: a CSV file with a name and a time in each row, or {OF_FILES} for the times of "
+        "the files (default: the times in the tars, which students can set)",
+    )  # fmt: skip
     parser.add_argument("--gpu", metavar="NAME", help="the modelled GPU (default: one that a file is for)")
     parser.add_argument("--full", action="store_true", help="all sizes of the assignment, with their data")
     parser.add_argument(
@@ -108,6 +128,24 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--modal", metavar="cpu|GPU", help="on machines of Modal: cpu simulates, B200 runs on a GPU")
     return parser
+
+
+def _times(submitted: str | None, entries: Sequence[Entry], rules: Lateness) -> tuple[Times, list[str]]:
+    """When each hand-in was handed in, and the names of a table that no hand-in has. Raises `SubmittedError`."""
+    if submitted is None:
+        return own_times, []
+    return (times_of_files, []) if submitted == OF_FILES else times_of_table(Path(submitted), entries, rules)
+
+
+def _make(out: Path, handins: Path) -> None:
+    """Make the folder of the results, which is not among the hand-ins: the next run would grade it as one of them."""
+    place = out.resolve()
+    if any(above.exists() and above.samefile(handins) for above in (place, *place.parents)):
+        raise HandInError(f"{out} is in the folder of the hand-ins; name a folder beside it with --out")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HandInError(f"the folder {out} cannot be made: {error.strerror}") from None
 
 
 @contextmanager
@@ -150,7 +188,7 @@ def _cloud(options: argparse.Namespace) -> GradeAll:
         jobs = options.jobs or 10
         try:
             for name, results in run_modal.grade_many(tars, machines=options.modal, rules=text, jobs=jobs):
-                yield name, results if isinstance(results, Exception) else _from_cloud(results)
+                yield name, results if isinstance(results, Exception) else _from_cloud(todo[name].name, results)
         except run_modal.CloudFailed as error:
             raise ValueError(str(error)) from None
         except run_modal.modal.exception.Error as error:
@@ -159,9 +197,10 @@ def _cloud(options: argparse.Namespace) -> GradeAll:
     return grade_all
 
 
-def _from_cloud(results: str) -> Outcome | Exception:
+def _from_cloud(name: str, results: str) -> Outcome | Exception:
+    """The outcome of a hand-in, which travelled without its name."""
     try:
-        return Outcome(Graded.from_dict(json.loads(results)))
+        return Outcome(replace(Graded.from_dict(json.loads(results)), name=name))
     except ValueError as error:
         return error
 
@@ -202,7 +241,7 @@ def _write(found: Class, out: Path) -> None:
         write_whole(out / REPORTS / f"{name}.html", grade_html(outcome.graded))
         write_whole(out / REPORTS / f"{name}.txt", plain(grade_page(outcome.graded)))
     write_whole(out / "grades.csv", grades_csv(found, tuple(STEPS)))
-    write_whole(out / "alike.csv", alike_csv(found.alike))
+    write_whole(out / "alike.csv", alike_csv(found.alike, found.files))
 
 
 def _show(found: Class, out: Path, console: Console) -> None:
@@ -214,9 +253,10 @@ def _show(found: Class, out: Path, console: Console) -> None:
     table.add_column("score", justify="right", no_wrap=True)
     for name, outcome in found.outcomes.items():
         scores = {step.step: points_text(step.score) for step in outcome.graded.steps}
-        late = " late" if outcome.graded.late is not None else ""
+        late = outcome.graded.late
+        when = "" if late is None else " late" if late.days is not None else " time?"
         row = [scores.get(step, "–") for step in STEPS]
-        table.add_row(Text(name), *row, f"{points_text(outcome.graded.score)}{late}")
+        table.add_row(Text(name), *row, f"{points_text(outcome.graded.score)}{when}")
     console.print(table)
     for name, error in found.failed.items():
         console.print(f"{name} was not graded: {error}", markup=False, soft_wrap=True)
@@ -227,3 +267,17 @@ def _show(found: Class, out: Path, console: Console) -> None:
         console.print(f"  {pair.first} and {pair.second}: {said}", markup=False, soft_wrap=True)
     said = f"\nwrote {out / 'grades.csv'}, alike.csv and a report for each hand-in in {REPORTS}/"
     console.print(said, markup=False, soft_wrap=True)
+
+
+def _show_times(found: Class, submitted: str | None, console: Console) -> None:
+    """Hand-ins whose time is not known, and whose word the times are."""
+    lates = {name: outcome.graded.late for name, outcome in found.outcomes.items()}
+    unknown = [name for name, late in lates.items() if late is not None and late.days is None]
+    if unknown:
+        said = f"when they were handed in is not known, and nothing is deducted from them: {', '.join(unknown)}"
+        console.print(said, markup=False, soft_wrap=True)
+    if submitted is None:
+        console.print(
+            "the times are those in the hand-ins, which students can set: give those of the course system with "
+            "--submitted", markup=False, soft_wrap=True,
+        )  # fmt: skip

@@ -11,35 +11,47 @@ from .classroom import (
     KERNELS,
     REPORTS,
     Class,
-    Entry,
     GradeAll,
     Grader,
     Outcome,
     Standing,
-    alike_csv,
-    entries_of,
     grade_class,
-    grades_csv,
     in_threads,
 )
+from .entries import Entry, entries_of
 from .facts import Facts, contract_broken, facts_of, resident_ctas
 from .features import LARGE, Seen, ahead, missing
 from .files import write_whole
 from .formats import autolab, gradescope
 from .grader import Watch, default_gpu, grade, not_graded
-from .handin import HandIn, HandInError, packed, read_handin
+from .handin import MOST_MEMBERS, HandIn, HandInError, packed, read_handin
 from .judges import Judges, Lost, kit_version
 from .launching import NoGpu
 from .pages import grade_page, grade_table, headline
 from .results import Graded, Late, Part, StepResult, points_text
-from .rules import PARTS, JudgeLimits, Lateness, Rules, RulesError, StepRules, load_rules
+from .rules import NEVER_LATE, PARTS, JudgeLimits, Lateness, Rules, RulesError, StepRules, load_rules
 from .similar import Likeness, Prints, likenesses, prints
 from .stepping import Kernels, observed_case
+from .submitted import (
+    OF_FILES,
+    SubmittedError,
+    Times,
+    own_times,
+    parse_time,
+    seconds_of,
+    times_of_files,
+    times_of_table,
+)
+from .tables import alike_csv, grades_csv
+from .text import plain_line
 from .web import grade_html
 
 __all__ = [
     "KERNELS",
     "LARGE",
+    "MOST_MEMBERS",
+    "NEVER_LATE",
+    "OF_FILES",
     "PARTS",
     "REPORTS",
     "Builder",
@@ -72,6 +84,8 @@ __all__ = [
     "Standing",
     "StepResult",
     "StepRules",
+    "SubmittedError",
+    "Times",
     "Watch",
     "ahead",
     "alike_csv",
@@ -96,10 +110,16 @@ __all__ = [
     "missing",
     "not_graded",
     "observed_case",
+    "own_times",
     "packed",
+    "parse_time",
+    "plain_line",
     "points_text",
     "prints",
     "read_handin",
     "resident_ctas",
+    "seconds_of",
+    "times_of_files",
+    "times_of_table",
     "write_whole",
 ]

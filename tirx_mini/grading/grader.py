@@ -25,6 +25,7 @@ from .rules import PARTS, Rules
 from .scoring import lateness, scored, total
 from .similar import Prints
 from .stepping import Kernels, StepJudge
+from .submitted import own_time
 
 Watch = Callable[[int, StepResult | None], None]
 """Called with the number of a step: with None when it is begun, with its result when it is done."""
@@ -98,7 +99,7 @@ def grade(
             results = list(pool.map(lambda step: _one(judge, step, watch), steps))
         log, problem = kernels.log, kernels.problem
     results, problem = _said_once(results, problem)
-    late = lateness(rules.lateness, handed_in if handed_in is not None else handin.modified)
+    late = lateness(rules.lateness, handed_in if handed_in is not None else own_time(handin))
     return Graded(
         handin.name, handin.digest, target, name, tuple(results), total(results, late), rules.total, late, notes,
         problem, log, round(time.monotonic() - begun, 1),
@@ -123,7 +124,7 @@ def _one(judge: StepJudge, step: int, watch: Watch | None) -> StepResult:
 
 
 def _said_once(results: list[StepResult], problem: str) -> tuple[list[StepResult], str]:
-    """The steps, and the problem of the whole file or a page that every step has. What is said there, no step repeats."""
+    """The steps, and the problem of the whole file, or a page that every step has. No step repeats it."""
     pages = {step.part("correctness").pages for step in results}
     if not problem and len(results) > 1 and len(pages) == 1:
         problem = next(iter(next(iter(pages))), "")

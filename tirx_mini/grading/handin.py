@@ -6,11 +6,13 @@ import gzip
 import hashlib
 import io
 import math
+import os
 import tarfile
 import tokenize
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from ..course import architecture_in
@@ -22,9 +24,15 @@ MOST_SOURCE = 1 << 20
 MOST_ARCHIVE = 64 << 20
 """Bytes of an archive, and of what it is compressed from."""
 MOST_MEMBERS = 1000
+SUFFIXES = (".py", ".tar", ".tar.gz", ".tgz")
+"""Of the files that are hand-ins; so are folders."""
 FILES = (BLACKWELL.student_file, HOPPER.student_file)
 ARCHIVE = "handin.tar"
+MACOS = "__MACOSX"
+"""A folder that archives of macOS have beside their files."""
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
+_LAST = 8**11
+"""Seconds since 1970 that a tar can store, to the year 2242."""
 _AGAIN = "make it again with `make handin`"
 
 
@@ -53,8 +61,7 @@ class HandIn:
 
 def read_handin(path: Path) -> HandIn:
     """The hand-in in a Python file, a tar, or a folder that has one of them. Raises `HandInError`."""
-    if path.is_dir():
-        path = _in_folder(path)
+    path = file_of(path)
     name = plain_line(path.name)
     if not path.is_file():
         problem = "is not a file" if path.exists() else "does not exist"
@@ -62,10 +69,10 @@ def read_handin(path: Path) -> HandIn:
     try:
         with path.open("rb") as stream:
             data = stream.read(MOST_ARCHIVE + 1)
-        modified = path.stat().st_mtime
+        modified = _time(path.stat().st_mtime)
     except OSError as error:
         raise HandInError(f"the hand-in {name} cannot be read: {error.strerror}") from None
-    if path.suffix == ".py":
+    if path.suffix.lower() == ".py":
         return _checked(name, path.name, data, modified)
     if len(data) > MOST_ARCHIVE:
         raise HandInError(f"{name} has more than {MOST_ARCHIVE >> 20} MiB; {_AGAIN}")
@@ -83,16 +90,39 @@ def packed(handin: HandIn) -> bytes:
     return out.getvalue()
 
 
-def _in_folder(folder: Path) -> Path:
-    """The hand-in of a folder. Links are not followed: they lead to other hand-ins."""
-    found = [folder / name for name in (ARCHIVE, f"{ARCHIVE}.gz", *FILES)]
-    found = [path for path in found if path.is_file() and not path.is_symlink()]
+def file_of(path: Path) -> Path:
+    """The file of a hand-in that is a file, or a folder that has one. Raises `HandInError`.
+
+    In a folder, that is the only file with the name of a hand-in, at the top or else anywhere below, or else the only
+    file with the suffix of one. Links are not followed: they lead to other hand-ins.
+    """
+    if not path.is_dir():
+        return path
+    names = (ARCHIVE, f"{ARCHIVE}.gz", *FILES)
+    top = [path / name for name in names if (path / name).is_file() and not (path / name).is_symlink()]
+    below = [] if top else list(islice(_files_below(path), MOST_MEMBERS + 1))
+    name = plain_line(path.name)
+    if len(below) > MOST_MEMBERS:
+        raise HandInError(f"the folder {name} has more than {MOST_MEMBERS} files; leave the one that was handed in")
+    found = top or [each for each in below if each.name in names]
+    found = found or [each for each in below if each.name.lower().endswith(SUFFIXES)]
     if len(found) == 1:
         return found[0]
-    name = plain_line(folder.name)
     if not found:
         raise HandInError(f"the folder {name} has no {ARCHIVE} and no {' or '.join(FILES)}")
-    raise HandInError(f"the folder {name} has {' and '.join(path.name for path in found)}; leave one of them")
+    shown = [plain_line(str(each.relative_to(path))) for each in found]
+    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
+    raise HandInError(f"the folder {name} has {' and '.join(shown[:3])}{more}; leave one of them")
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """The files in a folder and all that is in it, without links, hidden ones and what archives of macOS have."""
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != MACOS)
+        for name in sorted(files):
+            path = Path(place, name)
+            if not name.startswith(".") and path.is_file() and not path.is_symlink():
+                yield path
 
 
 def _from_tar(name: str, data: bytes) -> HandIn:
@@ -153,7 +183,8 @@ def _not_one(name: str, found: list[tarfile.TarInfo]) -> str:
 
 
 def _time(value: float) -> float | None:
-    return float(value) if math.isfinite(value) and 0 < value < 1 << 40 else None
+    """A time in seconds since 1970, if a tar can store it; None for others."""
+    return float(value) if math.isfinite(value) and 0 < value < _LAST else None
 
 
 def _checked(name: str, file: str, data: bytes, modified: float | None) -> HandIn:

@@ -52,9 +52,12 @@ class StepResult:
 
 @dataclass(frozen=True)
 class Late:
-    """A hand-in after the due date. days: begun. lost: the share of the score. said: both, in a sentence."""
+    """A hand-in after the due date, or one of an unknown time.
 
-    days: int
+    days: begun; None where the time is not known. lost: the share of the score. said: both, in a sentence.
+    """
+
+    days: int | None
     lost: float
     said: str
 

@@ -56,6 +56,9 @@ class Lateness:
     days: int = 0
 
 
+NEVER_LATE = Lateness()
+
+
 @dataclass(frozen=True)
 class JudgeLimits:
     """Of the processes that judge kernels.

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 
-from .results import Late, Part, StepResult
+from .results import Graded, Late, Part, StepResult
 from .rules import PARTS, Lateness, Rules
+
+UNKNOWN_TIME = Late(
+    None, 0.0, "when it was handed in is not known, so nothing is deducted for lateness: `--submitted` gives the time"
+)
 
 
 def scored(step: int, parts: Sequence[Part], rules: Rules, reproduce: str = "") -> StepResult:
@@ -30,9 +35,14 @@ def _why(needed: Sequence[str], parts: Sequence[Part]) -> str:
 
 
 def lateness(rules: Lateness, handed_in: float | None) -> Late | None:
-    """What a hand-in of that time, in seconds since 1970, loses; None where it is in time, or nothing is known."""
-    if rules.due is None or handed_in is None:
+    """What a hand-in of that time, in seconds since 1970, loses. None where it is in time, or nothing can be late.
+
+    handed_in: None for an unknown time, which is said and loses nothing.
+    """
+    if rules.due is None:
         return None
+    if handed_in is None:
+        return UNKNOWN_TIME
     over = handed_in - rules.due.timestamp()
     if over <= 0:
         return None
@@ -42,6 +52,14 @@ def lateness(rules: Lateness, handed_in: float | None) -> Late | None:
     due = rules.due.astimezone(timezone.utc)
     said = f"handed in at {when:%Y-%m-%d %H:%M} UTC, due at {due:%Y-%m-%d %H:%M} UTC: {lost:.0%} of the score is lost"
     return Late(days, lost, said)
+
+
+def with_lateness(graded: Graded, rules: Lateness, handed_in: float | None) -> Graded:
+    """The same grade for a hand-in of that time."""
+    if rules.due is None:
+        return graded
+    late = lateness(rules, handed_in)
+    return replace(graded, late=late, score=total(graded.steps, late))
 
 
 def total(steps: Sequence[StepResult], late: Late | None) -> float:

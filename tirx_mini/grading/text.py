@@ -11,6 +11,9 @@ _KEPT = "\n\t"
 _BAD = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Unicode's categories of control, formatting, surrogate, private and unassigned characters, and of separators."""
 
+_JOINERS = "\u200c\u200d"
+"""Of letters and signs that are written as one, also in people's names."""
+
 
 def plain_text(text: str, most: int = MOST_TEXT) -> str:
     """The text without what a terminal obeys or what changes how the rest reads, of at most so many characters."""
@@ -23,3 +26,14 @@ def plain_line(text: str, most: int = MOST_LINE) -> str:
     """The same in one line."""
     found = " ".join(plain_text(text[:most]).split())
     return found + "…" if len(text) > most else found
+
+
+def shown_name(name: str) -> str:
+    """The name of a file as it is, but for what nobody sees: each such character is an escape, as in `a\\u202eb`."""
+    return "".join(c if c in _JOINERS or unicodedata.category(c) not in _BAD else _escape(c) for c in name)
+
+
+def _escape(character: str) -> str:
+    """A byte that is no text, as Python has it in the names of files, is `\\xff`."""
+    code = ord(character)
+    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else character.encode("unicode_escape").decode()

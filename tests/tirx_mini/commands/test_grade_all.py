@@ -21,6 +21,10 @@ strict = true
 [sizes]
 1 = { data = [[128, 128, 64]], timed = [128, 128, 64] }
 2 = { data = [64], timed = 64 }
+[lateness]
+due = 2226-12-01T12:00:00Z
+per_day = 0.2
+days = 3
 """
 
 
@@ -47,6 +51,7 @@ def test_a_class_has_a_table_reports_and_resumes(folder: Path, capsys: pytest.Ca
     assert main(words) == 0
     printed = capsys.readouterr().out
     assert "not hand-ins, and left out: roster.csv" in printed and "4 of 4" in printed
+    assert "which students can set: give those of the course system with --submitted" in printed.replace("\n", " ")
     assert "ann and bob: the same file" in printed and max(map(len, printed.splitlines())) <= 80 + len(str(out))
     rows = {row["hand-in"]: row for row in csv.DictReader((out / "grades.csv").open(encoding="utf-8"))}
     assert {name: (row["score"], row["step 1"]) for name, row in rows.items()} == {
@@ -63,6 +68,26 @@ def test_a_class_has_a_table_reports_and_resumes(folder: Path, capsys: pytest.Ca
     assert (out / "grades.csv").read_bytes() == table
     record = json.loads((out / "records" / "ann.json").read_text(encoding="utf-8"))
     assert set(record["prints"]) == {"1"} and record["graded"]["score"] == 5
+    capsys.readouterr()
+    check_times(words, out, capsys)
+    assert {path: path.stat().st_mtime_ns for path in out.glob("records/*.json")} == records
+
+
+def check_times(words: list[str], out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same class with a table of times, which has no time of one hand-in and a name too many."""
+    table = out.parent / "times.csv"
+    table.write_text("name,time\nann,2226-12-03 11:00\nbob.tar,2226-12-01 12:00\neva,2226-12-01 12:00\n")
+    assert main([*words, "--submitted", str(table)]) == 0
+    printed = capsys.readouterr().out
+    assert "names with a time that no hand-in has: eva" in printed and "3 late" in printed
+    assert "when they were handed in is not known, and nothing is deducted from them: eve\n" in printed
+    rows = {row["hand-in"]: row for row in csv.DictReader((out / "grades.csv").open(encoding="utf-8"))}
+    assert {name: (row["file"], row["score"], row["days late"]) for name, row in rows.items()} == {
+        "ann": ("ann.py", "3", "2"), "bob": ("bob.tar", "5", ""), "eve": ("eve.py", "0", "unknown"),
+        "sam": ("sam.tar", "0", ""),
+    }  # fmt: skip
+    assert rows["ann"]["handed in"] == "2226-12-03T11:00:00Z"
+    assert "40% of the score\nis lost" in (out / "reports" / "ann.txt").read_text(encoding="utf-8")
 
 
 def test_bad_input_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,6 +98,22 @@ def test_bad_input_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
     rules = ["--rules", str(tmp_path / "bad.toml")]
     assert main([f"--all={tmp_path}", "--out", str(tmp_path / "out"), *rules]) == 2
     assert "[points] must be a table" in capsys.readouterr().out
+    assert main(["--all", str(tmp_path), "--out", str(tmp_path.parent / "out"), "--submitted", "none.csv"]) == 2
+    assert "the table of times none.csv cannot be read: No such file" in capsys.readouterr().out
+    assert not (tmp_path.parent / "out").exists()
+
+
+@pytest.mark.parametrize("out", [".", "out", "grades/first", "../class/out"])
+def test_the_results_are_not_written_among_the_hand_ins(
+    out: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(folder.iterdir())
+    link = folder.parent / "link"
+    link.symlink_to(folder)
+    for handins, results in ((folder, folder / out), (link, folder / out), (folder, link / out)):
+        assert main(["--all", str(handins), "--out", str(results)]) == 2
+        assert "is in the folder of the hand-ins; name a folder beside it with --out" in capsys.readouterr().out
+    assert sorted(folder.iterdir()) == before
 
 
 def test_the_modelled_gpu_must_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

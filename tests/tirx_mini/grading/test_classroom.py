@@ -13,28 +13,31 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from subprocess import PIPE
 
-import pytest
-
 from tirx_mini.grading import (
+    NEVER_LATE,
     Class,
     Entry,
     Graded,
     Grader,
     HandIn,
-    HandInError,
+    Late,
+    Lateness,
     Likeness,
     Outcome,
     Part,
     Standing,
     StepResult,
-    alike_csv,
+    Times,
     entries_of,
     grade_class,
     grades_csv,
     in_threads,
+    own_times,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -53,7 +56,7 @@ def nothing(name: str, problem: str) -> Graded:
 
 
 def hand_in(folder: Path, name: str, text: str) -> None:
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(text, encoding="utf-8")
 
 
@@ -64,43 +67,14 @@ def run(
     settings: str = "a",
     jobs: int = 2,
     watch: Callable[[Standing], None] = lambda standing: None,
+    lateness: Lateness = NEVER_LATE,
+    times: Times = own_times,
 ) -> Class:
     entries, _ = entries_of(folder)
     return grade_class(
-        entries, out, in_threads(grader, jobs), settings=settings, not_graded=nothing, common={}, watch=watch
-    )
-
-
-def names(folder: Path) -> list[str]:
-    return [entry.name for entry in entries_of(folder)[0]]
-
-
-# -- what is a hand-in -------------------------------------------------------------------------------------------------
-
-
-def test_files_and_folders_are_hand_ins_and_others_are_named(tmp_path: Path) -> None:
-    hand_in(tmp_path, "ann.py", "# 1")
-    hand_in(tmp_path, "roster.csv", "ann")
-    hand_in(tmp_path, ".hidden.py", "")
-    hand_in(tmp_path / "bob", "gemm_kernels.py", "# 2")
-    entries, others = entries_of(tmp_path)
-    assert entries == [Entry("ann", tmp_path / "ann.py"), Entry("bob", tmp_path / "bob")] and others == ["roster.csv"]
-
-
-def test_names_are_unique_and_fit_for_files(tmp_path: Path) -> None:
-    for name in ("ann.py", "ann.tar", "Ann.tgz", "a b.py", "a_b.py", "zoë.py"):
-        hand_in(tmp_path, name, "")
-    found = names(tmp_path)
-    assert len({name.lower() for name in found}) == 6
-    assert {"ann.py", "ann.tar", "Ann.tgz", "a_b"} <= set(found)
-    assert all(name.isascii() and "/" not in name and " " not in name for name in found)
-
-
-def test_a_folder_without_hand_ins_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(HandInError, match=r"has no hand-ins: files that end in \.py"):
-        entries_of(tmp_path)
-    with pytest.raises(HandInError, match="is not a folder; name the folder"):
-        entries_of(tmp_path / "none")
+        entries, out, in_threads(grader, jobs), settings=settings, not_graded=nothing, common={}, lateness=lateness,
+        times=times, watch=watch,
+    )  # fmt: skip
 
 
 # -- grading -----------------------------------------------------------------------------------------------------------
@@ -235,21 +209,49 @@ def test_a_class_that_is_killed_again_and_again_ends_with_the_same_table(tmp_pat
     assert (out / "grades.csv").read_text(encoding="utf-8") == want
 
 
-# -- tables ------------------------------------------------------------------------------------------------------------
+# -- times -------------------------------------------------------------------------------------------------------------
+
+DUE = datetime(2026, 12, 1, tzinfo=timezone.utc)
+LATENESS = Lateness(DUE, 0.2, 3)
 
 
-def test_no_cell_is_a_formula(tmp_path: Path) -> None:
-    hand_in(tmp_path / "class", "=cmd.py", "# 5")
-    hand_in(tmp_path / "class", "@sum.py", "# 5")
+def test_lateness_counts_wherever_a_hand_in_was_graded_and_grades_nothing_again(tmp_path: Path) -> None:
+    for name in ("ann.py", "bob.py", "cyd.py"):
+        hand_in(tmp_path / "class", name, "# 5")
+    hand_in(tmp_path / "class", "dee.tar", "no tar")
+    days = {"ann": -1, "bob": 1.5}
+    graded: list[str] = []
+
+    def elsewhere(handin: HandIn) -> Outcome:
+        graded.append(handin.name)
+        late = Late(9, 1.0, "by the time of that machine")
+        return Outcome(replace(outcome(handin).graded, late=late, score=0.0))
+
+    def times(entry: Entry, handin: HandIn | None) -> float | None:
+        return DUE.timestamp() + days[entry.name] * 86_400 if entry.name in days else None
+
+    for again in (False, True):
+        if again:
+            days["cyd"] = 9
+        found = run(tmp_path / "class", tmp_path / "out", elsewhere, lateness=LATENESS, times=times)
+        scores = {name: (each.graded.score, each.graded.late) for name, each in found.outcomes.items()}
+        assert scores["ann"] == (5.0, None) and scores["dee"] == (0.0, None)
+        assert scores["bob"][0] == 3.0 and scores["bob"][1] is not None and scores["bob"][1].days == 2
+        score, late = scores["cyd"]
+        assert late is not None and (score, late.days) == ((0.0, 9) if again else (5.0, None))
+        assert found.times["dee"] is None and len(graded) == 3
+
+
+def test_a_hand_in_of_a_folder_has_the_name_of_its_folder(tmp_path: Path) -> None:
+    hand_in(tmp_path / "class" / "Zoë", "gemm_kernels.py", "# 5")
     found = run(tmp_path / "class", tmp_path / "out")
-    cells = [cell for row in csv.reader(io.StringIO(grades_csv(found, [1]))) for cell in row]
-    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))] and "'@sum" in cells
+    ((name, each),) = found.outcomes.items()
+    assert each.graded.name == "Zoë/gemm_kernels.py" and found.files == {name: "Zoë"}
 
 
-def test_alike_hand_ins_are_listed(tmp_path: Path) -> None:
+def test_alike_hand_ins_are_found(tmp_path: Path) -> None:
     for name in ("ann", "bob"):
         hand_in(tmp_path / "class", f"{name}.py", "# 5")
     hand_in(tmp_path / "class", "eve.py", "# 5\n# eve")
     found = run(tmp_path / "class", tmp_path / "out")
     assert found.alike[0] == Likeness("ann", "bob", 1.0, found.alike[0].steps, same_file=True)
-    assert alike_csv(found.alike).splitlines()[1].startswith("ann,bob,1.00,yes")

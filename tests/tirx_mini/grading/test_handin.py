@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tirx_mini.grading import HandIn, HandInError, packed, read_handin
+from tirx_mini.grading import MOST_MEMBERS, HandIn, HandInError, packed, read_handin
 
 SOURCE = "def hgemm_v1(M, N, K, dtype='float16'): ...\n"
 
@@ -63,6 +64,33 @@ def test_a_folder(tmp_path: Path) -> None:
     assert read_handin(tmp_path).file == "gemm_kernels_sm90.py"
     (tmp_path / "gemm_kernels.py").write_text(SOURCE)
     assert refusal(tmp_path).endswith("has handin.tar and gemm_kernels.py; leave one of them")
+
+
+@pytest.mark.parametrize("name", ["handin/gemm_kernels.py", "gemm_kernels (1).py", "a/b/Handin-1.tar", "mine.PY"])
+def test_a_folder_has_its_only_file_anywhere_and_under_any_name(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(packed(HandIn("x", "gemm_kernels.py", SOURCE)) if path.suffix == ".tar" else SOURCE.encode())
+    for other in ("readme.txt", ".git/gemm_kernels.py", "__MACOSX/handin/gemm_kernels.py", "handin/._gemm_kernels.py"):
+        (tmp_path / other).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / other).write_bytes(b"\xff")
+    assert read_handin(tmp_path).source == SOURCE
+    (tmp_path / "other.py").write_text(SOURCE)
+    if path.name != "gemm_kernels.py":
+        assert re.search(r" has .* and .*; leave one of them$", refusal(tmp_path))
+
+
+def test_a_folder_with_very_many_files_is_refused(tmp_path: Path) -> None:
+    for number in range(MOST_MEMBERS + 1):
+        (tmp_path / f"{number}.txt").touch()
+    assert refusal(tmp_path).endswith("has more than 1000 files; leave the one that was handed in")
+
+
+def test_a_time_that_no_tar_can_store_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(SOURCE)
+    os.utime(path, (1 << 35, 1 << 35))
+    assert read_handin(path).modified is None and packed(read_handin(path))
 
 
 def test_a_link_in_a_folder_leads_nowhere(tmp_path: Path) -> None:

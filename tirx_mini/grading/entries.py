@@ -1,0 +1,71 @@
+"""The hand-ins of a class: the files and folders of one folder, each with a name that is its own."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .handin import MACOS, SUFFIXES, HandInError
+
+OTHER_ARCHIVES = (".zip", ".7z", ".rar", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".gz")
+"""Of files that somebody handed in, but that cannot be read. They have a row that says so."""
+_MOST = 80
+"""Characters of a name."""
+_DIGEST = re.compile(r"-[0-9a-f]{12}$")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file or folder that one student handed in. name: unique in the class, and fit for the name of a file."""
+
+    name: str
+    path: Path
+
+
+def entries_of(folder: Path) -> tuple[list[Entry], list[str]]:
+    """The hand-ins in a folder, by name, and the names of files that are none. Hidden files are neither.
+
+    Raises `HandInError` where there is no such folder, or none in it.
+    """
+    if not folder.is_dir():
+        raise HandInError(f"{folder} is not a folder; name the folder that has the hand-ins")
+    paths = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    found = [path for path in paths if path.name != MACOS and (path.is_dir() or _suffix(path))]
+    if not found:
+        raise HandInError(f"{folder} has no hand-ins: files that end in {', '.join(SUFFIXES)}, or folders with one")
+    return list(map(Entry, _names(found), found)), [path.name for path in paths if path not in found]
+
+
+def stem(path: Path) -> str:
+    """The name without the suffix of a hand-in."""
+    return path.name if path.is_dir() else path.name[: len(path.name) - len(_suffix(path))]
+
+
+def _suffix(path: Path) -> str:
+    """That of a hand-in, or of an archive of another kind; "" where it has none of them."""
+    fitting = [each for each in (*SUFFIXES, *OTHER_ARCHIVES) if path.name.lower().endswith(each)]
+    return max(fitting, key=len, default="")
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """For each path the name without its suffix where that is the only one, in letters that every file system takes.
+
+    A name that is changed, or that another path has too, ends in a digest of the path's name. So does one that looks
+    like that: its author may have chosen the name that another one gets.
+    """
+    stems = Counter(stem(path).lower() for path in paths)
+    wanted = [stem(path) if stems[stem(path).lower()] == 1 else path.name for path in paths]
+    plain = [re.sub(r"[^\w.@+-]", "_", name, flags=re.ASCII)[:_MOST] for name in wanted]
+    same = Counter(name.lower() for name, want in zip(plain, wanted, strict=True) if name == want)
+    return [
+        name if name == want and same[name.lower()] == 1 and not _DIGEST.search(name) else f"{name}-{_digest(path)}"
+        for name, want, path in zip(plain, wanted, paths, strict=True)
+    ]
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.name.encode("utf-8", "surrogateescape")).hexdigest()[:12]
