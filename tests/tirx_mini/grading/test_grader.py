@@ -158,6 +158,9 @@ def test_late_work_loses_points(judges: Judges) -> None:
         "handed in at 2026-12-02 12:00 UTC, due at 2026-12-01 00:00 UTC: 20% of the score is lost"
     )
     assert grade(replace(handin([1]), modified=at), rules, judges=judges, steps=[1], handed_in=0.0).late is None
+    unknown = grade(replace(handin([1]), modified=None), rules, judges=judges, steps=[1])
+    assert unknown.score == 5 and unknown.late is not None and unknown.late.days is None
+    assert unknown.late.said.startswith("when it was handed in is not known, so nothing is deducted for lateness: ")
 
 
 def test_a_gpu_of_another_architecture_is_refused(judges: Judges) -> None:
