@@ -3,11 +3,11 @@
 `plan` is used on the machine of the user, `remote` on the one in the cloud.
 """
 
-from .machines import GPUS, LARGE, PRICES, PRICES_FROM, SMALL, Gpu, cost
-from .plan import BadInput, Job, Plan, plan
+from .machines import GPUS, LARGE, PRICES, PRICES_FROM, SMALL, Gpu, cost, named
+from .plan import STAGES, BadInput, Job, Plan, plan
 from .remote import events, gpu_here, graded
 
 __all__ = [
-    "GPUS", "LARGE", "PRICES", "PRICES_FROM", "SMALL", "BadInput", "Gpu", "Job", "Plan",
-    "cost", "events", "gpu_here", "graded", "plan",
+    "GPUS", "LARGE", "PRICES", "PRICES_FROM", "SMALL", "STAGES", "BadInput", "Gpu", "Job", "Plan",
+    "cost", "events", "gpu_here", "graded", "named", "plan",
 ]  # fmt: skip

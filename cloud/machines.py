@@ -9,18 +9,21 @@ from types import MappingProxyType
 
 @dataclass(frozen=True)
 class Gpu:
-    """A kind of GPU. modal: as Modal calls it. student_file: the kernels for it."""
+    """A kind of GPU. modal: as Modal calls it. student_file: the kernels for it. model: the simulated GPU."""
 
     modal: str
     student_file: str
+    model: str
 
 
-# "H100!" is an H100 and nothing else: for "H100", Modal may give an H200 (https://modal.com/docs/guide/gpu).
+# The kinds that the kit has kernels for, of those that Modal lists (https://modal.com/docs/guide/gpu). "H100!" is an
+# H100 and nothing else: for "H100", Modal may give an H200. "B200+" is a B200 or a B300, whichever is free.
 GPUS: Mapping[str, Gpu] = MappingProxyType({
-    "B200": Gpu("B200", "gemm_kernels.py"),
-    "B300": Gpu("B300", "gemm_kernels.py"),
-    "H100": Gpu("H100!", "gemm_kernels_sm90.py"),
-    "H200": Gpu("H200", "gemm_kernels_sm90.py"),
+    "B200": Gpu("B200", "gemm_kernels.py", "b200"),
+    "B200+": Gpu("B200+", "gemm_kernels.py", "b200"),
+    "B300": Gpu("B300", "gemm_kernels.py", "b300"),
+    "H100": Gpu("H100!", "gemm_kernels_sm90.py", "h100"),
+    "H200": Gpu("H200", "gemm_kernels_sm90.py", "h200"),
 })  # fmt: skip
 
 PRICES: Mapping[str, float] = MappingProxyType(
@@ -33,12 +36,22 @@ SMALL, LARGE = (2, 4), (8, 16)
 """(CPU cores, GiB of memory) of a machine without a GPU, and of one with a GPU."""
 
 
+def named(text: str) -> str:
+    """The key of `GPUS` for a name in any case, also as Modal writes it; the text itself where none fits."""
+    name = text.strip().upper()
+    return next((key for key, gpu in GPUS.items() if name in (key, gpu.modal)), text)
+
+
 def cost(gpu: str, seconds: float) -> str:
-    """What a run costs, about: seconds times the prices of the GPU, the cores and the memory. gpu: "" for none."""
+    """What a run costs, about: seconds times the prices of the GPU, the cores and the memory. gpu: "" for none.
+
+    Modal charges a "B200+" as a B200, whichever it is.
+    """
     cores, gib = LARGE if gpu else SMALL
-    if gpu and gpu not in PRICES:
+    priced = gpu.rstrip("+")
+    if gpu and priced not in PRICES:
         return f"{seconds:.0f} s of a {gpu}; its price is on https://modal.com/pricing"
-    rate = PRICES.get(gpu, 0.0) + cores * PRICES["CPU core"] + gib * PRICES["GiB of memory"]
+    rate = PRICES.get(priced, 0.0) + cores * PRICES["CPU core"] + gib * PRICES["GiB of memory"]
     what = f"a {gpu}" if gpu else "a machine without a GPU"
     usd = f"about ${seconds * rate:.3f}" if seconds * rate >= 0.001 else "less than $0.001"
     return f"{seconds:.0f} s of {what}: {usd} at Modal's prices of {PRICES_FROM}"

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cloud import GPUS, LARGE, PRICES, PRICES_FROM, SMALL, BadInput, Plan, cost, plan
+from cloud import GPUS, LARGE, PRICES, PRICES_FROM, SMALL, STAGES, BadInput, Plan, cost, plan
 from tests.cloud.conftest import ROOT
+from tirx_mini.course import STAGES as KNOWN_STAGES
 from tirx_mini.course import STEPS
+from tirx_mini.grading import HandIn, packed
 from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
 
 
@@ -35,10 +37,14 @@ def with_tests(folder: Path) -> Path:
     return folder
 
 
-def test_gpus_are_those_of_the_kit_with_their_student_files() -> None:
-    assert {name: gpu_spec(name).architecture.student_file for name in GPUS} == {
-        name: gpu.student_file for name, gpu in GPUS.items()
-    }
+MODAL = ["T4", "L4", "A10", "L40S", "A100", "A100-40GB", "A100-80GB", "RTX-PRO-6000", "H100", "H100!", "H200", "B200"]
+MODAL += ["B200+", "B300"]
+"""The kinds of GPU that Modal lists (https://modal.com/docs/guide/gpu)."""
+
+
+def test_gpus_are_those_that_modal_lists_and_the_kit_has_kernels_for() -> None:
+    assert {gpu.modal for gpu in GPUS.values()} <= set(MODAL) and "H100" not in {gpu.modal for gpu in GPUS.values()}
+    assert all(gpu_spec(gpu.model).architecture.student_file == gpu.student_file for gpu in GPUS.values())
     assert gpu_spec(next(iter(GPUS))) is gpu_spec(DEFAULT_GPU)
     assert planned("--inspect", "1").jobs[0].gpu == ""
 
@@ -57,9 +63,11 @@ def test_steps_become_their_tests(text: str | None, steps: list[int], solved: Pa
 
 
 def test_the_gpu_chooses_the_student_file(solved: Path) -> None:
-    for gpu, file in (("h100", "gemm_kernels_sm90.py"), ("B300", "gemm_kernels.py")):
+    hopper, blackwell = "gemm_kernels_sm90.py", "gemm_kernels.py"
+    kinds = {"h100": hopper, "H100!": hopper, "H200": hopper, "B300": blackwell, "b200+": blackwell}
+    for gpu, file in kinds.items():
         (job,) = planned("--gpu", gpu, kit=solved).jobs
-        assert (job.gpu, job.arguments[job.arguments.index("--kernels") + 1]) == (gpu.upper(), file)
+        assert (job.gpu, job.arguments[job.arguments.index("--kernels") + 1]) == (gpu.upper().rstrip("!"), file)
 
 
 def test_steps_that_are_not_written_are_left_out_and_the_user_hears_of_it(kit: Path) -> None:
@@ -102,6 +110,38 @@ def test_a_check_simulates_before_it_asks_for_a_gpu(tmp_path: Path) -> None:
     ("arguments", "sentence"),
     [
         (["--step", "11"], "there is no step 11: write a number from 1 to 10"),
+        (["--step", "5-3"], "--step 5-3 has no step from 5 to 3: write 3-5"),
+        (["--step", "1,9-2,3"], "--step 1,9-2,3 has no step from 9 to 2: write 2-9"),
+        (["--step", ""], "--step  is not a list of steps"),
+        (["--step", "9" * 5000], " is not a list of steps"),
+        (["--step", "٣"], "--step ٣ is not a list of steps"),
+        (["--step", "-3"], "--step -3 is not a list of steps"),
+        (["--inspect", "11"], "there is no step 11: write a number from 1 to 10"),
+        (["--inspect", "-1"], "--inspect -1 is not a step: write a number, as in --inspect 7"),
+        (["--inspect", ""], "--inspect  is not a step: write a number"),
+        (["--inspect", "seven"], "--inspect seven is not a step: write a number"),
+        (["--inspect", "5", "--gpu", "h200"], "TODOs are left, the first in line"),
+        *[(["--bench", "--size", size], f"--size {size} is not a size: write a whole number from 1 to 65536")
+          for size in ("-5", "0", "1e3", "2048.0", "nan", "", "65537", "9" * 5000)],
+        (["--bench", "--size", "1000"], "--size 1000 is no multiple of 64, as each step needs: write another"),
+        (["--step", "3", "--size", "512"], "--size goes with --inspect, --check or --bench: tests and the grade have"),
+        (["--inspect", "7", "--stage", "foo"], "there is no stage 'foo': write tir, passes, cuda, ptx or sass"),
+        (["--inspect", "7", "--stage", ""], "there is no stage '': write tir"),
+        (["--step", "3", "--stage", "ptx"], "--stage and --comments go with --inspect: leave them out"),
+        (["--bench", "--no-comments"], "--stage and --comments go with --inspect: leave them out"),
+        *[(["--step", "3", f"--wait={wait}"], f"--wait {wait} is no time to wait: write minutes, more than 0 and")
+          for wait in ("nan", "inf", "-inf", "-5", "0", "1e9", "", "soon")],
+        *[(["--step", "3", "--gpu", gpu], f"argument --gpu: invalid choice: '{gpu}'")
+          for gpu in ("", "H300", "H100:8", "any", "B200!")],
+        (["--step", "3", "--out", ""], "--out needs a folder: write its name, or leave it out"),
+        (["--step", "3", "--out", "pyproject.toml"], "--out pyproject.toml is a file: name a folder"),
+        (["--bench", "--step", "2-4"], "--bench measures steps from 3 on, which take any size: leave out step 2"),
+        (["--check", ""], "--check needs a kernel: write FILE:KERNEL, as in --check my.py:kernel"),
+        (["--check", "tests"], "tests is not a file: name a file as it is seen from"),
+        (["--check", "README.md"], "README.md is not a Python file: write FILE.py:KERNEL"),
+        (["--grade", "none.tar"], "none.tar does not exist: name a file as it is seen from"),
+        (["--grade", "gemm_kernels_sm90.py"],
+         "gemm_kernels_sm90.py has gemm_kernels_sm90.py, which is not for a B200: write --gpu H100 or --gpu H200"),
         (["--step", "3-12"], "there is no step 12: write a number from 1 to 10"),
         (["--inspect", "0"], "there is no step 0: write a number from 1 to 10"),
         (["--step", "three"], "--step three is not a list of steps: write for example --step 3 or --step 1,3,5"),
@@ -112,11 +152,43 @@ def test_a_check_simulates_before_it_asks_for_a_gpu(tmp_path: Path) -> None:
         (["--gpu", "A100"], "invalid choice: 'A100'"),
         (["--steps", "3"], "unrecognized arguments: --steps 3: see `python run_modal.py --help`"),
     ],
-)
-def test_bad_input_is_one_sentence(arguments: list[str], sentence: str) -> None:
+)  # fmt: skip
+def test_bad_input_is_one_sentence(arguments: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
     with pytest.raises(BadInput) as error:
         planned(*arguments)
     assert sentence in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_kernel_of_one_tile_takes_no_size(solved: Path) -> None:
+    with pytest.raises(BadInput, match="step 1 is one tile and takes no size: leave out --size"):
+        planned("--inspect", "1", "--size", "512", kit=solved)
+    (job,) = planned("--inspect", "2", "--size", "512", kit=solved).jobs
+    assert list(job.arguments[2:]) == ["inspect", "2", "512", "--stage", "cuda", "--comments"]
+    (job,) = planned("--inspect", "3", "--no-comments", "--stage", "sass", kit=solved).jobs
+    assert list(job.arguments[2:]) == ["inspect", "3", "--stage", "sass", "--no-comments"]
+    assert tuple(KNOWN_STAGES) == STAGES
+
+
+def test_files_that_cannot_travel_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty.py").touch()
+    with (tmp_path / "large.py").open("wb") as file:
+        file.truncate((64 << 20) + 1)
+    for name, said in (("empty", "is empty: name the file"), ("large", "has more than 64 MiB: name the file")):
+        for arguments in (["--check", f"{tmp_path / name}.py:kernel"], ["--grade", f"{tmp_path / name}.py"]):
+            with pytest.raises(BadInput, match=said):
+                planned(*arguments)
+
+
+def test_a_hand_in_goes_to_a_gpu_that_it_is_for(tmp_path: Path) -> None:
+    name = "-handin.tar"
+    (tmp_path / name).write_bytes(packed(HandIn("x", "gemm_kernels_sm90.py", "x = 1\n")))
+    with pytest.raises(BadInput, match=r"-handin.tar has gemm_kernels_sm90.py, which is not for a B200"):
+        planned(f"--grade={tmp_path / name}")
+    (job,) = planned(f"--grade={tmp_path / name}", "--gpu", "H200").jobs
+    assert job.arguments[1] == "./-handin.tar" and list(job.files) == [name] and job.silence_s > 120
+    (tmp_path / name).write_bytes(b"no tar")  # which the grader says better
+    assert planned(f"--grade={tmp_path / name}").jobs[0].gpu == "B200"
 
 
 def test_a_folder_without_kernels_says_where_they_belong(tmp_path: Path) -> None:
@@ -128,6 +200,7 @@ def test_costs_are_seconds_times_prices() -> None:
     cores, gib = LARGE
     rate = PRICES["B200"] + cores * PRICES["CPU core"] + gib * PRICES["GiB of memory"]
     assert f"${100 * rate:.3f}" in cost("B200", 100) and cost("B200", 100).startswith("100 s of a B200: about $0.18")
+    assert cost("B200+", 100).partition(": ")[2] == cost("B200", 100).partition(": ")[2]
     assert "https://modal.com/pricing" in cost("B300", 5)  # no price was published
     assert cost("", 1000).startswith("1000 s of a machine without a GPU: about $0.0")
     assert cost("", 2).startswith("2 s of a machine without a GPU: less than $0.001")

@@ -87,6 +87,7 @@ def test_without_a_login_it_says_how_to_log_in(script: bool, modal_run: Run) -> 
     [
         (["--step", "99"], "error: there is no step 99: write a number from 1 to 2\n"),
         (["--check", "my.py:kernel"], "error: my.py does not exist: name a file as it is seen from "),
+        (["--wait", "nan"], "error: --wait nan is no time to wait: write minutes, more than 0 and at most 1440\n"),
         (["--step", "2"], "error: step 2 of gemm_kernels.py is not written yet, 1 TODO is left, the first in line "),
     ],
 )

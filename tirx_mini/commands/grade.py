@@ -100,7 +100,10 @@ def _write(graded: Graded, options: argparse.Namespace) -> None:
 
 
 class _Progress:
-    """What is being judged, on a line of the terminal that is gone at the end; nothing on anything else."""
+    """What is being judged: on a line of the terminal that is gone at the end, else on stderr, a line for each step.
+
+    Whoever waits for the output sees by these lines that the grader has not stopped.
+    """
 
     def __init__(self, console: Console, steps: int) -> None:
         self._status: Status | None = console.status("reading the hand-in") if console.is_terminal else None
@@ -128,9 +131,17 @@ class _Progress:
                 self._done += 1
                 self._points += result.score
             if self._status is not None:
-                now = ", ".join(map(str, sorted(self._running)))
-                earned = f"{self._done} of {self._steps} steps judged, {points_text(self._points)} points"
-                self._status.update(f"{earned}; judging step {now}" if now else earned)
+                self._status.update(self._standing())
+            elif result is None:
+                print(f"judging step {step}", file=sys.stderr, flush=True)
+            else:
+                points = f"{points_text(result.score)} of {points_text(result.points)} points"
+                print(f"step {step}: {points}", file=sys.stderr, flush=True)
+
+    def _standing(self) -> str:
+        now = ", ".join(map(str, sorted(self._running)))
+        earned = f"{self._done} of {self._steps} steps judged, {points_text(self._points)} points"
+        return f"{earned}; judging step {now}" if now else earned
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:

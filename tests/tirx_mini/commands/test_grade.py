@@ -31,8 +31,9 @@ def first_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_page_and_every_file(first_step: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = "--json g.json --html g.html --gradescope results.json".split()
     assert main(["grade", "handin.tar", "--steps", "1,2", *files]) == 0
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
     assert out.startswith("handin.tar, on a modelled B200: 5 of 100 points\n")
+    assert {"judging step 1", "step 1: 5 of 5 points", "judging step 2", "step 2: 0 of 5 points"} == {*err.splitlines()}
     graded = Graded.from_dict(json.loads(Path("g.json").read_text()))
     assert [step.score for step in graded.steps] == [5, 0]
     assert "handin.tar: 5 of 100 points" in Path("g.html").read_text()
