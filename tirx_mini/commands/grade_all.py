@@ -176,18 +176,27 @@ def _cloud(options: argparse.Namespace) -> GradeAll:
     if not script.exists():
         raise ValueError("--modal needs run_modal.py: run it in a checkout of the kit")
     sys.path.insert(0, str(script.parent))
+    import cloud
     import run_modal
 
-    machines = ("cpu", *run_modal.GPUS)
-    if options.modal not in machines:
+    machines = ("cpu", *cloud.GPUS)
+    wanted = "cpu" if options.modal.lower() == "cpu" else cloud.named(options.modal)
+    if wanted not in machines:
         raise ValueError(f"--modal has no {options.modal!r}; write {', '.join(machines[:-1])} or {machines[-1]}")
+    if options.full or options.gpu is not None:
+        raise ValueError("--modal grades as the rules say: leave out --full and --gpu")
     text = options.rules.read_text(encoding="utf-8") if options.rules is not None else None
 
     def grade_all(todo: Mapping[str, HandIn]) -> Iterable[tuple[str, Outcome | Exception]]:
-        tars = {name: packed(handin) for name, handin in todo.items()}
-        jobs = options.jobs or 10
+        fitting = cloud.GPUS[wanted].student_file if wanted != "cpu" else None
+        others = {name: handin.file for name, handin in todo.items() if fitting not in (None, handin.file)}
+        for name, file in others.items():
+            yield name, ValueError(f"the kernels in {file} are not for a {wanted}")
+        tars = {name: packed(handin) for name, handin in todo.items() if name not in others}
+        if not tars:
+            return
         try:
-            for name, results in run_modal.grade_many(tars, machines=options.modal, rules=text, jobs=jobs):
+            for name, results in run_modal.grade_many(tars, machines=wanted, rules=text, jobs=options.jobs or 10):
                 yield name, results if isinstance(results, Exception) else _from_cloud(todo[name].name, results)
         except run_modal.CloudFailed as error:
             raise ValueError(str(error)) from None

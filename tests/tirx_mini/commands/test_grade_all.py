@@ -124,15 +124,35 @@ def test_the_modelled_gpu_must_fit(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "ann was not graded: ValueError: the kernels in gemm_kernels.py are not for" in printed
 
 
-@pytest.mark.parametrize(
-    "machine, said",
-    [("cpu", "you are not logged in to Modal: run `modal setup` once"), ("Z80", "--modal has no 'Z80'; write cpu, ")],
-)
-def test_what_keeps_the_cloud_from_grading_is_one_sentence(machine: str, said: str, folder: Path) -> None:
+def test_without_a_login_the_cloud_grades_nothing_and_says_so(folder: Path) -> None:
     """By Modal's own client, which finds no credentials."""
-    words = ["--all", str(folder), "--out", str(folder.parent / "out"), "--modal", machine]
+    words = ["--all", str(folder), "--out", str(folder.parent / "out"), "--modal", "cpu"]
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder.parent)}
     done = subprocess.run(
         [sys.executable, "grade.py", *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 2 and f"error: {said}" in done.stdout and "Traceback" not in done.stderr
+    said = "error: you are not logged in to Modal: run `modal setup` once"
+    assert done.returncode == 2 and said in done.stdout and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        ("--modal Z80", "--modal has no 'Z80'; write cpu, B200, B200+, B300, H100 or H200"),
+        ("--modal cpu --full", "--modal grades as the rules say: leave out --full and --gpu"),
+        ("--modal b200 --gpu b300", "--modal grades as the rules say: leave out --full and --gpu"),
+    ],
+)
+def test_what_the_cloud_cannot_do_is_one_sentence(
+    options: str, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--all", str(folder), "--out", str(folder.parent / "out"), *options.split()]) == 2
+    assert f"error: {said}" in capsys.readouterr().out
+
+
+def test_a_hand_in_for_another_gpu_costs_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "ann.py").write_text("Tx.ptx.wgmma.fence()\n", encoding="utf-8")
+    assert main(["--all", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--modal", "b200"]) == 1
+    said = "ann was not graded: ValueError: the kernels in gemm_kernels_sm90.py are not for a B200"
+    assert said in capsys.readouterr().out
