@@ -50,6 +50,7 @@ from ..grading import (
     not_graded,
     own_times,
     packed,
+    parse_time,
     plain_line,
     points_text,
     prints,
@@ -134,7 +135,11 @@ def _times(submitted: str | None, entries: Sequence[Entry], rules: Lateness) -> 
     """When each hand-in was handed in, and the names of a table that no hand-in has. Raises `SubmittedError`."""
     if submitted is None:
         return own_times, []
-    return (times_of_files, []) if submitted == OF_FILES else times_of_table(Path(submitted), entries, rules)
+    try:
+        parse_time(submitted)
+    except ValueError:
+        return (times_of_files, []) if submitted == OF_FILES else times_of_table(Path(submitted), entries, rules)
+    raise SubmittedError(f"--submitted of a class is a CSV file with a time for each hand-in, or {OF_FILES}")
 
 
 def _make(out: Path, handins: Path) -> None:
@@ -265,15 +270,16 @@ def _show(found: Class, out: Path, console: Console) -> None:
         late = outcome.graded.late
         when = "" if late is None else " late" if late.days is not None else " time?"
         row = [scores.get(step, "–") for step in STEPS]
-        table.add_row(Text(name), *row, f"{points_text(outcome.graded.score)}{when}")
+        table.add_row(Text(found.shown(name)), *row, f"{points_text(outcome.graded.score)}{when}")
     console.print(table)
     for name, error in found.failed.items():
-        console.print(f"{name} was not graded: {error}", markup=False, soft_wrap=True)
+        console.print(f"{found.shown(name)} was not graded: {error}", markup=False, soft_wrap=True)
     if found.alike:
         console.print(f"\n{len(found.alike)} pairs of hand-ins are alike; read both before you judge:", markup=False)
     for pair in found.alike[:_MOST_ALIKE]:
         said = "the same file" if pair.same_file else f"{pair.share:.0%} of what sets them apart from the class"
-        console.print(f"  {pair.first} and {pair.second}: {said}", markup=False, soft_wrap=True)
+        pair_shown = f"{found.shown(pair.first)} and {found.shown(pair.second)}"
+        console.print(f"  {pair_shown}: {said}", markup=False, soft_wrap=True)
     said = f"\nwrote {out / 'grades.csv'}, alike.csv and a report for each hand-in in {REPORTS}/"
     console.print(said, markup=False, soft_wrap=True)
 
@@ -283,7 +289,8 @@ def _show_times(found: Class, submitted: str | None, console: Console) -> None:
     lates = {name: outcome.graded.late for name, outcome in found.outcomes.items()}
     unknown = [name for name, late in lates.items() if late is not None and late.days is None]
     if unknown:
-        said = f"when they were handed in is not known, and nothing is deducted from them: {', '.join(unknown)}"
+        names = ", ".join(map(found.shown, unknown))
+        said = f"when they were handed in is not known, and nothing is deducted from them: {names}"
         console.print(said, markup=False, soft_wrap=True)
     if submitted is None:
         console.print(

@@ -21,7 +21,7 @@ from .rules import NEVER_LATE, Lateness
 from .scoring import with_lateness
 from .similar import Likeness, Prints, likenesses
 from .submitted import Times, own_times
-from .text import plain_line
+from .text import plain_line, shown_name
 
 FORMAT, VERSION = "tirx_mini class record", 1
 RECORDS, REPORTS, KERNELS = "records", "reports", "kernels"
@@ -64,6 +64,11 @@ class Class:
     alike: tuple[Likeness, ...]
     files: Mapping[str, str] = field(default_factory=dict)
     times: Mapping[str, float | None] = field(default_factory=dict)
+
+    def shown(self, name: str) -> str:
+        """The name of a hand-in for people: that of its file, where other letters stand in the name of its reports."""
+        file = self.files.get(name, name)
+        return name if file.startswith(name) else shown_name(file)
 
 
 def grade_class(

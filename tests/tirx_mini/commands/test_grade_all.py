@@ -98,8 +98,12 @@ def test_bad_input_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
     rules = ["--rules", str(tmp_path / "bad.toml")]
     assert main([f"--all={tmp_path}", "--out", str(tmp_path / "out"), *rules]) == 2
     assert "[points] must be a table" in capsys.readouterr().out
-    assert main(["--all", str(tmp_path), "--out", str(tmp_path.parent / "out"), "--submitted", "none.csv"]) == 2
-    assert "the table of times none.csv cannot be read: No such file" in capsys.readouterr().out
+    for when, said in (
+        ("none.csv", "the table of times none.csv cannot be read: No such file"),
+        ("2026-12-01T23:59Z", "--submitted of a class is a CSV file with a time for each hand-in, or mtime"),
+    ):
+        assert main(["--all", str(tmp_path), "--out", str(tmp_path.parent / "out"), "--submitted", when]) == 2
+        assert said in capsys.readouterr().out
     assert not (tmp_path.parent / "out").exists()
 
 

@@ -247,6 +247,7 @@ def test_a_hand_in_of_a_folder_has_the_name_of_its_folder(tmp_path: Path) -> Non
     found = run(tmp_path / "class", tmp_path / "out")
     ((name, each),) = found.outcomes.items()
     assert each.graded.name == "Zoë/gemm_kernels.py" and found.files == {name: "Zoë"}
+    assert name.isascii() and found.shown(name) == "Zoë"
 
 
 def test_alike_hand_ins_are_found(tmp_path: Path) -> None:
