@@ -9,10 +9,15 @@ from pathlib import Path
 import pytest
 
 from tirx_mini.grading import (
+    Class,
     Entry,
+    Graded,
     HandIn,
     Lateness,
+    Outcome,
+    StepResult,
     SubmittedError,
+    grades_csv,
     own_times,
     parse_time,
     seconds_of,
@@ -88,6 +93,17 @@ def test_a_row_names_a_file_in_any_writing_of_its_letters(tmp_path: Path, row: s
 )
 def test_headers_columns_and_separators_as_they_come(tmp_path: Path, text: str) -> None:
     assert table(tmp_path, text) == {"ann": NOON}
+
+
+def test_the_table_of_grades_can_be_given_back(tmp_path: Path) -> None:
+    handed_in = {"ann": NOON, "bob.py": None, "@sum": NOON + HOUR}
+    step = StepResult(1, 5.0, 5.0, ())
+    outcomes = {name: Outcome(Graded(name, "", "sim", "", (step,), 5.0, 5.0)) for name in handed_in}
+    path = tmp_path / "grades.csv"
+    path.write_text(grades_csv(Class(outcomes, {}, (), {}, handed_in), [1]), encoding="utf-8")
+    entries = [*ENTRIES, Entry("@sum", Path("class/@sum.py"))]
+    times, unknown = times_of_table(path, entries, DUE)
+    assert not unknown and {entry.name: times(entry, None) for entry in entries if entry.name in handed_in} == handed_in
 
 
 def test_names_that_no_hand_in_has_or_several_have_are_given_back(tmp_path: Path) -> None:
