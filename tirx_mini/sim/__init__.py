@@ -60,7 +60,7 @@ from .engines import (
     WrongTmemLane,
 )
 from .facts import Entry, Fact, Fault, NotModelled, OperandRule, Origin, place_key
-from .gpu import Gpu, Outcome, Sampled, Size, Standing, Watch
+from .gpu import Gpu
 from .hazards import Extent, Hazard, HazardKind, LaneHazard, LastWait, Space
 from .launch import (
     ClusterTooLarge,
@@ -133,6 +133,7 @@ from .machine import (
 )
 from .machine import conflicts as bank_conflicts
 from .ordering import Access, EarlyAccess, Operation
+from .outcome import Outcome, Sampled, Size, Standing, Watch
 from .outputs import NothingWritten, Unwritten, boxes_of
 from .run import Simulation
 from .sampling import Sampling

@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from tirx_mini.ir import Span
+from tirx_mini.ir import AddressOf, BufferLoad, BufferStore, PrimFunc, Span
 
 from .facts import Fact
 from .machine import GlobalBuffer, GlobalMemory
@@ -92,3 +92,13 @@ def _runs(marked: npt.NDArray[np.bool_]) -> list[Interval]:
     """The intervals in which a row is marked."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], marked, [False]))))
     return [(int(first), int(last)) for first, last in edges.reshape(-1, 2)]
+
+
+def last_unused(func: PrimFunc) -> Span | None:
+    """The last store of a lowered function to registers that nothing reads, else its last one to shared memory."""
+    nodes = func.nodes
+    read = {node.buffer.root for node in nodes if isinstance(node, (BufferLoad, AddressOf))}
+    stores = [node for node in nodes if isinstance(node, BufferStore)]
+    unused = [store for store in stores if store.buffer.scope == "local" and store.buffer.root not in read]
+    shared = [store for store in stores if store.buffer.scope == "shared"]
+    return next((chosen[-1].span for chosen in (unused, shared) if chosen), None)

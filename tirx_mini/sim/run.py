@@ -14,7 +14,7 @@ import numpy as np
 
 from tirx_mini.arguments import check_room, with_tensor_maps
 from tirx_mini.hardware import GpuSpec
-from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, PrimFunc, Span, TirxError
+from tirx_mini.ir import Buffer, PrimFunc, TirxError
 from tirx_mini.isa import Completion, Memory, OperandKind, for_target, named_params, prints, written_params
 from tirx_mini.worker import Team, Twin
 
@@ -25,9 +25,10 @@ from .budget import BUDGET
 from .doubts import Ends
 from .engines import Strips
 from .facts import Entry, Origin
-from .gpu import Gpu, Outcome, Part, Share, Size, Watch
+from .gpu import Gpu, Part, Share
 from .machine import KernelImage, MbarrierFact
-from .outputs import NothingWritten, unwritten
+from .outcome import Outcome, Size, Watch
+from .outputs import NothingWritten, last_unused, unwritten
 from .process import running
 from .sampling import Sampling
 from .timing import Clock
@@ -49,7 +50,6 @@ WORTH_BYTES = 16 << 20
 LAUNCH = "launch.pickle"
 SHADOW_BYTES = 8
 """What the checks keep of each granule of an argument that the kernel writes; a copy of that is kept besides."""
-
 
 
 class Simulation:
@@ -169,8 +169,8 @@ class Simulation:
         if outcome.fault is not None or outcome.blocked or not self.data:
             return outcome
         facts = (*outcome.facts, *self._no_effect(machine))
-        missed = tuple(machine.unread.values())
-        return replace(outcome, facts=facts, unwritten=tuple(unwritten(machine.memory)), unread=missed)
+        missing, unread = tuple(unwritten(machine.memory)), tuple(machine.unread.values())
+        return replace(outcome, facts=facts, unwritten=missing, unread=unread)
 
     def _attempts(self, seed: int | None, jobs: int, budget: int, pedantic: bool) -> Iterator[Outcome | None]:
         """The outcomes of faster ways to execute the launch than with every access checked; None where that has to be,
@@ -271,9 +271,7 @@ class Simulation:
                 return run_portion(machine, keep=keep)
         return None
 
-    def wide_portion(
-        self, clusters: range, budget: int, *, keep: bool = False, whole: bool = False
-    ) -> Portion | None:
+    def wide_portion(self, clusters: range, budget: int, *, keep: bool = False, whole: bool = False) -> Portion | None:
         """The same of clusters that are alike, several at a time; None also where that is not possible.
 
         whole: whether these are nearly all clusters of the launch.
@@ -281,9 +279,7 @@ class Simulation:
         if not (clusters and self.image.alike and self.image.wide and self.divisible):
             return None
         with suppress(Unlike, ValueError), running():  # NumPy refuses lanes of one cluster beside those of several
-            machine = WideGpu(
-                self._prompt_image, self.arrays, self.spec, clusters, budget=budget, strips=self._strips
-            )
+            machine = WideGpu(self._prompt_image, self.arrays, self.spec, clusters, budget=budget, strips=self._strips)
             with machine:
                 if whole:
                     self._begin(machine)
@@ -375,10 +371,7 @@ class Simulation:
         """
         cut, part = self._sampling.part(size)
         image = translate(self.func, self._scalars, data=False, cut=cut).image if cut != Cut() else self.image
-        with (
-            running(),
-            Gpu(image, self.arrays, self.spec, seed=seed, budget=budget, data=False, part=part) as machine,
-        ):
+        with running(), Gpu(image, self.arrays, self.spec, seed=seed, budget=budget, data=False, part=part) as machine:
             outcome = machine.run()
         wrong = any(isinstance(entry.fact, MbarrierFact) for entry in outcome.facts)
         return None if wrong or outcome.fault is not None or outcome.blocked else outcome
@@ -398,7 +391,7 @@ class Simulation:
         results = tuple(buffer.name for buffer in buffers if buffer not in named or buffer in written)
         if not results or not named or prints(self.func):
             return ()
-        last = _last_unused(self.func)
+        last = last_unused(self.func)
         if last is None:
             last = next((columns.span for columns in machine.unread.values()), None)
         return (Entry(NothingWritten(Origin("", "", "", self.func.span), results, last)),)
@@ -451,13 +444,3 @@ def _held(folder: Path) -> Simulation:
 
 def _give_up() -> NoReturn:
     raise Unlike
-
-
-def _last_unused(func: PrimFunc) -> Span | None:
-    """The last store of a lowered function to registers that nothing reads, else its last one to shared memory."""
-    nodes = func.nodes
-    read = {node.buffer.root for node in nodes if isinstance(node, (BufferLoad, AddressOf))}
-    stores = [node for node in nodes if isinstance(node, BufferStore)]
-    unused = [store for store in stores if store.buffer.scope == "local" and store.buffer.root not in read]
-    shared = [store for store in stores if store.buffer.scope == "shared"]
-    return next((chosen[-1].span for chosen in (unused, shared) if chosen), None)

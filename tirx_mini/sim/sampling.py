@@ -22,9 +22,10 @@ from tirx_mini.hardware import TMEM_COLUMNS, GpuSpec
 from tirx_mini.ir import Call, PrimFunc, int_value
 from tirx_mini.isa import instruction_of
 
-from .gpu import Outcome, Part, Sampled, Size
+from .gpu import Part
 from .launch import resident_clusters
 from .machine import KernelImage
+from .outcome import Outcome, Sampled, Size
 from .translate import Cut, Repeats, repeats
 
 TOLERANCE = 0.08

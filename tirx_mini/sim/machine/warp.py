@@ -43,7 +43,7 @@ from .masks import FULL, LANES, Mask
 from .mbarrier import Mbarrier
 from .register_pool import RegisterPool
 from .registers import RegisterArray, Registers
-from .warp_facts import LanesDiffer, PartialWarp
+from .warp_facts import LanesDiffer, PartialWarp, warp_name
 
 Buffer = SharedBuffer | GlobalBuffer
 
@@ -436,8 +436,6 @@ class RunningWarp:
                 if warp.waiting is not None:
                     warp.resume()
 
-    # -- as the owner of events ------------------------------------------------------------------------------------
-
     @property
     def cluster_index(self) -> int:
         return self.cta.cluster.index
@@ -450,8 +448,3 @@ class RunningWarp:
     def delay(self, now: float) -> None:
         """It goes on no earlier than `now`."""
         self.time = max(self.time, now)
-
-
-def warp_name(warp_id: int, warps: int) -> str:
-    """'warp 3', or in CTAs of several warpgroups 'warp 3 of warpgroup 1'."""
-    return f"warp {warp_id}" if warps <= 4 else f"warp {warp_id % 4} of warpgroup {warp_id // 4}"

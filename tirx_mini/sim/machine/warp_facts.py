@@ -21,3 +21,8 @@ class LanesDiffer(Fact):
     """The lanes of a warp give different values for an operand that must be the same. operand: which, in words."""
 
     operand: str
+
+
+def warp_name(warp_id: int, warps: int) -> str:
+    """'warp 3', or in CTAs of several warpgroups 'warp 3 of warpgroup 1'."""
+    return f"warp {warp_id}" if warps <= 4 else f"warp {warp_id % 4} of warpgroup {warp_id // 4}"

@@ -1,0 +1,84 @@
+"""What a run leaves behind, and how far it is while it lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from .doubts import Ends, OpenOrder
+from .engines import UnreadColumns
+from .facts import Entry, Fact
+from .machine import BarrierEvent, FreshWait, RepeatedWait, RunningWarp
+from .outputs import Unwritten
+from .timeline import Timeline
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much of a launch a run makes. waves: of CTAs or of rounds over tiles. trips: iterations of its long loops."""
+
+    waves: int
+    trips: int
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What was run instead of the whole. whole: its size. sizes: of the runs."""
+
+    whole: Size
+    sizes: tuple[Size, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run left behind.
+
+    cycles: of the SM clock, from launch to the end of the last warp.
+    facts: in the order in which they were first stated, the fault last.
+    fault: what stopped the run, if something did.
+    blocked: warps that wait for ever, in the order of their CTAs; each has its `waiting`.
+    open_orders: where another order of the events may go otherwise; None where accesses were not checked.
+    mixed: phases of mbarriers that another order may complete with other signals.
+    tested: whether a test of an mbarrier found a phase complete that is not in another order.
+    stats: figures by name. trace: the timeline, where asked for. barrier_log: likewise.
+    repeats: waits of an mbarrier that found the same phase complete again. fresh_waits: first waits that passed before
+        any phase was complete.
+    unwritten: parts of arguments that no thread wrote, of a run with checks that came to its end. unread: results of
+        MMAs that no thread read, likewise.
+    sampled: of which parts it was worked out; None where all of the launch was run.
+    """
+
+    cycles: float
+    facts: tuple[Entry, ...]
+    fault: Fact | None
+    blocked: tuple[RunningWarp, ...]
+    stats: dict[str, float]
+    trace: Timeline | None = None
+    barrier_log: list[BarrierEvent] | None = None
+    repeats: tuple[RepeatedWait, ...] = ()
+    fresh_waits: tuple[FreshWait, ...] = ()
+    open_orders: tuple[OpenOrder, ...] | None = None
+    mixed: Ends = field(default_factory=dict)
+    tested: bool = False
+    unwritten: tuple[Unwritten, ...] = ()
+    unread: tuple[UnreadColumns, ...] = ()
+    sampled: Sampled | None = None
+
+
+class Standing:
+    """How far a run is, for a reader in another thread: it only looks at what the run counts anyway."""
+
+    def __init__(self, share: Callable[[float], float]) -> None:
+        self._share = share
+
+    def share(self, flops: float = 0.0) -> float:
+        """Of CTAs that have ended, or of all `flops` that the kernel executes, whichever is more; at most 1.
+
+        flops: 0 if not known. The CTAs of a persistent kernel all end at its end.
+        """
+        return min(1.0, self._share(flops))
+
+
+Watch: TypeAlias = Callable[[Standing], None]
+"""What is called at the beginning of each run."""
