@@ -34,8 +34,8 @@ class _Since:
     writes: set[Buffer] = field(default_factory=set)
 
     def conflicts(self, later: _Since) -> bool:
-        """Whether `later` accesses need a barrier before them: they read what was written, or write what was read."""
-        return bool(later.reads & self.writes or later.writes & self.reads)
+        """Whether `later` accesses need a barrier before them: they read what was written, or write what was used."""
+        return bool(later.reads & self.writes or later.writes & (self.reads | self.writes))
 
     def add(self, later: _Since) -> None:
         self.reads |= later.reads
