@@ -27,8 +27,14 @@ from tirx_mini.records import dataclass
 
 # -- what all architectures have in common (A) -------------------------------------------------------------------------
 
-THREADS_OF: Mapping[str, int] = MappingProxyType({"warpgroup": 128, "warp": 32, "thread": 1})
-"""Threads in each unit of a CTA (PTX ISA: "wgmma", warpgroup; CUDA: warp size)."""
+WARP_SIZE = 32
+"""Threads of a warp, its lanes (CUDA: warpSize)."""
+WARPGROUP_WARPS = 4
+"""Warps of a warpgroup (PTX ISA: "wgmma", warpgroup)."""
+WARPGROUP_SIZE = WARPGROUP_WARPS * WARP_SIZE
+"""Threads of a warpgroup."""
+THREADS_OF: Mapping[str, int] = MappingProxyType({"warpgroup": WARPGROUP_SIZE, "warp": WARP_SIZE, "thread": 1})
+"""Threads in each unit of a CTA."""
 MAX_THREADS_PER_CTA = 1024
 MAX_GRID = (2**31 - 1, 65_535, 65_535)
 """CTAs along x, y and z (CUDA: technical specifications, dimensions of a grid)."""

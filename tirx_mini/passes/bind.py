@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tirx_mini.hardware import WARP_SIZE
 from tirx_mini.ir import (
     COURSE,
     INT32,
@@ -48,7 +49,6 @@ from .vectorize import MOST_BYTES, vectorize
 _AXES = "xyz"
 TENSOR_INTRIN = "tensor_intrin"
 """The attribute around statements that the lanes of a warp, counted by threadIdx.x, execute together."""
-LANES = 32
 
 
 @dataclass(frozen=True)
@@ -194,12 +194,12 @@ class _Bind(Mutator):
     def visit_Hint(self, node: Hint) -> Stmt:
         if TENSOR_INTRIN not in dict(node.attrs):
             return self.rebuild(node)
-        if self.extents.get("threadIdx.x") != LANES:
+        if self.extents.get("threadIdx.x") != WARP_SIZE:
             raise TirxError(
                 f"{dict(node.attrs)[TENSOR_INTRIN]} is an instruction of a warp, but threadIdx.x has "
                 f"{self.extents.get('threadIdx.x', 1)} values",
                 node.span,
-                f"bind a loop of {LANES} iterations to threadIdx.x, as in the copies into shared memory",
+                f"bind a loop of {WARP_SIZE} iterations to threadIdx.x, as in the copies into shared memory",
             )
         if self.conditions:
             raise TirxError("only some warps would execute an instruction of a warp", node.span)

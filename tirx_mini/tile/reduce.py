@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from tirx_mini.hardware import THREADS_OF
+from tirx_mini.hardware import WARP_SIZE
 from tirx_mini.ir import (
     FLOAT32,
     INT32,
@@ -48,7 +48,6 @@ from .rule import NotMeant, Refusal, Rule
 T = TypeVar("T")
 
 OPERATORS: Mapping[str, str] = {"sum": "+", "max": "max", "min": "min"}
-WARP = THREADS_OF["warp"]
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class Accumulator:
     def add(self, value: Expr) -> Stmt:
         return self.set(binary(self.operator, self.value, cast(self.dtype, value), span=self.ctx.span))
 
-    def across_lanes(self, width: int = WARP) -> Stmt:
+    def across_lanes(self, width: int = WARP_SIZE) -> Stmt:
         """Combine groups of `width` neighbouring lanes; every lane gets the result of its group."""
         distances = [width >> step for step in range(1, width.bit_length())]
         return seq(*(self.add(value_of("shfl.xor", self.dtype, self.value, d, span=self.ctx.span)) for d in distances))
@@ -92,7 +91,7 @@ class Accumulator:
     def across_warps(self, scratch: Buffer, first: Expr, warps: int) -> Stmt:
         """Combine the warps of the CTA through `warps` elements of shared memory; every thread gets the result."""
         ctx = self.ctx
-        lane, warp = special("threadIdx.x") % WARP, special("warp_id_in_cta")
+        lane, warp = special("threadIdx.x") % WARP_SIZE, special("warp_id_in_cta")
         var, _ = ctx.loop_var(warps, "w")
         sync = issue("bar.sync.all", 0, span=ctx.span)
 
@@ -238,7 +237,7 @@ def _masks(rows: Iterable[set[int]], name: str) -> list[int]:
     for threads in rows:
         first = min(threads)
         bits = [1 << bit for bit in range(max(threads).bit_length()) if any((t ^ first) >> bit & 1 for t in threads)]
-        if len(threads) != 1 << len(bits) or (bits and bits[-1] >= WARP):
+        if len(threads) != 1 << len(bits) or (bits and bits[-1] >= WARP_SIZE):
             raise Refusal(f"the threads that hold a row of {name} are not the lanes that shuffles combine")
         found.add(tuple(bits))
     if len(found) != 1:
@@ -278,7 +277,7 @@ def _rows_by_groups(call: TileCall, ctx: Context) -> Stmt:
     dst, src = tiles_of(call)
     shape = Shape.of(call)
     rows, columns = math.prod(shape.rows), math.prod(shape.columns)
-    width = min(WARP, 1 << (columns - 1).bit_length())
+    width = min(WARP_SIZE, 1 << (columns - 1).bit_length())
     groups, lane = ctx.threads // width, ctx.thread % width
     turn, inner = ctx.loop_var(-(-rows // groups), "r")
     number = inner.simplify((turn if rows > groups else const(0)) * groups + ctx.thread // width)
@@ -367,7 +366,7 @@ def _between_warps(call: TileCall, ctx: Context, acc: Accumulator) -> Stmt:
 
 
 def _width(call: TileCall) -> int:
-    width = int_value(call.option("width", WARP))
+    width = int_value(call.option("width", WARP_SIZE))
     if width not in (2, 4, 8, 16, 32):
         raise Refusal(f"width must be 2, 4, 8, 16 or 32 lanes, not {call.option('width')!r}")
     return width

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from tirx_mini.hardware import THREADS_OF
+from tirx_mini.hardware import WARP_SIZE
 from tirx_mini.ir import FLOAT32, Const, Expr, Stmt, TileCall, seq
 from tirx_mini.layout import m, tx
 from tirx_mini.records import dataclass
@@ -21,8 +21,6 @@ from .issue import issue
 from .region import Tile, tiles_of
 from .registers import RegisterTile, register_tile
 from .rule import Refusal, Rule
-
-WARP = THREADS_OF["warp"]
 
 TYPES: Mapping[str, str] = {"float16": "f16", "bfloat16": "bf16"}
 """PTX's names of the dtypes of A and B."""
@@ -123,7 +121,7 @@ def _products(
     ctx: Context, d: Fragments, a: Fragments, b: Fragments, c: Fragments | None, count: int
 ) -> list[list[list[Expr]]]:
     """The operands of each instruction. Raises Refusal if warps would need different registers for them."""
-    warps = range(ctx.threads // WARP) if all(holder is not None for holder, _ in d.registers) else [None]
+    warps = range(ctx.threads // WARP_SIZE) if all(holder is not None for holder, _ in d.registers) else [None]
     plans = []
     for warp in warps:
         plan = []
@@ -153,7 +151,7 @@ def _fragments(ctx: Context, matrix: Tile, block: Block, turned: bool) -> Fragme
     thread, register = (np.broadcast_to(np.asarray(places.get(axis, 0)), matrix.extents) for axis in (tx, m))
     if turned:
         thread, register = thread.T, register.T
-    everywhere = tile.threads <= WARP < ctx.threads
+    everywhere = tile.threads <= WARP_SIZE < ctx.threads
     height, width = block
     if any(extent % one for extent, one in zip(thread.shape, block, strict=True)):
         raise Refusal(f"the {matrix.describe()} is not a whole number of {height} × {width} fragments")
@@ -168,9 +166,9 @@ def _fragments(ctx: Context, matrix: Tile, block: Block, turned: bool) -> Fragme
 
 def _fragment(matrix: Tile, thread: np.ndarray, register: np.ndarray) -> tuple[int, tuple[int, ...]]:
     """The warp that holds a block, and its registers in the order of the instruction."""
-    warp, registers = int(thread[0, 0]) // WARP, []
+    warp, registers = int(thread[0, 0]) // WARP_SIZE, []
     for at in _slots(*thread.shape):
-        if (thread[at] != warp * WARP + np.arange(WARP)).any() or (register[at] != register[at][0]).any():
+        if (thread[at] != warp * WARP_SIZE + np.arange(WARP_SIZE)).any() or (register[at] != register[at][0]).any():
             raise Refusal(
                 f"{matrix.buffer.name} is not laid out as mma.sync needs it: lane 4g + t must hold rows g and g + 8, "
                 "of B column g, and there the neighbours at 2t and 2t + 1 of each 8"
@@ -181,8 +179,8 @@ def _fragment(matrix: Tile, thread: np.ndarray, register: np.ndarray) -> tuple[i
 
 def _slots(height: int, width: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The row and the column of each register of a fragment, for each lane."""
-    group, lane = np.divmod(np.arange(WARP), 4)
-    for slot in range(height * width // WARP):
+    group, lane = np.divmod(np.arange(WARP_SIZE), 4)
+    for slot in range(height * width // WARP_SIZE):
         pair, upper = slot & 1, slot >> 1
         row, column = (upper & 1, upper >> 1) if height == 16 else (0, upper)
         yield group + 8 * row, 2 * lane + pair + 8 * column

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from tirx_mini.hardware import WARP_SIZE, WARPGROUP_SIZE
 from tirx_mini.ir import (
     AddressOf,
     Bind,
@@ -32,11 +33,10 @@ from tirx_mini.ir import (
 )
 from tirx_mini.isa import NAMES, TABLE, Memory
 
-from .teams import THREADS_HINT, WARPGROUP, Team, team_of_hint, whole
+from .teams import THREADS_HINT, Team, team_of_hint, whole
 
 RINGS = "rings"
 """The option of a hint of threads that names the buffers that mbarriers order."""
-WARP = 32
 BARRIERS_OF_ALL = ("cuda.cta_sync", "cuda.cluster_sync")
 """The names of barriers of all threads of a CTA."""
 FREE_BARRIERS = 8
@@ -91,7 +91,7 @@ class _Since:
 def _meet(one: Team, other: Team) -> bool:
     """Whether two teams have threads in common, or are not whole warpgroups, which have no roles of their own."""
     apart = one.first + one.count <= other.first or other.first + other.count <= one.first
-    roles = all(number % WARPGROUP == 0 for team in (one, other) for number in (team.first, team.count))
+    roles = all(number % WARPGROUP_SIZE == 0 for team in (one, other) for number in (team.first, team.count))
     return not (apart and roles)
 
 
@@ -168,7 +168,7 @@ class _Placer:
         before = self._needed(branch, condition, since, team)
         since.add(condition)
         parted = part is None and _varies(branch.cond)
-        if parted or inner.count % WARP:  # threads of a warp part ways: no barrier inside
+        if parted or inner.count % WARP_SIZE:  # threads of a warp part ways: no barrier inside
             accesses = self.accesses(branch)
             first = before or self._needed(branch, accesses, since, team)
             since.add(accesses)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tirx_mini.hardware import WARPGROUP_SIZE
 from tirx_mini.ir import (
     Expr,
     Hint,
@@ -24,7 +25,6 @@ from .language.loops import WS_HINT
 
 THREADS_HINT = "tl.threads"
 """The message of a hint around the statements of a role: threads `first` … `first` + `count` - 1."""
-WARPGROUP = 128
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def team_of_hint(hint: Hint, around: Team) -> Team:
 
 def warpgroups(groups: Sequence[int], around: Team, hint: Hint) -> Team:
     """The threads of neighbouring warpgroups."""
-    first, count = min(groups) * WARPGROUP, len(groups) * WARPGROUP
+    first, count = min(groups) * WARPGROUP_SIZE, len(groups) * WARPGROUP_SIZE
     if sorted(groups) != list(range(min(groups), min(groups) + len(groups))):
         raise TirxError(f"the warpgroups of T.ws{tuple(groups)} are no neighbours", hint.span)
     if first + count > around.first + around.count:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tirx_mini.hardware import TMEM_ALLOCATIONS, TMEM_COLUMNS, TMEM_LANES
+from tirx_mini.hardware import TMEM_ALLOCATIONS, TMEM_COLUMNS, TMEM_LANES, WARPGROUP_SIZE
 from tirx_mini.ir import (
     UINT64,
     AllocBuffer,
@@ -41,8 +41,6 @@ from tirx_mini.tile import OPS
 
 from .gemm import GEMM, NEVER, PHASE, TCGEN05_DRAIN, WG_WAIT, Place, part, tmem_fragment
 from .tma import COPY, address_of, issue, shared_layout, tma_store
-
-WARPGROUP = 128
 
 
 def plan_tensor_memory(func: PrimFunc, arch: str) -> PrimFunc:
@@ -201,7 +199,7 @@ def tmem_copy_layouts(call: TileCall, place: Place) -> Mapping[Buffer, Layout]:
     """The layout of the fragment of a copy from or to tensor memory."""
     tmem, registers = _sides(call)
     rows, columns = tmem.extents[-2:]
-    if place.team.count % WARPGROUP or columns % (place.team.count // WARPGROUP):
+    if place.team.count % WARPGROUP_SIZE or columns % (place.team.count // WARPGROUP_SIZE):
         raise TirxError(
             f"{place.team.count} threads cannot share {rows} × {columns} elements of tensor memory",
             call.span,
@@ -214,9 +212,9 @@ def tmem_copy(call: TileCall, place: Place) -> Stmt:
     """A copy between tensor memory and a fragment, by all warpgroups of the team: each takes a part of the columns."""
     tmem, registers = _sides(call)
     rows, columns = tmem.extents[-2:]
-    groups, blocks = place.team.count // WARPGROUP, max(1, rows // TMEM_LANES)
+    groups, blocks = place.team.count // WARPGROUP_SIZE, max(1, rows // TMEM_LANES)
     own = columns // groups
-    group = (special("threadIdx.x") - place.team.first) // WARPGROUP
+    group = (special("threadIdx.x") - place.team.first) // WARPGROUP_SIZE
     start = group * own if groups > 1 else const(0)
     held = place.registers(registers.buffer)
     layout = TileLayout(S[(TMEM_LANES, blocks * own) : (1 @ tid_in_wg, 1)])

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tirx_mini.diagnose import Track, TrackKind
+from tirx_mini.hardware import WARPGROUP_WARPS
 
 ENGINES = {TrackKind.TMA_LOAD: 1, TrackKind.TENSOR: 3, TrackKind.TMA_STORE: 5}
 """Where engines stand: each below the role that issues to it."""
 ROLES = (("TMA", 0), ("loads", 0), ("all", 0), ("MMA", 2), ("write", 4))
 LAST = 6
 NAMES = {"all": "all roles", "": "other"}
-WARPGROUP = 4
-"""Warps of a warpgroup."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ def lanes_of(tracks: Iterable[Track], roles: Mapping[Track, str]) -> list[Lane]:
     found: dict[tuple[int, int, int, str], list[Track]] = {}
     for track in sorted(tracks, key=lambda track: (track.cta, track.warp or 0)):
         name = str(track.kind) if track.warp is None else role_name(roles.get(track, ""))
-        group = 0 if track.warp is None else track.warp // WARPGROUP
+        group = 0 if track.warp is None else track.warp // WARPGROUP_WARPS
         found.setdefault((track.cta, place_of(track, name), group, name), []).append(track)
     alike = Counter((cta, name) for cta, _, _, name in found)
     numbers: Counter[tuple[int, str]] = Counter()

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tirx_mini.diagnose import Activity, Interval, Timeline, Track, TrackKind
+from tirx_mini.hardware import WARPGROUP_WARPS
 
-from .lanes import WARPGROUP, place_of, role_name
+from .lanes import place_of, role_name
 
 STEPS = 7
 """How many steps of the pipeline a window covers, about."""
@@ -81,7 +82,7 @@ def rows_of(timeline: Timeline, ctas: Sequence[int]) -> list[Row]:
 def _group(role: str, warp: int) -> tuple[str, bool, int]:
     """Which warps share a row: those of a warpgroup that do the same together. TMA and MMA are issued by one warp."""
     alone = role == "all" or any(part in role for part in ("TMA", "MMA"))
-    return role, alone, warp if alone else warp // WARPGROUP
+    return role, alone, warp if alone else warp // WARPGROUP_WARPS
 
 
 def window_of(timeline: Timeline, cta: int) -> tuple[float, float]:

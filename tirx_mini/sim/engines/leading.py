@@ -10,9 +10,10 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from tirx_mini.hardware import WARPGROUP_WARPS
+
 from ..machine import Blocking, Cta, RegisterArray, Wait, Warp
 from .wgmma_engines import WgmmaEngines
-from .wgmma_group import WARPS
 
 
 @dataclass
@@ -45,7 +46,7 @@ class Leads:
         arrays: of the registers in which it accumulates, with data.
         """
         lead = self._of(w)
-        if len(lead.followers) < WARPS - 1:
+        if len(lead.followers) < WARPGROUP_WARPS - 1:
             lead.leader = LeadWait(w, w.time, w.span)
             while not lead.leader.over:
                 yield lead.leader
@@ -60,7 +61,7 @@ class Leads:
         lead = self._of(w)
         mine = LeadWait(w, w.time, w.span, arrays)
         lead.followers.append(mine)
-        if lead.leader is not None and len(lead.followers) == WARPS - 1:
+        if lead.leader is not None and len(lead.followers) == WARPGROUP_WARPS - 1:
             lead.leader.over = True
             w.gpu.wake(lead.leader.warp, w.time)
         while not mine.over:
@@ -71,7 +72,7 @@ class Leads:
     def each(w: Warp) -> Iterator[int]:
         """The warps of the warpgroup, of which each executes what follows, at the same time; on at the end of all."""
         begin = end = w.time
-        for number in range(w.warp_id, w.warp_id + WARPS):
+        for number in range(w.warp_id, w.warp_id + WARPGROUP_WARPS):
             w.time = begin
             yield number
             end = max(end, w.time)
@@ -96,8 +97,8 @@ class Leads:
 
     def cta_ended(self, cta: Cta) -> None:
         """Forget its warpgroups."""
-        for number in range(-(-len(cta.warps) // WARPS)):
+        for number in range(-(-len(cta.warps) // WARPGROUP_WARPS)):
             self._leads.pop((cta, number), None)
 
     def _of(self, w: Warp) -> Lead:
-        return self._leads.setdefault((w.cta, w.warp_id // WARPS), Lead())
+        return self._leads.setdefault((w.cta, w.warp_id // WARPGROUP_WARPS), Lead())

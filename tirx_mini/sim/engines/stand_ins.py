@@ -12,9 +12,10 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from tirx_mini.hardware import WARPGROUP_WARPS
+
 from ..machine import Cta, RunningWarp, Wait
 from .wgmma_engines import WgmmaEngines
-from .wgmma_group import WARPS
 
 
 @dataclass
@@ -50,7 +51,7 @@ class StandIns:
         """A warp comes to a loop: None if it has to go round, else the values of the registers that this leaves."""
         if not self._active or w.cta.cluster.checked:
             return None
-        key = w.cta, w.warp_id // WARPS
+        key = w.cta, w.warp_id // WARPGROUP_WARPS
         together, more = self._coming.get(key), _others_run_now(w)
         if together is None:
             if not more:
@@ -66,7 +67,7 @@ class StandIns:
 
     def passes(self, w: RunningWarp) -> None:
         """The first warp of the warpgroup comes to a loop, which it goes round itself."""
-        self._begin((w.cta, w.warp_id // WARPS))
+        self._begin((w.cta, w.warp_id // WARPGROUP_WARPS))
 
     def _begin(self, key: tuple[Cta, int]) -> None:
         """Have the first of the warps that wait go round for all, or each for itself. The last one may be running."""
@@ -96,6 +97,6 @@ class StandIns:
 
 def _others_run_now(w: RunningWarp) -> bool:
     """Whether any other one of the last three warps of the warpgroup is about to run at the clock's time."""
-    first, now = w.warp_id // WARPS * WARPS, w.gpu.clock.now
-    others: Sequence[RunningWarp] = w.cta.warps[first + 1 : first + WARPS]
+    first, now = w.warp_id // WARPGROUP_WARPS * WARPGROUP_WARPS, w.gpu.clock.now
+    others: Sequence[RunningWarp] = w.cta.warps[first + 1 : first + WARPGROUP_WARPS]
     return any(each.woken and each.time == now for each in others if each is not w)

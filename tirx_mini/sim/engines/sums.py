@@ -12,9 +12,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tirx_mini.hardware import WARPGROUP_WARPS
+
 from ..machine import LANES, Registers, TensorMemory
 from .submatrix import Submatrix, below, beside
-from .wgmma_group import WARPS
 
 Factor: TypeAlias = "Sequence[Submatrix]"
 """A matrix of each cluster that is executed, one as a rule."""
@@ -191,5 +192,5 @@ def fragments(product: np.ndarray) -> np.ndarray:
     """A 64 × n product as the registers of four warps, [4, n / 2, 32] (PTX ISA: "wgmma", matrix D)."""
     n = product.shape[1]
     # (warp, upper or lower 8 rows, row) × (8 columns, quad, pair)
-    parts = product.reshape(WARPS, 2, 8, n // 8, 4, 2)
-    return np.ascontiguousarray(parts.transpose(0, 3, 1, 5, 2, 4)).reshape(WARPS, n // 2, LANES)
+    parts = product.reshape(WARPGROUP_WARPS, 2, 8, n // 8, 4, 2)
+    return np.ascontiguousarray(parts.transpose(0, 3, 1, 5, 2, 4)).reshape(WARPGROUP_WARPS, n // 2, LANES)

@@ -13,6 +13,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from tirx_mini.hardware import WARPGROUP_WARPS
 from tirx_mini.isa import FRAGMENT_REGISTERS, WgmmaProduct
 
 from ..facts import Fault, Origin
@@ -23,7 +24,7 @@ from .operands import Operands
 from .submatrix import Submatrix
 from .sums import accumulate_registers, fragments
 from .wgmma_facts import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, WgmmasDiffer, WgmmaWait
-from .wgmma_group import WARPS, Group, Issued, Series, Work, from_registers, work_of
+from .wgmma_group import Group, Issued, Series, Work, from_registers, work_of
 from .wide import multiply_registers_each
 
 
@@ -36,7 +37,7 @@ class Warpgroup:
 
     def __init__(self, cta: Cta, number: int, agent: Agent, operands: Operands) -> None:
         self.cta = cta
-        self.name = f"warpgroup {number}" if len(cta.warps) > WARPS else "the warpgroup"
+        self.name = f"warpgroup {number}" if len(cta.warps) > WARPGROUP_WARPS else "the warpgroup"
         self.agent = agent
         self.groups: list[Group] = []
         self.running: deque[Group] = deque()
@@ -78,12 +79,12 @@ class Warpgroup:
                 raise Fault(WgmmasDiffer(w.origin, self.name))
         if begun > group.begun:
             group.begun = begun
-        group.parts[w.warp_id % WARPS] = issued
+        group.parts[w.warp_id % WARPGROUP_WARPS] = issued
         for other in others:
             group.parts[other] = issued
         if self.led:
             group.parts = self._for_all(w, issued, series)
-        if len(group.parts) == WARPS:
+        if len(group.parts) == WARPGROUP_WARPS:
             group.epoch = self.agent.epoch
             self.agent.advance()
             if self.cta.cluster.prompt:
@@ -98,12 +99,12 @@ class Warpgroup:
         if known is not None and known[1] == self.led:
             return dict(known[2])
         arrays = self.led[w]
-        parts = {w.warp_id % WARPS: issued}
+        parts = {w.warp_id % WARPGROUP_WARPS: issued}
         for other, own in self.led.items():
             if other is not w:
                 places = ((own[arrays.index(mma.registers.array)], mma.index) for mma in issued)
                 pairs = zip(issued, (Registers(other, *place) for place in places), strict=True)
-                parts[other.warp_id % WARPS] = tuple(
+                parts[other.warp_id % WARPGROUP_WARPS] = tuple(
                     Issued(other, mine, mma.product, span=mma.span) for mma, mine in pairs
                 )
         if series is not None:
@@ -209,7 +210,7 @@ class Warpgroup:
         self.cta.gpu.count("flops", 2.0 * shape.m * shape.n * shape.depth * len(batch))
         actor = self._actor(group, mma, batch[0]) if self.cta.cluster.checked else self._anyone
         known = (id(group.series), batch[0]) if group.series is not None else None
-        registers = [group.parts[warp][batch[0]].registers for warp in range(WARPS)]
+        registers = [group.parts[warp][batch[0]].registers for warp in range(WARPGROUP_WARPS)]
         if self.cta.cluster.width:
             multiply_registers_each(self._operands, mmas, self.cta, registers, known)
             return
@@ -254,7 +255,7 @@ class WarpWgmma:
         self._clocks_then: np.ndarray | None = None
         self._seen = -1
         self._data = w.cta.cluster.data
-        self._whole = w.warp_id // WARPS * WARPS + WARPS <= len(w.cta.warps)
+        self._whole = w.warp_id // WARPGROUP_WARPS * WARPGROUP_WARPS + WARPGROUP_WARPS <= len(w.cta.warps)
 
     @property
     def issues(self) -> bool:
@@ -373,8 +374,8 @@ class WarpWgmma:
         while len(self._committed) > count:
             group = self.warpgroup.groups[self._committed[0][0]]
             self.warpgroup.waiters[w.warp_id] = w
-            missing = WARPS - len(group.parts)
-            yield WgmmaWait(w, w.time, w.span, self.warpgroup.name, missing, WARPS)
+            missing = WARPGROUP_WARPS - len(group.parts)
+            yield WgmmaWait(w, w.time, w.span, self.warpgroup.name, missing, WARPGROUP_WARPS)
             self._leave(count)
 
     def _leave(self, count: int) -> None:
@@ -398,11 +399,11 @@ class WarpWgmma:
 
     def stand_in(self, others: Sequence[Warp]) -> None:
         """Issue and commit for some others, too, from now on: in a run without data."""
-        self._others = tuple(each.warp_id % WARPS for each in others)
+        self._others = tuple(each.warp_id % WARPGROUP_WARPS for each in others)
 
     def follow(self, leader: WarpWgmma) -> None:
         """Another warp has issued, committed and waited for this one."""
-        groups, mine = self.warpgroup.groups, self._warp.warp_id % WARPS
+        groups, mine = self.warpgroup.groups, self._warp.warp_id % WARPGROUP_WARPS
         self.number = leader.number
         self._committed = deque((number, groups[number].parts[mine]) for number, _ in leader._committed)
         self._warp.register_fences = leader._warp.register_fences

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from tirx_mini.hardware import WARPGROUP_WARPS
+
 from ..machine import Cta, RegisterArray, Warp
 from ..ordering import Unlike
 from .operands import Operands
-from .wgmma import WARPS, Warpgroup, WarpWgmma
+from .wgmma import Warpgroup, WarpWgmma
 from .wgmma_group import Series
 
 
@@ -24,7 +26,7 @@ class WgmmaEngines:
         """What a warp gave the tensor core of its warpgroup."""
         found = self._warps.get(w)
         if found is None:
-            number = w.warp_id // WARPS
+            number = w.warp_id // WARPGROUP_WARPS
             warpgroup = self._warpgroups.get((w.cta, number))
             if warpgroup is None:
                 agent = w.cta.cluster.causality.agent(f"{w.cta.name} wgmma of warpgroup {number}")
@@ -69,5 +71,5 @@ class WgmmaEngines:
 
     def cta_ended(self, cta: Cta) -> None:
         """Forget its warpgroups."""
-        for number in range(-(-len(cta.warps) // WARPS)):
+        for number in range(-(-len(cta.warps) // WARPGROUP_WARPS)):
             self._warpgroups.pop((cta, number), None)

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tirx_mini.hardware import GpuSpec
+from tirx_mini.hardware import WARPGROUP_WARPS, GpuSpec
 from tirx_mini.ir import Span
 from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, WgmmaProduct
 
 from ..machine import Flight, Registers, Warp, numpy_dtype
 from .numbers import to_float
-
-WARPS = 4
 
 
 class Issued:
@@ -186,6 +184,6 @@ def from_registers(group: Group, batch: Sequence[int]) -> np.ndarray:
     fmt = group.parts[0][batch[0]].shape.a
     parts: list[np.ndarray] = []
     for position in batch:
-        fragments = [group.parts[warp][position].fragment for warp in range(WARPS)]
+        fragments = [group.parts[warp][position].fragment for warp in range(WARPGROUP_WARPS)]
         parts.append(matrix_a([fragment for fragment in fragments if fragment is not None]))
     return to_float(np.concatenate(parts, axis=1).view(numpy_dtype(fmt.dtype)), fmt.dtype)

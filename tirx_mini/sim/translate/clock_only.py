@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
+from tirx_mini.hardware import WARPGROUP_WARPS
 from tirx_mini.ir import (
     Binary,
     Bind,
@@ -30,7 +31,7 @@ from tirx_mini.ir import (
     walk,
 )
 
-from .leading import WARPS, Loop, alike_loops, joins_warpgroup, moved_scalars
+from .leading import Loop, alike_loops, joins_warpgroup, moved_scalars
 from .needed import Needed, is_kept
 from .prompt import lead
 from .repeats import Cut
@@ -201,11 +202,11 @@ def _stand_in(out: Writer, moved: Sequence[Place], number: int, execute: Callabl
     state = out.fresh("state")
     out.settle()
     join, passes = f"(yield from w.gpu.stand_ins.join(w, {number}))", "w.gpu.stand_ins.passes(w)"
-    out.line(f"{state} = {join} if wid % {WARPS} else {passes}")
+    out.line(f"{state} = {join} if wid % {WARPGROUP_WARPS} else {passes}")
     with out.block(f"if {state} is None:"):
         execute()
         out.settle()
-        with out.block(f"if wid % {WARPS}:"):
+        with out.block(f"if wid % {WARPGROUP_WARPS}:"):
             out.line(f"w.gpu.stand_ins.leave(w, ({names}))")
     if names:
         with out.block("else:"):

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tirx_mini.hardware import WARPGROUP_WARPS
 from tirx_mini.ir import (
     AddressOf,
     Bind,
@@ -50,8 +51,6 @@ from .threads import selected, thread_values
 
 Loop = For | While
 
-WARPS = 4
-"""Of a warpgroup."""
 WAITS_AND_ARRIVALS = (BarrierEffect.WAIT, BarrierEffect.ARRIVE)
 OWN_COSTS = ("matrix", "tmem")
 """Of instructions with which a warp moves its own registers."""
@@ -165,7 +164,7 @@ def joins_warpgroup(call: Call) -> bool:
     entry = TABLE[call.op]
     if not entry.waits_at_named_barrier:
         return False
-    return len(entry.operands) == 1 or int_value(call.args[1]) == WARPS * LANES
+    return len(entry.operands) == 1 or int_value(call.args[1]) == WARPGROUP_WARPS * LANES
 
 
 def _is_access(node: object) -> bool:
@@ -193,8 +192,8 @@ class _Leading:
     def __init__(self, func: PrimFunc, first: int, wanted: Needed) -> None:
         assert func.launch is not None
         self._warps = func.launch.warps
-        self._whole = (first + WARPS) * LANES <= func.launch.threads
-        self._group = slice(first, first + WARPS)
+        self._whole = (first + WARPGROUP_WARPS) * LANES <= func.launch.threads
+        self._group = slice(first, first + WARPGROUP_WARPS)
         self._own: set[Var | Buffer] = set()
         """What may have another value in another warp of the warpgroup."""
         self._repeated: set[Stmt] = set()
@@ -253,7 +252,8 @@ class _Leading:
             self._repeated.add(stmt)
             return True
         named = len(entry.operands) > 1
-        return entry.barrier is BarrierEffect.WAIT or (joins_warpgroup(call) and (named or self._warps == WARPS))
+        joins = joins_warpgroup(call) and (named or self._warps == WARPGROUP_WARPS)
+        return entry.barrier is BarrierEffect.WAIT or joins
 
     def _only_arrives(self, stmt: Stmt) -> bool:
         """Whether each warp does nothing but arrive at the same mbarriers."""
@@ -277,7 +277,7 @@ class _Leading:
         indices = [node for access in accesses for index in access.indices for node in walk(index)]
         by_warp = any(isinstance(node, Special) and node.name == "warp_id_in_cta" for node in indices)
         own = any(node in self._own for node in indices if isinstance(node, Var))
-        return self._warps == WARPS and not by_warp and not own
+        return self._warps == WARPGROUP_WARPS and not by_warp and not own
 
     def by_first(self, stmt: If) -> bool:
         """Whether a branch can only be taken by the first warp of the warpgroup."""
@@ -333,7 +333,7 @@ class _Leading:
 
 def _warpgroups(func: PrimFunc, wanted: Needed) -> list[_Leading]:
     assert func.launch is not None
-    return [_Leading(func, first, wanted) for first in range(0, func.launch.warps, WARPS)]
+    return [_Leading(func, first, wanted) for first in range(0, func.launch.warps, WARPGROUP_WARPS)]
 
 
 def _has(func: PrimFunc, completion: Completion) -> bool:

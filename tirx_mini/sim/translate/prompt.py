@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tirx_mini.hardware import WARPGROUP_WARPS
 from tirx_mini.ir import Buffer, For, PrimFunc, While
 
-from .leading import WARPS, Loop, moved_scalars
+from .leading import Loop, moved_scalars
 from .sameness import Samenesses
 from .statements import Statements
 from .storage import Place
@@ -53,7 +54,7 @@ def lead(out: Writer, moved: Sequence[Place], arrays: Sequence[Place], execute: 
     names, given = ("".join(f"{place.name}, " for place in places) for places in (moved, arrays))
     operands = f"w, ({given})" if given else "w"
     out.settle()
-    with out.block(f"if wid % {WARPS}:"):
+    with out.block(f"if wid % {WARPGROUP_WARPS}:"):
         result = f"({names}) = " if names else ""
         out.line(f"{result}yield from w.gpu.leads.follow({operands})")
     with out.block("else:"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from tirx_mini.hardware import TMEM_LANES
+from tirx_mini.hardware import TMEM_LANES, WARPGROUP_WARPS
 from tirx_mini.ir import INT32, Buffer, BufferLoad, BufferStore, Const, Expr, Ramp, Region, Var
 from tirx_mini.layout import S, TileLayout, tid_in_wg, wgmma_accumulator_layout
 from tirx_mini.tile import OPS
@@ -21,7 +21,6 @@ from .values import Tile, in_buffer
 
 ROWS = 64
 """Rows of one wgmma."""
-WARPS_OF_GROUP = 4
 MOST_THREADS, FEWER_COLUMNS = 384, 64
 """With more threads, a thread is compiled for at most 128 registers: too few for a tcgen05.ld of 128 columns."""
 
@@ -37,7 +36,7 @@ def wgmma(emitter: Emitter, lhs: SharedTile | Tile, rhs: SharedTile, acc: Tile, 
     rows, cols = acc.shape[-2:]
     along_m, along_n = groups_of(acc.layout)
     own_rows, own_cols = rows // along_m, cols // along_n
-    group = emitter.warp // WARPS_OF_GROUP
+    group = emitter.warp // WARPGROUP_WARPS
     m_group, n_group = group % along_m if along_m > 1 else 0, group // along_m if along_n > 1 else 0
     registers = as_tile(acc.buffer, own_rows, own_cols)
     emitter.issue("wgmma.fence")

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from tirx_mini.hardware import WARP_SIZE, WARPGROUP_WARPS
 from tirx_mini.ir import (
     INT32,
     AllocBuffer,
@@ -42,13 +43,10 @@ from ..ssa import Op, OpKind, Region, Value
 from .neighbours import divisor_of
 from .values import Tile, in_buffer
 
-WARP = 32
 AGENT_BARRIER = 1
 """The named barrier of the computing warps where other agents run beside them."""
 GROUP_BARRIER = 2
 """The first of the named barriers of single computing warpgroups; there are at most four of these."""
-WARPGROUP = 4
-"""Warps of a warpgroup."""
 CLUSTER = 2
 """CTAs of a cluster."""
 
@@ -62,12 +60,12 @@ class Emitter:
     """
 
     def __init__(self, warps: int, agents: int = 0) -> None:
-        self.warps, self.threads = warps, WARP * (warps + agents)
+        self.warps, self.threads = warps, WARP_SIZE * (warps + agents)
         self.prologue: list[Stmt] = []
         self.epilogue: list[Stmt] = []
         self.span: Span | None = None
         self.lane, self.warp = Var(INT32, "lane"), Var(INT32, "warp")
-        self.analyzer = Analyzer({self.lane: (0, WARP - 1), self.warp: (0, self.threads // WARP - 1)})
+        self.analyzer = Analyzer({self.lane: (0, WARP_SIZE - 1), self.warp: (0, self.threads // WARP_SIZE - 1)})
         self.values: dict[Value, Any] = {}
         self.again: frozenset[Value] = frozenset()
         """Values that are used more than once, or in a loop or branch inside the block that defines them."""
@@ -267,21 +265,21 @@ class Emitter:
         if self.in_team:
             raise self.refuse("the warps that load would have to exchange numbers")
         if self.in_agent:
-            self.issue("bar.sync", AGENT_BARRIER, WARP * self.warps)
+            self.issue("bar.sync", AGENT_BARRIER, WARP_SIZE * self.warps)
         else:
             self.issue("bar.sync.all", 0)
 
     @property
     def group(self) -> Expr:
         """The number of the executing warpgroup among those that compute."""
-        return self.warp // WARPGROUP
+        return self.warp // WARPGROUP_WARPS
 
     def sync_group(self) -> None:
         """The threads of a computing warpgroup wait for one another."""
-        if self.warps <= WARPGROUP:
+        if self.warps <= WARPGROUP_WARPS:
             self.sync()
         else:
-            self.issue("bar.sync", self.group + GROUP_BARRIER, WARP * WARPGROUP)
+            self.issue("bar.sync", self.group + GROUP_BARRIER, WARP_SIZE * WARPGROUP_WARPS)
 
     # -- values ------------------------------------------------------------------------------------------------------
 
@@ -367,7 +365,7 @@ class Emitter:
 
     def first_thread(self) -> Expr | None:
         """Whether the executing thread is the first of those that compute."""
-        return self.zero_bits(WARP - 1, self.warps - 1)
+        return self.zero_bits(WARP_SIZE - 1, self.warps - 1)
 
     def shared_by_replicas(self, buffer: Buffer, layout: LinearLayout) -> Tile:
         """What the first thread that holds an element has in `buffer`, for all threads that hold it."""
@@ -429,8 +427,8 @@ class Emitter:
         declared: list[Stmt] = [
             ScopeIds(ids, grid, "cta", "kernel"),
             *([ScopeIds((self.rank,), (CLUSTER,), "cta", "cluster")] if self.rank is not None else []),
-            ScopeIds((self.warp,), (self.threads // WARP,), "warp", "cta"),
-            ScopeIds((self.lane,), (WARP,), "thread", "warp"),
+            ScopeIds((self.warp,), (self.threads // WARP_SIZE,), "warp", "cta"),
+            ScopeIds((self.lane,), (WARP_SIZE,), "thread", "warp"),
             *(AllocBuffer(buffer) for buffer in self._shared),
         ]
         main = seq(*self.prologue, *self._blocks[0], *self.epilogue, *self.last)

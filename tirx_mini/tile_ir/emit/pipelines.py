@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+from tirx_mini.hardware import WARP_SIZE, WARPGROUP_WARPS
 from tirx_mini.ir import (
     BOOL,
     Buffer,
@@ -30,10 +31,9 @@ from ..nv_tileas import pipeline_ops as ops
 from ..ssa import Op, OpKind, Region
 from .arithmetic import dtype_of
 from .copies import COPY_OPS
-from .emitter import CLUSTER, WARP, Emitter
+from .emitter import CLUSTER, Emitter
 from .places import SharedTile, TmemTile, allocate, covering, shared_tile, tmem_tile
 
-WARPS_OF_GROUP = 4
 NOTHING = -1
 """What an iterator that has left no stage has in `left`."""
 
@@ -135,12 +135,12 @@ def _producers(emitter: Emitter, op: Op) -> int:
         return emitter.warps // op.result.type.parts
     if op.result.type.producer != CP_ASYNC:
         return 1
-    return WARP * emitter.agents[PRODUCER] + bool(_loads_of(emitter, op))
+    return WARP_SIZE * emitter.agents[PRODUCER] + bool(_loads_of(emitter, op))
 
 
 def _consumers(emitter: Emitter, kind: Pipeline) -> int:
     """Arrivals that say that a stage is empty."""
-    return {WGMMA: emitter.warps // WARPS_OF_GROUP, MMA: 1}.get(kind.consumer, emitter.warps // kind.parts)
+    return {WGMMA: emitter.warps // WARPGROUP_WARPS, MMA: 1}.get(kind.consumer, emitter.warps // kind.parts)
 
 
 def _create_iterator(emitter: Emitter, op: Op) -> None:
@@ -285,7 +285,7 @@ def _arrive_empty(emitter: Emitter, ring: Ring, place: Expr) -> None:
         emitter.issue("tcgen05.fence.before_thread_sync")
     leader = binary("<", emitter.lane, ring.ctas) if ring.ctas > 1 else binary("==", emitter.lane, 0)
     if ring.type.consumer == WGMMA:
-        leader = binary("and", binary("==", emitter.warp % WARPS_OF_GROUP, 0), leader)
+        leader = binary("and", binary("==", emitter.warp % WARPGROUP_WARPS, 0), leader)
     else:
         emitter.issue("bar.warp.sync")
     with emitter.when(leader):
@@ -308,7 +308,7 @@ def other_warps(func: Op) -> int:
     """Warps that do not compute: those of agents, and idle ones where registers move between whole warpgroups."""
     count = sum(warps for name, warps in agents_of(func).items() if name != COMPUTE)
     moves = any(op.registers for op in func.body.ops if op.kind is ops.agent_switch)
-    return count + (-count % WARPS_OF_GROUP if moves else 0)
+    return count + (-count % WARPGROUP_WARPS if moves else 0)
 
 
 def agents_of(func: Op) -> Mapping[str, int]:

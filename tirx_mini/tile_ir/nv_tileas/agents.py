@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tirx_mini.hardware import REGISTERS_PER_SM
+from tirx_mini.hardware import REGISTERS_PER_SM, WARP_SIZE, WARPGROUP_WARPS
 from tirx_mini.ir import TirxError
 
 from ..context import UNSPECIALIZED, Context
@@ -23,11 +23,9 @@ from . import pipeline_ops as pipe
 from .gathers import COPY_BYTES
 from .matrix_agent import in_order
 from .operands import definitions
-from .passes import WARP
 from .pipeline_ops import COMPUTE, MATRIX, PRODUCER
 from .pipeline_types import MMA, THREADS
 from .relayout import Chosen, relayout_region
-from .tensor_cores import WARPGROUP
 
 STEP, MOST_REGISTERS = 8, 240
 """setmaxnreg counts in steps of 8. No thread needs more than 240 registers."""
@@ -96,10 +94,10 @@ def registers_of(agents: Sequence[tuple[str, int]]) -> tuple[int, ...]:
     """
     own = sum(warps for name, warps in agents if name == COMPUTE)
     others = [warps for name, warps in agents if name != COMPUTE]
-    groups, of_others = own // WARPGROUP, -(-sum(others) // WARPGROUP)
-    if own % WARPGROUP or not others:
+    groups, of_others = own // WARPGROUP_WARPS, -(-sum(others) // WARPGROUP_WARPS)
+    if own % WARPGROUP_WARPS or not others:
         return ()
-    each = REGISTERS_PER_SM // ((groups + of_others) * WARPGROUP * WARP) // STEP * STEP
+    each = REGISTERS_PER_SM // ((groups + of_others) * WARPGROUP_WARPS * WARP_SIZE) // STEP * STEP
     if each > MOST_REGISTERS:
         return ()
     few = FEW_REGISTERS if max(others) == 1 else SOME_REGISTERS

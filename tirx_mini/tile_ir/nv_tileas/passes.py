@@ -11,6 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from tirx_mini.hardware import WARP_SIZE
+
 from ..context import Context
 from ..layouts import LinearLayout, bits_of, blocked, mma_accumulator, mma_operand
 from ..nv_tileaa import BlockTile, Layout, Tensor
@@ -27,7 +29,6 @@ from .transposed import with_transposed
 
 VECTOR_BYTES = 16
 SECTOR_BYTES = 32
-WARP = 32
 
 
 # -- convert-tileaa-to-tileas, tileas-plan-cta ---------------------------------------------------------------------
@@ -93,11 +94,11 @@ def _warps_for(func: Op) -> int:
     regions = (region for op in func.body.walk() for region in op.regions)
     sums = [sum(op.acc.type.size for op in region.ops if op.kind is ops.dot) for region in (func.body, *regions)]
     largest = max(*sizes, *sums, 1)
-    if not any(sums) and largest > FEW_ELEMENTS * 4 * WARP:
-        return min(MOST_WARPS, 1 << (largest // (FEW_ELEMENTS * WARP)).bit_length() - 1)
-    if largest > MOST_ELEMENTS * 4 * WARP:
+    if not any(sums) and largest > FEW_ELEMENTS * 4 * WARP_SIZE:
+        return min(MOST_WARPS, 1 << (largest // (FEW_ELEMENTS * WARP_SIZE)).bit_length() - 1)
+    if largest > MOST_ELEMENTS * 4 * WARP_SIZE:
         return 8
-    return min(4, 1 << max(0, (largest // WARP).bit_length() - 1))
+    return min(4, 1 << max(0, (largest // WARP_SIZE).bit_length() - 1))
 
 
 # -- tileas-assign-load-store-layouts ------------------------------------------------------------------------------
@@ -115,7 +116,7 @@ def _memory_layouts(func: Op) -> Chosen:
         for op in func.body.walk()
         if op.kind in (ops.tiled_load, ops.gather_load, ops.load) and isinstance(op.tensor.type, Tensor)
     }
-    large = {value: layout for value, layout in loads.items() if value.type.size >= warps * WARP}
+    large = {value: layout for value, layout in loads.items() if value.type.size >= warps * WARP_SIZE}
     wanted, soft = _stores(func, warps)
     ordered = dict(sorted(large.items(), key=lambda item: -item[0].type.size))
     return Chosen(ordered, {**{v: x for v, x in loads.items() if v not in large}, **soft}, wanted)

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from tirx_mini.hardware import WARPGROUP_WARPS
 from tirx_mini.ir import TirxError
 from tirx_mini.records import dataclass
 
@@ -31,7 +32,7 @@ from .operands import definitions, is_zero, runs
 from .paired import halve_shared_tiles, renamed_axis
 from .passes import element_bits
 from .pipeline_types import MMA, THREADS, WGMMA, Pipeline
-from .products import WARPGROUP, Chain, Room, chains, columns_left, rooms_of
+from .products import Chain, Room, chains, columns_left, rooms_of
 from .rings import LOADS, PAIR, WAITS, Group, Ring, Sum, half, share
 from .sums import simple_sum
 from .threads_between import chained_loop, product_of
@@ -60,7 +61,7 @@ def _function(func: Op, context: Context) -> Op:
     groups, sums = list(_groups(func.body, 0)), list(_sums(func.body, False, used))
     if not groups:
         return func
-    warps, dots = func.num_warps or WARPGROUP, [each.dot for each in sums]
+    warps, dots = func.num_warps or WARPGROUP_WARPS, [each.dot for each in sums]
     found = chains(func, lambda op: op.mma == ops.TCGEN05, dots, warps, context)
     pair = not found and halve_shared_tiles(func.body, groups, sums, context)
     stages = {**stages_of(func, share(groups), context), **columns_of(sums, found, columns_left(context))}

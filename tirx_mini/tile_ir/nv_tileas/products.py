@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 
-from tirx_mini.hardware import TMEM_ALLOCATIONS, TMEM_COLUMNS, TMEM_LANES
+from tirx_mini.hardware import TMEM_ALLOCATIONS, TMEM_COLUMNS, TMEM_LANES, WARPGROUP_WARPS
 from tirx_mini.records import dataclass
 
 from ..context import Context
@@ -32,8 +32,6 @@ from .operands import definitions, is_zero, load_of
 from .pipeline_types import MMA, THREADS
 from .sums import simple_sum
 
-WARPGROUP = 4
-"""Warps of a warpgroup."""
 COLUMN_BITS = 32
 """Bits of a column of tensor memory in each lane."""
 
@@ -125,7 +123,7 @@ def chains(func: Op, wanted: Callable[[Op], bool], sums: Sequence[Op], warps: in
     parts = _parts([*sums, *(product.dot for chain in found for product in chain.products)], warps)
     for cover in (False, True):
         for place, chain in enumerate(found):
-            _give_rooms(chain, parts, cover and parts * WARPGROUP == warps)
+            _give_rooms(chain, parts, cover and parts * WARPGROUP_WARPS == warps)
             _share(chain, found[:place], func.body)
         if columns_needed(found, sums) <= columns_left(context):
             break
@@ -139,7 +137,7 @@ def columns_needed(found: Sequence[Chain], sums: Sequence[Op]) -> int:
 
 def _parts(dots: Sequence[Op], warps: int) -> int:
     """The parts of the pipelines: the warpgroups, if each has 128 rows of its own of every product."""
-    groups = warps // WARPGROUP
+    groups = warps // WARPGROUP_WARPS
     return groups if all(op.acc.type.shape[0] == groups * TMEM_LANES for op in dots) else 1
 
 

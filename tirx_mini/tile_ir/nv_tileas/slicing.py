@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tirx_mini.hardware import TMEM_COLUMNS, TMEM_LANES
+from tirx_mini.hardware import TMEM_COLUMNS, TMEM_LANES, WARP_SIZE
 
 from ..context import Context
 from ..cuda_tile import Dense
@@ -21,14 +21,14 @@ from ..nv_tileaa import standard as std
 from ..ssa import Module, Op, Region, Rewriter, Value, remove_dead, uses
 from . import ops
 from .operands import STORES, definitions
-from .passes import MOST_ELEMENTS, WARP
+from .passes import MOST_ELEMENTS
 from .pipeline_types import I32
 from .relations import TIES
 from .sums import simple_sum
 from .tensor_cores import MOST_COLUMNS, instructions
 
 MOST_WARPS = 8
-MOST_SUMS = MOST_ELEMENTS * MOST_WARPS * WARP
+MOST_SUMS = MOST_ELEMENTS * MOST_WARPS * WARP_SIZE
 """Sums that 8 warps keep in registers, with others for addresses and what is stored."""
 
 Cut = tuple[int, Value | None]

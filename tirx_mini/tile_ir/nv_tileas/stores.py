@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
-from tirx_mini.hardware import MAX_TMA_BOX, MAX_TMA_RANK, TMA_GLOBAL_ALIGN
+from tirx_mini.hardware import MAX_TMA_BOX, MAX_TMA_RANK, TMA_GLOBAL_ALIGN, WARPGROUP_WARPS
 
 from ..context import Context
 from ..cuda_tile import Dense, DivBy
@@ -26,7 +26,7 @@ from .operands import LEAST_SPAN, MOST_SPAN, base_of, by_stride, definitions, nu
 from .passes import element_bits
 from .pipeline_types import I32
 from .relations import TIES
-from .tensor_cores import ROWS, WARPGROUP
+from .tensor_cores import ROWS
 
 MOST_BYTES = 8 << 10
 """Bytes of shared memory for what a warpgroup writes of a slice; two slices take turns."""
@@ -59,7 +59,7 @@ def slice_shape(tensor: Tensor) -> tuple[int, ...]:
 
     Warpgroups that lie side by side along the columns leave a tile whole.
     """
-    size, most = element_bits(tensor) // 8, MOST_BYTES * tensor.linear.warps // WARPGROUP
+    size, most = element_bits(tensor) // 8, MOST_BYTES * tensor.linear.warps // WARPGROUP_WARPS
     *outer, rows, columns = tensor.shape
     width = max(LEAST_ROW, min(columns, MOST_SPAN // size))
 
@@ -127,9 +127,9 @@ def _groups_along_columns(layout: LinearLayout) -> int:
 def is_fragment(layout: LinearLayout) -> bool:
     """Whether each warpgroup holds a box of the tile as the tensor core leaves accumulators."""
     shape = [extent for extent in layout.shape if extent > 1]
-    if len(shape) != 2 or layout.warps % WARPGROUP or shape[1] < LEAST_ROW:
+    if len(shape) != 2 or layout.warps % WARPGROUP_WARPS or shape[1] < LEAST_ROW:
         return False
-    flat, groups = layout.reshape(shape), layout.warps // WARPGROUP
+    flat, groups = layout.reshape(shape), layout.warps // WARPGROUP_WARPS
     found: list[LinearLayout] = []
     along_m = 1
     while along_m <= groups and shape[0] >= ROWS[ops.WGMMA] * along_m and shape[1] * along_m >= LEAST_ROW * groups:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tirx_mini.hardware import WARP_SIZE, WARPGROUP_WARPS
+
 from ..context import UNSPECIALIZED, Context
 from ..layouts import LinearLayout, SharedLayout, tmem_rows, wgmma_accumulator, wgmma_operand
 from ..nv_tileaa import Tensor
@@ -13,11 +15,9 @@ from ..ssa import Op, Scalar, Value, uses
 from . import ops
 from .gathers import is_gather
 from .operands import definitions, load_of, reasons, shared_layout
-from .products import WARPGROUP, chains, columns_left, columns_needed
+from .products import chains, columns_left, columns_needed
 from .sums import simple_sum
 
-WARP = 32
-"""Threads of a warp."""
 MOST_WARPS = 8
 """Warps whose threads have registers for a row of 128 sums each."""
 ROWS: Mapping[str, int] = {ops.WGMMA: 64, ops.TCGEN05: 128}
@@ -85,9 +85,9 @@ def warps_of_chains(func: Op, context: Context) -> int | None:
     rows = {op.acc.type.shape[-2] for op in func.body.walk() if op.kind is ops.dot}
     if not context.has_tensor_memory or context.options.agents == UNSPECIALIZED or len(rows) != 1:
         return None
-    warps = min(rows.pop() // WARP, MOST_WARPS)
+    warps = min(rows.pop() // WARP_SIZE, MOST_WARPS)
     quiet = replace(context, notes=[])
-    return warps if warps >= WARPGROUP and _between_threads(func, quiet, warps, ()) else None
+    return warps if warps >= WARPGROUP_WARPS and _between_threads(func, quiet, warps, ()) else None
 
 
 def kind_for(context: Context) -> str:
@@ -128,7 +128,7 @@ def computes(kind: str, lhs: Tensor, acc: Tensor, warps: int) -> bool:
     if SUMS[kind].get(str(lhs.element)) != str(acc.element) or lhs.rank != 2:
         return False
     (rows, inner), cols, least = lhs.shape, acc.shape[1], LEAST_COLUMNS[kind]
-    if warps % WARPGROUP or rows % ROWS[kind] or inner * element_bits(lhs) < DEPTH_BITS or cols < least:
+    if warps % WARPGROUP_WARPS or rows % ROWS[kind] or inner * element_bits(lhs) < DEPTH_BITS or cols < least:
         return False
     along_m, along_n = groups_along(acc, warps, kind)
     return rows // along_m >= ROWS[kind] and cols // along_n >= least and cols <= MOST_COLUMNS
@@ -144,7 +144,7 @@ def _is_gathered(value: Value, defs: Mapping[Value, Op]) -> bool:
 
 def groups_along(acc: Tensor, warps: int, kind: str) -> tuple[int, int]:
     """Warpgroups side by side along M and along N: along M where each has the rows of an instruction."""
-    groups = warps // WARPGROUP
+    groups = warps // WARPGROUP_WARPS
     along_m = min(groups, max(1, acc.shape[0] // ROWS[kind]))
     return along_m, groups // along_m
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from tirx_mini.hardware import WARP_SIZE, WARPGROUP_WARPS
 from tirx_mini.ir import Expr, ScopeIds, Var, as_expr, binary, special
 from tirx_mini.script import current
 from tirx_mini.script import tirx as T
@@ -12,7 +13,6 @@ from tirx_mini.script import tirx as T
 from .operands import constant
 from .table import builtin
 
-WARP, WARPS_PER_GROUP = 32, 4
 LAUNCH = "tilelang.launch"
 """Where the builder keeps the open `T.Kernel`."""
 
@@ -52,15 +52,17 @@ def _axes(name: str) -> list[tuple[Expr, Any]]:
 
 
 def _warp(name: str, warp_size: Any) -> Expr:
-    size = WARP if warp_size is None else warp_size
+    size = WARP_SIZE if warp_size is None else warp_size
     flat = all(extent == 1 for _, extent in _axes(name)[1:])
-    return special("warp_id_in_cta") if flat and isinstance(size, int) and size == WARP else linear_thread(name) // size
+    if flat and isinstance(size, int) and size == WARP_SIZE:
+        return special("warp_id_in_cta")
+    return linear_thread(name) // size
 
 
 @builtin(becomes="arithmetic on `threadIdx`")
 def get_lane_idx(warp_size: Any = None) -> Expr:
     """The index of the thread in its warp, or in its group of `warp_size` neighbouring threads."""
-    return linear_thread("T.get_lane_idx") % (WARP if warp_size is None else warp_size)
+    return linear_thread("T.get_lane_idx") % (WARP_SIZE if warp_size is None else warp_size)
 
 
 @builtin(becomes="`threadIdx.x / 32`, made uniform once at the start of the kernel")
@@ -78,7 +80,7 @@ def get_warp_idx(warp_size: Any = None) -> Expr:
 @builtin(becomes="the warp's index divided by the warps of a group")
 def get_warp_group_idx(warp_size: Any = None, warps_per_group: Any = None) -> Expr:
     """The index of the warpgroup in its CTA. warp_size: 32 by default. warps_per_group: 4 by default."""
-    return _warp("T.get_warp_group_idx", warp_size) // (WARPS_PER_GROUP if warps_per_group is None else warps_per_group)
+    return _warp("T.get_warp_group_idx", warp_size) // (WARPGROUP_WARPS if warps_per_group is None else warps_per_group)
 
 
 @builtin("elect.sync")
@@ -89,7 +91,7 @@ def shuffle_elect(thread_extent: Any) -> Expr:
     """
     extent = constant(thread_extent, "T.shuffle_elect", "thread_extent")
     elected = T.call("elect.sync")
-    warps = -(-extent // WARP)
+    warps = -(-extent // WARP_SIZE)
     if warps == 1:
         return elected
     warp = _warp("T.shuffle_elect", None)

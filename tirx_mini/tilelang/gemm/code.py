@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tirx_mini.hardware import TMEM_LANES
+from tirx_mini.hardware import TMEM_LANES, WARP_SIZE, WARPGROUP_SIZE
 from tirx_mini.ir import (
     HANDLE,
     AddressOf,
@@ -26,7 +26,7 @@ from tirx_mini.isa import TABLE
 from tirx_mini.layout import wgmma_accumulator_layout
 from tirx_mini.tile import OPS
 
-from .plan import TCGEN05, WARP, WARPGROUP, WGMMA, WGMMA_ROWS, GemmPlan
+from .plan import TCGEN05, WGMMA, WGMMA_ROWS, GemmPlan
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Operands:
 
     @property
     def lane(self) -> Expr:
-        return special("threadIdx.x") % WARP
+        return special("threadIdx.x") % WARP_SIZE
 
     def issue(self, name: str, *args: object, **modifiers: object) -> Stmt:
         """The instruction `name`, executed for its effect."""
@@ -84,7 +84,7 @@ def wgmma(plan: GemmPlan, operands: Operands) -> Stmt:
     """
     product, c = plan.product, operands.c
     assert plan.instruction == WGMMA and isinstance(c, Buffer)
-    group = operands.thread // WARPGROUP
+    group = operands.thread // WARPGROUP_SIZE
     row_group = group % plan.along_m if plan.along_n > 1 else group
     column_group = group // plan.along_m
     rows, columns = plan.own_rows, plan.own_columns

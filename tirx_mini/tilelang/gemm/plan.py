@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tirx_mini.hardware import TMEM_LANES
+from tirx_mini.hardware import TMEM_LANES, WARP_SIZE, WARPGROUP_SIZE
 from tirx_mini.ir import DataType, Span, TirxError
 from tirx_mini.layout import R, S, SwizzleMode, TileLayout, tx
 
@@ -17,7 +17,6 @@ from ..policy import GemmWarpPolicy
 
 WGMMA, TCGEN05, MMA_SYNC = "wgmma", "tcgen05", "mma"
 
-WARP, WARPGROUP = 32, 128
 WGMMA_ROWS = 64
 """Rows of one wgmma.mma_async (PTX ISA: "wgmma.mma_async", .shape)."""
 MMA_ROWS, MMA_COLUMNS = 16, 8
@@ -54,7 +53,7 @@ class Product:
     transpose_a: bool = False
     transpose_b: bool = False
     policy: GemmWarpPolicy = GemmWarpPolicy.Square
-    threads: int = WARPGROUP
+    threads: int = WARPGROUP_SIZE
     span: Span | None = None
 
 
@@ -106,7 +105,7 @@ def _not_wgmma(product: Product, arch: int) -> str | None:
     """Why wgmma cannot compute a product; None where it can."""
     if arch // 10 != 9:
         return f"only Hopper has wgmma, and the target is sm_{arch}"
-    if product.threads % WARPGROUP:
+    if product.threads % WARPGROUP_SIZE:
         return f"wgmma needs whole warpgroups, and {product.threads} threads compute the product"
     if product.m % WGMMA_ROWS:
         return f"C has {product.m} rows, and wgmma computes multiples of {WGMMA_ROWS}"
@@ -116,8 +115,8 @@ def _not_wgmma(product: Product, arch: int) -> str | None:
         return "A is in registers, where wgmma takes no transposed matrix"
     if product.k * product.dtype.itemsize % STEP_BYTES:
         return f"K is {product.k}, and wgmma multiplies {STEP_BYTES} bytes along K at once"
-    if not list(_partitions(product, product.threads // WARPGROUP, WGMMA_ROWS, 8, 256)):
-        return f"{product.threads // WARPGROUP} warpgroups cannot share {product.m} × {product.n} elements"
+    if not list(_partitions(product, product.threads // WARPGROUP_SIZE, WGMMA_ROWS, 8, 256)):
+        return f"{product.threads // WARPGROUP_SIZE} warpgroups cannot share {product.m} × {product.n} elements"
     return None
 
 
@@ -147,7 +146,7 @@ def _chosen(product: Product, ways: list[tuple[int, int]], square: bool) -> tupl
 
 
 def _wgmma(product: Product) -> GemmPlan:
-    ways = list(_partitions(product, product.threads // WARPGROUP, WGMMA_ROWS, 8, 256))
+    ways = list(_partitions(product, product.threads // WARPGROUP_SIZE, WGMMA_ROWS, 8, 256))
     along_m, along_n = _chosen(product, ways, square=False)
     c = wgmma_fragment(product.m, product.n, along_m, along_n)
     a = None
@@ -164,10 +163,10 @@ def wgmma_fragment(rows: int, columns: int, along_m: int, along_n: int, copies: 
     """
     blocks, octets = rows // along_m // WGMMA_ROWS, columns // along_n // 8
     row_digits = (along_m, blocks, 4, 2, 8)
-    row_steps = (WARPGROUP @ tx, octets * 4, WARP @ tx, 2, 4 @ tx)
-    column_digits, column_steps = (along_n, octets, 4, 2), (WARPGROUP * along_m @ tx, 4, 1 @ tx, 1)
+    row_steps = (WARPGROUP_SIZE @ tx, octets * 4, WARP_SIZE @ tx, 2, 4 @ tx)
+    column_digits, column_steps = (along_n, octets, 4, 2), (WARPGROUP_SIZE * along_m @ tx, 4, 1 @ tx, 1)
     spec = S[(row_digits, column_digits) : (row_steps, column_steps)]
-    return TileLayout(spec + R[copies : WARPGROUP * along_m @ tx] if copies > 1 else spec)
+    return TileLayout(spec + R[copies : WARPGROUP_SIZE * along_m @ tx] if copies > 1 else spec)
 
 
 def _mma_sync(product: Product) -> GemmPlan:
@@ -180,10 +179,10 @@ def _mma_sync(product: Product) -> GemmPlan:
     depth = STEP_BYTES // product.dtype.itemsize
     if product.k % depth:
         raise TirxError(f"T.gemm: K is {product.k}, and must be a multiple of {depth}", product.span)
-    ways = list(_partitions(product, product.threads // WARP, MMA_ROWS, MMA_COLUMNS, product.n))
+    ways = list(_partitions(product, product.threads // WARP_SIZE, MMA_ROWS, MMA_COLUMNS, product.n))
     if not ways:
         raise TirxError(
-            f"T.gemm: {product.threads // WARP} warps cannot share {product.m} × {product.n} elements",
+            f"T.gemm: {product.threads // WARP_SIZE} warps cannot share {product.m} × {product.n} elements",
             product.span,
             f"each warp computes a multiple of {MMA_ROWS} × {MMA_COLUMNS}: use fewer threads or a larger tile",
         )
@@ -204,18 +203,18 @@ def mma_fragment(rows: int, columns: int, along_m: int, along_n: int, copies: in
     copies: how many warps hold the same elements.
     """
     blocks, octets = rows // along_m // MMA_ROWS, columns // along_n // MMA_COLUMNS
-    row_digits, row_steps = (along_m, blocks, 2, 8), (WARP @ tx, octets * 4, 2, 4 @ tx)
-    column_digits, column_steps = (along_n, octets, 4, 2), (WARP * along_m @ tx, 4, 1 @ tx, 1)
+    row_digits, row_steps = (along_m, blocks, 2, 8), (WARP_SIZE @ tx, octets * 4, 2, 4 @ tx)
+    column_digits, column_steps = (along_n, octets, 4, 2), (WARP_SIZE * along_m @ tx, 4, 1 @ tx, 1)
     spec = S[(row_digits, column_digits) : (row_steps, column_steps)]
-    return TileLayout(spec + R[copies : WARP * along_m @ tx] if copies > 1 else spec)
+    return TileLayout(spec + R[copies : WARP_SIZE * along_m @ tx] if copies > 1 else spec)
 
 
 def tmem_fragment(rows: int, columns: int, threads: int) -> TileLayout:
     """Registers for a tile of tensor memory: thread r of a warpgroup holds row r of each 128, and the warpgroups share
     the columns (PTX ISA: "tcgen05.ld", access restrictions)."""
-    groups = threads // WARPGROUP
+    groups = threads // WARPGROUP_SIZE
     blocks, own = rows // TMEM_LANES, columns // groups
-    return TileLayout(S[((blocks, TMEM_LANES), (groups, own)) : ((own, 1 @ tx), (WARPGROUP @ tx, 1))])
+    return TileLayout(S[((blocks, TMEM_LANES), (groups, own)) : ((own, 1 @ tx), (WARPGROUP_SIZE @ tx, 1))])
 
 
 def operand_swizzle(columns: int, dtype: DataType) -> SwizzleMode:

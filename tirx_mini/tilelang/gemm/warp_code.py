@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tirx_mini.hardware import WARP_SIZE
 from tirx_mini.ir import (
     HANDLE,
     INT32,
@@ -29,7 +30,7 @@ from tirx_mini.ir import (
 )
 
 from .code import Operands, element
-from .plan import MMA_SYNC, MMA_TYPES, STEP_BYTES, SUM_TYPES, WARP, GemmPlan
+from .plan import MMA_SYNC, MMA_TYPES, STEP_BYTES, SUM_TYPES, GemmPlan
 
 CHUNK_BYTES = 16
 """A row of an 8 × 8 block of ldmatrix."""
@@ -106,7 +107,7 @@ class _WarpProduct:
     def _load_a(self, fragment: Buffer, a: Region, step: Expr) -> Stmt:
         """Blocks of 16 rows and 32 bytes of K: rows 0 – 7 and 8 – 15 of its first half, then of its second."""
         product, lane = self.plan.product, self.operands.lane
-        warp = self.operands.thread // WARP
+        warp = self.operands.thread // WARP_SIZE
         row = (warp % self.plan.along_m if self.plan.along_n > 1 else warp) * self.plan.own_rows
         m = Var(INT32, "m")
         if not product.transpose_a:
@@ -123,7 +124,7 @@ class _WarpProduct:
     def _load_b(self, fragment: Buffer, b: Region, step: Expr) -> Stmt:
         """Blocks of 8 columns and 32 bytes of K: its first half, then its second; two blocks at once where possible."""
         product, lane = self.plan.product, self.operands.lane
-        column = self.operands.thread // WARP // self.plan.along_m * self.plan.own_columns
+        column = self.operands.thread // WARP_SIZE // self.plan.along_m * self.plan.own_columns
         if not product.transpose_b and product.dtype.bits != 16:
             return self._words(
                 fragment, b, self.octets, 2,

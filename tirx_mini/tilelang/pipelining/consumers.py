@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tirx_mini.hardware import WARP_SIZE
 from tirx_mini.ir import (
     INT32,
     AllocBuffer,
@@ -43,7 +44,6 @@ from .loops import PipelinedLoop
 from .rings import Pipeline, Ring
 from .stages import Staged
 
-WARP = 32
 CONSUMER_BARRIER = 1
 """The named barrier of the threads of the program."""
 INIT_BARRIERS = "tl.init_barriers"
@@ -207,5 +207,5 @@ def _release(ring: Ring, stage: Expr, span: Span | None) -> Stmt:
         commit = issue("tcgen05.commit", ring.empty.ptr_to([stage]), cta_group=1, span=span)
         return If(binary("==", special("threadIdx.x"), 0), commit, span=span)
     arrive = issue("mbarrier.arrive", ring.empty.ptr_to([stage]), span=span)
-    first = binary("==", special("threadIdx.x") % WARP, 0)
+    first = binary("==", special("threadIdx.x") % WARP_SIZE, 0)
     return seq(issue("bar.warp.sync", span=span), If(first, arrive, span=span))

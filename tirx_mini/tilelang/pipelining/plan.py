@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from tirx_mini.hardware import WARP_SIZE
 from tirx_mini.ir import Hint, Mutator, PrimFunc, Scope, ScopeIds, Stmt, walk
 
 from ..gemm import capability
 from .loops import PIPELINED, WARP_SPECIALISED, PipelinedLoop, pipelined_loops
 from .slices import NoSlice
 from .software import overlapped
-from .specialise import WARP, Roles, specialised
+from .specialise import Roles, specialised
 
 NO_WARP_SPECIALISATION, NO_TMA = "tl.disable_warp_specialized", "tl.disable_tma_lower"
 """Attributes of a function, named as TileLang's options of passes."""
@@ -38,7 +39,7 @@ def plan_pipelines(func: PrimFunc, arch: str) -> PrimFunc:
 def _planned(func: PrimFunc, ids: ScopeIds, scope: Scope, loops: list[PipelinedLoop], arch: str) -> PrimFunc:
     attrs, threads = dict(func.attrs), math.prod(ids.extents)
     forbidden = any(attrs.get(name) for name in (NO_WARP_SPECIALISATION, NO_TMA))
-    if capability(arch) >= 90 and len(ids.extents) == 1 and threads % WARP == 0 and not forbidden:
+    if capability(arch) >= 90 and len(ids.extents) == 1 and threads % WARP_SIZE == 0 and not forbidden:
         roles = Roles.of(threads, _asked(attrs), bool(attrs.get(NO_SET_MAX_NREG)))
         try:
             planned = specialised(scope.body, loops, roles, arch)

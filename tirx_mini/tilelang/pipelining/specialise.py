@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from tirx_mini.hardware import WARP_SIZE, WARPGROUP_SIZE
 from tirx_mini.ir import (
     BOOL,
     INT32,
@@ -41,7 +42,6 @@ from .loops import PIPELINED, Copy, PipelinedLoop
 from .rings import THREADS, Pipeline, Ring
 from .slices import Renamed, slice_of
 
-WARP, WARPGROUP = 32, 128
 REGISTERS = {2: (24, 240), 3: (32, 160)}
 """Registers of a thread of the producer and of a consumer, by the number of warpgroups of consumers: together at most
 65,536 (PTX ISA: "setmaxnreg")."""
@@ -84,11 +84,11 @@ class Roles:
         More than one warpgroup of consumers has too few registers beside a producer that has as many: then the producer
         is a warpgroup, which gives its registers away.
         """
-        groups, rest = divmod(threads, WARPGROUP)
+        groups, rest = divmod(threads, WARPGROUP_SIZE)
         registers = asked or REGISTERS.get(groups)
         if rest or fixed or registers is None:
-            return cls(threads, WARP, None)
-        return cls(threads, WARPGROUP, registers)
+            return cls(threads, WARP_SIZE, None)
+        return cls(threads, WARPGROUP_SIZE, registers)
 
     @property
     def all(self) -> int:
@@ -113,8 +113,8 @@ def specialised(body: Stmt, loops: Sequence[PipelinedLoop], roles: Roles, arch: 
     sliced = slice_of(body, copies)
     producer = Renamed().stmt(_Producer(pipes).stmt(sliced.body))
     begin = [pipe.producer.begin(parity=1) for pipe in pipes]
-    alone = binary("and", binary("==", special("warp_id_in_cta"), threads // WARP), _elected())
-    elected = If(alone if roles.producer > WARP else _elected(), seq(*begin, producer))
+    alone = binary("and", binary("==", special("warp_id_in_cta"), threads // WARP_SIZE), _elected())
+    elected = If(alone if roles.producer > WARP_SIZE else _elected(), seq(*begin, producer))
     team = _Place(arch, _Team(0, threads))
     kept = Consumer(by_hint, sliced.scalars, team)
     begin = [pipe.consumer.begin(parity=0) for pipe in pipes]
@@ -128,8 +128,8 @@ def specialised(body: Stmt, loops: Sequence[PipelinedLoop], roles: Roles, arch: 
         *(AllocBuffer(tile) for tile in tiles),
         *(AllocBuffer(scalar) for scalar in sliced.scalars),
         *kept.barriers,
-        *_initialised(rings, threads // WARP),
-        If(special("warp_id_in_cta") < threads // WARP, computing, copying),
+        *_initialised(rings, threads // WARP_SIZE),
+        If(special("warp_id_in_cta") < threads // WARP_SIZE, computing, copying),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tirx_mini.hardware import WARP_SIZE
 from tirx_mini.ir import (
     FLOAT32,
     INT32,
@@ -37,8 +38,6 @@ from tirx_mini.isa import NAMES
 from ..language.memory import FRAGMENT
 from ..layouts import REGISTER, THREAD, Digit, Fragment, fit
 from ..place import Place
-
-WARP = 32
 
 
 @dataclass(frozen=True)
@@ -249,7 +248,7 @@ class _Reduction:
     def _by_shuffles(self, digit: Digit) -> bool:
         """Whether a digit counts lanes in powers of two."""
         two = not digit.extent & (digit.extent - 1) and not digit.stride & (digit.stride - 1)
-        return two and digit.stride * digit.extent <= WARP and self.place.team.count % WARP == 0
+        return two and digit.stride * digit.extent <= WARP_SIZE and self.place.team.count % WARP_SIZE == 0
 
     def _masks(self, digit: Digit) -> list[int]:
         return [digit.stride << bit for bit in reversed(range(digit.extent.bit_length() - 1))]
@@ -332,11 +331,11 @@ class _Reduction:
 
 def _at_warps(digit: Digit) -> tuple[Digit, ...]:
     """A digit of threads as one of the lanes of a warp and one of warps, where it counts both."""
-    lanes = WARP // digit.stride if digit.stride < WARP and WARP % digit.stride == 0 else 1
+    lanes = WARP_SIZE // digit.stride if digit.stride < WARP_SIZE and WARP_SIZE % digit.stride == 0 else 1
     if lanes == 1 or digit.extent <= lanes or digit.extent % lanes:
         return (digit,)
     low = replace(digit, extent=lanes)
-    return replace(digit, extent=digit.extent // lanes, weight=digit.weight * lanes, stride=WARP), low
+    return replace(digit, extent=digit.extent // lanes, weight=digit.weight * lanes, stride=WARP_SIZE), low
 
 
 def _digits(number: Expr, digits: Sequence[Digit]) -> Expr:
