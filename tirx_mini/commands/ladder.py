@@ -33,7 +33,7 @@ from .rows import run_with_bar
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the ladder and print its table.
 
-    Shapes beyond those that the simulator checks in seconds are predicted without their data. The exit status is 0 if
+    With --large, shapes beyond those that the simulator checks in seconds are predicted. The exit status is 0 if
     all rows are ok or predicted, 1 if one is wrong, 2 for bad input, and `INCOMPLETE` if none is wrong but one is not
     wholly modelled.
     """
@@ -44,6 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             options.kernels,
             steps=options.steps,
             size=options.size,
+            large=options.large,
             full=options.full,
             gpu=options.gpu,
             dtype=options.dtype,
@@ -93,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--steps", type=step_list, metavar="LIST", help="as in 1-3 or 1,4,7 (default: all)")
     parser.add_argument("--size", type=positive, metavar="N", help="one size for each step instead of the course's")
+    parser.add_argument("--large", action="store_true", help="predict 4096 and 8192, too, by the clock (a minute)")
     parser.add_argument("--full", action="store_true", help="check 4096 and 8192 with their data, too (many minutes)")
     add_simulation_arguments(parser)
     parser.add_argument("--dtype", default="float16", choices=sorted(DTYPES), help="the type of A, B and D")

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -21,7 +22,7 @@ from ..diagnose import BUDGET, Report
 from ..driver import simulate
 from ..hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from ..ir import PrimFunc, TirxError
-from ..report import product_error
+from ..report import exact_product, product_error
 from .check import LARGEST_TRACED
 from .constants import Constant, ConstantError
 from .kernel_ref import KernelRef
@@ -72,6 +73,11 @@ class Task:
         return gpu_spec(self.gpu).with_sms(self.sms)
 
     @property
+    def problem(self) -> tuple[Shape, str, int]:
+        """The parameters of the data: the shape, the dtype and the seed."""
+        return self.shape, self.dtype, self.seed
+
+    @property
     def flops(self) -> int:
         """Floating-point operations of the product."""
         m, n, k = self.shape
@@ -85,6 +91,8 @@ class Task:
 
 _CLOCK_SHARE = 0.02
 """How long a task without data takes, as a share of the same with data, roughly."""
+_KEPT = 2048 * 2048
+"""Elements of the largest exact product that is kept for the next step: larger ones would take the memory of a run."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +141,7 @@ def ladder_tasks(
     *,
     steps: Sequence[int] | None = None,
     size: int | None = None,
+    large: bool = False,
     full: bool = False,
     gpu: str = DEFAULT_GPU,
     dtype: str = "float16",
@@ -144,8 +153,8 @@ def ladder_tasks(
     """The rows of a table, in its order.
 
     kernels: a file or folder; by default the references. steps: by default all that it defines. size: one size for
-    each step instead of its own. full: the large shapes too, with their data; without it, shapes beyond the step's own
-    are predicted by the clock alone. sms, budget: as in `Task`. Raises `KernelFileError` if
+    each step instead of its own. large: also the sizes that the clock alone predicts, without data. full: these, and
+    the step's large shapes with their data. sms, budget: as in `Task`. Raises `KernelFileError` if
     there are no kernels, `TirxError` for a mistake in their file, `ValueError` for an unknown GPU.
     """
     kernels = kernels or default_kernels()
@@ -153,7 +162,8 @@ def ladder_tasks(
     tasks: list[Task] = []
     for step in (STEPS[number] for number in steps or [number for number in present if number in STEPS]):
         checked = step.all_shapes(full)
-        shapes = (step.shape(size),) if size else tuple(dict.fromkeys((*checked, *step.clock_shapes())))
+        further = step.clock_shapes() if large or full else ()
+        shapes = (step.shape(size),) if size else tuple(dict.fromkeys((*checked, *further)))
         for shape in shapes:
             data = shape in checked or (full and bool(size)) or max(shape) < min(CLOCK_SIZES)
             tasks.append(Task(kernels, step.number, shape, gpu, dtype, schedules, seed, sms, budget, data=data))
@@ -237,7 +247,7 @@ def run_task(task: Task, jobs: int = 1) -> Row:
     if not task.data:
         report = simulate(kernel, gpu=task.spec, budget=task.budget, data=False, sampled=True, jobs=jobs)
         return _predicted(task, report, time.perf_counter() - start)
-    a, b, d = _data(task)
+    a, b, d = _data(*task.problem)
     report = simulate(kernel, a, b, d, gpu=task.spec, schedules=task.schedules, seed=task.seed, budget=task.budget,
                       trace=task.why or task.timeline is not None)  # fmt: skip
     wall = time.perf_counter() - start
@@ -275,20 +285,28 @@ def _build(task: Task) -> PrimFunc:
     return kernels[task.step](*task.shape, dtype=task.dtype)
 
 
-def _data(task: Task) -> tuple[npt.NDArray, npt.NDArray, npt.NDArray]:
+def _data(shape: Shape, dtype: str, seed: int) -> tuple[npt.NDArray, npt.NDArray, npt.NDArray]:
     """A (M, K) and B (N, K) of random normal numbers, and D (M, N) full of NaN."""
-    m, n, k = task.shape
-    kind = DTYPES[task.dtype]
-    rng = np.random.default_rng(task.seed)
+    m, n, k = shape
+    kind = DTYPES[dtype]
+    rng = np.random.default_rng(seed)
     a, b = (rng.standard_normal(shape, dtype=np.float32).astype(kind) for shape in ((m, k), (n, k)))
     return a, b, np.full((m, n), np.nan, dtype=kind)
+
+
+@lru_cache(maxsize=1)
+def _exact(shape: Shape, dtype: str, seed: int) -> npt.NDArray[np.float64]:
+    """The exact product of the data of tasks that differ in the step alone, which follow each other."""
+    a, b, _ = _data(shape, dtype, seed)
+    return exact_product(a, b)
 
 
 def _judge(task: Task, report: Report, a: npt.NDArray, b: npt.NDArray, d: npt.NDArray, wall: float) -> Row:
     verdict, error, rounding = report.verdict, None, None
     detail = str(report) if report.findings else ""
     if report.comparable:
-        product = product_error(a, b, d)
+        exact = _exact(*task.problem) if d.size <= _KEPT else None
+        product = product_error(a, b, d, exact)
         error, rounding = product.largest, product.rounding
         if report.findings:
             detail = str(replace(report, right=product.ok))

@@ -5,7 +5,7 @@ from .html import finding_html, report_html, timeline_html
 from .mismatch import Mismatch, explain_mismatch
 from .pages import WIDTH, finding_page, headline, plain, report_page, to_json
 from .palette import COLOURS, PAPER
-from .product import ProductError, accesses, product_error, product_shape, wrong_product, wrong_result
+from .product import ProductError, accesses, exact_product, product_error, product_shape, wrong_product, wrong_result
 from .stuck import ring, stuck_page
 from .svg import Paint, Picture
 from .timeline import (
@@ -51,6 +51,7 @@ __all__ = [
     "headline",
     "page_html",
     "plain",
+    "exact_product",
     "product_error",
     "product_shape",
     "report_html",

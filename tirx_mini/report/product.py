@@ -42,9 +42,16 @@ def product_shape(kernel: PrimFunc) -> tuple[int, int, int] | None:
     return (m, n, k) if k == k_b and d == (m, n) else None
 
 
-def product_error(a: npt.NDArray, b: npt.NDArray, d: npt.NDArray) -> ProductError:
-    """Compare d (M, N) with a (M, K) @ b (N, K).T in float64."""
-    exact = a.astype(np.float64) @ b.astype(np.float64).T
+def exact_product(a: npt.NDArray, b: npt.NDArray) -> npt.NDArray[np.float64]:
+    """Return a (M, K) @ b (N, K).T in float64."""
+    return a.astype(np.float64) @ b.astype(np.float64).T
+
+
+def product_error(
+    a: npt.NDArray, b: npt.NDArray, d: npt.NDArray, exact: npt.NDArray[np.float64] | None = None
+) -> ProductError:
+    """Compare d (M, N) with `exact`: by default `exact_product` of a and b."""
+    exact = exact_product(a, b) if exact is None else exact
     largest = float(np.max(np.abs(d.astype(np.float64) - exact)))
     rounding = float(np.max(np.abs(exact.astype(d.dtype).astype(np.float64) - exact)))
     sums = 4 * math.sqrt(a.shape[1]) * float(np.finfo(np.float32).eps) * float(np.max(np.abs(exact)))
@@ -62,7 +69,7 @@ def wrong_product(
     error = product_error(a, b, d)
     if error.ok:
         return None
-    want = (a.astype(np.float64) @ b.astype(np.float64).T).astype(np.float32)
+    want = exact_product(a, b).astype(np.float32)
     arrays = (d.astype(np.float32), want, a.astype(np.float32), b.astype(np.float32))
     mismatch = explain_mismatch(*arrays, rtol=0.0, atol=error.allowed)
     return wrong_result(mismatch, kernel, unwritten, reasons)

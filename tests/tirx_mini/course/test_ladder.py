@@ -22,11 +22,18 @@ def test_a_table_has_every_step_at_every_shape() -> None:
     assert task == Task(REFERENCES, 3, (512, 512, 512), "h100", seed=4)
 
 
+def test_a_table_has_the_sizes_of_the_step_tests() -> None:
+    shapes = [(step.number, shape) for step in STEPS.values() for shape in step.shapes]
+    assert [(task.step, task.shape) for task in ladder_tasks(REFERENCES)] == shapes
+    assert [(task.step, task.shape) for task in ladder_tasks(REFERENCES, large=True) if task.data] == shapes
+
+
 def test_large_shapes_are_predicted_unless_they_are_asked_for_in_full() -> None:
     def predicted(**options: Any) -> list[tuple[int, int]]:
         return [(task.step, task.shape[0]) for task in ladder_tasks(REFERENCES, **options) if not task.data]
 
-    assert predicted() == [(step, size) for step in range(3, 11) for size in (4096, 8192)]
+    assert not predicted()
+    assert predicted(large=True) == [(step, size) for step in range(3, 11) for size in (4096, 8192)]
     assert predicted(full=True) == [(3, 4096), (3, 8192), (4, 4096), (4, 8192), (5, 8192)]
     assert predicted(steps=[7], size=4096) == [(7, 4096)] and not predicted(steps=[7], size=4096, full=True)
     assert not predicted(steps=[2], size=4096)
@@ -36,6 +43,13 @@ def test_a_predicted_row_has_a_time_and_no_error() -> None:
     row = run_task(Task(REFERENCES, 7, (512, 512, 512), data=False))
     assert (row.verdict, row.ok, row.max_abs_error, row.findings) == ("clock", True, None, 0)
     assert row.time_us == run_task(Task(REFERENCES, 7, (512, 512, 512))).time_us and row.tflops and row.peak_share
+
+
+def test_a_row_is_judged_by_its_own_data() -> None:
+    """The exact product is kept for the next step at the same shape."""
+    shape = (128, 128, 64)
+    for options in ({"step": 3}, {"step": 4}, {"step": 4, "seed": 1}, {"step": 3, "dtype": "bfloat16"}):
+        assert run_task(Task(REFERENCES, shape=shape, **options)).verdict == "ok"
 
 
 def test_rows_come_with_the_index_of_their_task() -> None:
