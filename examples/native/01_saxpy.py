@@ -3,7 +3,7 @@
 # For editors: check this file, in which the annotations of kernels are values.
 # pyright: basic, reportInvalidTypeForm=false
 
-import torch
+import numpy as np
 from command_line import main
 
 from tirx_mini.script import tirx as T
@@ -25,8 +25,8 @@ def saxpy(x_ptr: T.handle, y_ptr: T.handle):
         y[i] = FACTOR * x[i] + y[i]
 
 
-x = torch.arange(N, dtype=torch.float32)
-kernel, inputs, outputs, expected = saxpy, [x], [torch.ones(N)], [FACTOR * x + 1]
+x = np.arange(N, dtype=np.float32)
+kernel, inputs, outputs, expected = saxpy, [x], [np.ones(N, np.float32)], [FACTOR * x + 1]
 
 if __name__ == "__main__":
     raise SystemExit(main(kernel, inputs, outputs, expected))

@@ -8,7 +8,7 @@ the whole row. A round needs two barriers: one before the partial sums are read,
 # For editors: check this file, in which the annotations of kernels are values.
 # pyright: basic, reportInvalidTypeForm=false
 
-import torch
+import numpy as np
 from command_line import main
 
 from tirx_mini.script import tirx as T
@@ -42,8 +42,8 @@ def row_shares(X_ptr: T.handle, shares_ptr: T.handle):
         shares[row, column] = X[row, column] / total
 
 
-X = torch.rand((ROWS, COLUMNS), generator=torch.Generator().manual_seed(0))
-kernel, inputs, outputs, expected = row_shares, [X], [torch.zeros(ROWS, COLUMNS)], [X / X.sum(1, keepdim=True)]
+X = np.random.default_rng(0).random((ROWS, COLUMNS), np.float32)
+kernel, inputs, outputs, expected = row_shares, [X], [np.zeros_like(X)], [X / X.sum(1, keepdims=True)]
 
 if __name__ == "__main__":
     raise SystemExit(main(kernel, inputs, outputs, expected))

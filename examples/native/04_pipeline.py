@@ -7,7 +7,7 @@ producer have landed, `empty` when all consumers have read the stage. Each use o
 # For editors: check this file, in which the annotations of kernels are values.
 # pyright: basic, reportInvalidTypeForm=false
 
-import torch
+import numpy as np
 from command_line import main
 
 from tirx_mini.script import tirx as T
@@ -50,8 +50,8 @@ def column_sums(A_ptr: T.handle, out_ptr: T.handle):
         out[bx, tx] = total
 
 
-A = torch.randn((CTAS, TILES, WIDTH), generator=torch.Generator().manual_seed(0))
-kernel, inputs, outputs, expected = column_sums, [A], [torch.zeros(CTAS, WIDTH)], [A.sum(1)]
+A = np.random.default_rng(0).standard_normal((CTAS, TILES, WIDTH), np.float32)
+kernel, inputs, outputs, expected = column_sums, [A], [np.zeros((CTAS, WIDTH), np.float32)], [A.sum(1)]
 
 if __name__ == "__main__":
     raise SystemExit(main(kernel, inputs, outputs, expected))

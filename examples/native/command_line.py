@@ -5,7 +5,7 @@
     python 01_saxpy.py --target cuda          # on the GPU of this machine
     python 01_saxpy.py --show cuda            # the CUDA C++; also script, lowered, ptx, sass
 
-With --target cuda, a kernel that does not finish is stopped; the simulator then explains why.
+With --target cuda, which needs PyTorch, a kernel that does not finish is stopped; the simulator then explains why.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-import torch
+import numpy as np
 
 import tirx_mini as tvm
 from tirx_mini.ir import PrimFunc
@@ -23,7 +23,7 @@ STAGES = ("script", "lowered", "cuda", "ptx", "sass")
 
 
 def main(
-    kernel: PrimFunc, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]
+    kernel: PrimFunc, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], expected: Sequence[np.ndarray]
 ) -> int:
     """Execute the command line for `kernel` and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -52,20 +52,16 @@ def show(kernel: PrimFunc, stage: str, target: str) -> None:
 def run(
     kernel: PrimFunc,
     target: str,
-    inputs: Sequence[torch.Tensor],
-    outputs: Sequence[torch.Tensor],
-    expected: Sequence[torch.Tensor],
+    inputs: Sequence[np.ndarray],
+    outputs: Sequence[np.ndarray],
+    expected: Sequence[np.ndarray],
 ) -> int:
     """Run `kernel` once on `target`. Returns 0 if all outputs match `expected`, else 1."""
-    device = "cuda" if target.startswith("cuda") else "cpu"
-    if device == "cuda" and not torch.cuda.is_available():
-        raise RuntimeError("PyTorch finds no GPU on this machine: omit --target, or use --target sim")
-    results = [tensor.to(device) for tensor in outputs]
-    report = tvm.run(kernel, *(tensor.to(device) for tensor in inputs), *results, target=target)
+    results = [array.copy() for array in outputs]
+    report = tvm.run(kernel, *inputs, *results, target=target)
     wrong = 0
     for result, want in zip(results, expected, strict=True):
-        close = torch.isclose(result.cpu(), want, rtol=1e-5, atol=1e-5)
-        wrong += int((~close).sum())
+        wrong += int((~np.isclose(result, want, rtol=1e-5, atol=1e-5)).sum())
     time = f", {report.time_us:.1f} us predicted" if report is not None and report.time_us else ""
     print(f"{kernel.name} on {target}: {f'{wrong} elements are wrong' if wrong else 'right'}{time}")
     return int(wrong > 0)

@@ -125,7 +125,7 @@ def test_it_compiles_without_warnings_and_spills(head_dim: int, causal: bool) ->
     assert (resources.stack_bytes, resources.spill_store_bytes, resources.spill_load_bytes) == (0, 0, 0)
 
 
-def test_the_command_line_compares_with_pytorch() -> None:
+def test_the_command_line_compares_with_numpy() -> None:
     command = [sys.executable, str(FOLDER / "run.py"), "--length", "256", "--causal"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=FOLDER.parents[1])
     assert done.returncode == 0 and "no finding" in done.stdout and "largest error" in done.stdout, done.stderr

@@ -50,14 +50,13 @@ def still_launches() -> None:
 def test_a_native_example_computes_its_result(name: str, guarded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(NATIVE))
     rung = runpy.run_path(str(NATIVE / name))
-    outputs = [output.cuda() for output in rung["outputs"]]
-    inputs = [value.cuda() for value in rung["inputs"]]
+    inputs, outputs = ([torch.from_numpy(array).cuda() for array in rung[name]] for name in ("inputs", "outputs"))
     if guarded:
         assert tvm.run(rung["kernel"], *inputs, *outputs, target="cuda") is None
     else:
         compiled(rung["kernel"])(*inputs, *outputs)
     for got, want in zip(outputs, rung["expected"], strict=True):
-        torch.testing.assert_close(got.cpu(), want, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(got.cpu(), torch.from_numpy(want), rtol=1e-5, atol=1e-5)
 
 
 def test_a_native_example_prints_on_the_gpu() -> None:

@@ -141,7 +141,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     packages.mkdir(parents=True)
     (folder / ".env" / "pyvenv.cfg").touch()
     copied(ROOT / "tirx_mini", packages / "tirx_mini")
-    for needed in ("numpy", "torch", "ml_dtypes", "rich"):
+    for needed in ("numpy", "ml_dtypes", "rich"):
         found = find_spec(needed)
         assert found is not None and found.submodule_search_locations is not None
         (packages / needed).symlink_to(found.submodule_search_locations[0])
