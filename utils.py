@@ -2,7 +2,7 @@
 
     kernel = hgemm_v3(1024, 1024, 1024)
     A, B, D = prepare_data(1024, 1024, 1024)
-    run = compile_and_run(kernel, A, B, D)          # in the simulator if this machine has no Blackwell GPU
+    run = compile_and_run(kernel, A, B, D)          # in the simulator, unless PyTorch finds a Blackwell GPU
     verify(A, B, D, run)
     check_timing(run, reference_kernel, step=3)
 
@@ -26,6 +26,7 @@ from tirx_mini.course import check_shape as check_shape  # kernels import it fro
 from tirx_mini.diagnose import Finding
 from tirx_mini.hardware import DEFAULT_ARCH, DEFAULT_GPU, gpu_spec, same_generation
 from tirx_mini.ir import Buffer, PrimFunc
+from tirx_mini.pytorch import pytorch, pytorch_on_gpu, pytorch_or_none
 from tirx_mini.report import finding_page, plain, report_page
 from tirx_mini.runtime import Executable, device_arch
 from tirx_mini.sim import numpy_dtype
@@ -62,8 +63,8 @@ def prepare_data(
 ) -> tuple[Matrix, Matrix, Matrix]:
     """A (M, K) and B (N, K) with random normal numbers, and D (M, N) filled with NaN, which exposes missing writes.
 
-    They are tensors, on the GPU if the target is "cuda", else in host memory. arrays: whether those in host memory are
-    NumPy arrays instead, which need no PyTorch.
+    They are tensors, on the GPU if the target is "cuda", else in host memory; without PyTorch, those in host memory are
+    NumPy arrays. arrays: whether they are arrays in any case.
     """
     kind = numpy_dtype(dtype)
     elements, largest = M * K + N * K + M * N, max(M * K, N * K, M * N)
@@ -72,10 +73,9 @@ def prepare_data(
     A, B = (rng.standard_normal(shape, dtype=np.float32).astype(kind) for shape in ((M, K), (N, K)))
     D = np.full((M, N), np.nan, kind)
     on_gpu = Target(target or default_target()).kind == "cuda"
-    if arrays and not on_gpu:
+    torch = pytorch_on_gpu('target="cuda"') if on_gpu else None if arrays else pytorch_or_none()
+    if torch is None:
         return A, B, D
-    import torch
-
     tensors = (torch.from_numpy(array.astype(np.float32)).to(getattr(torch, dtype)) for array in (A, B, D))
     a, b, d = (tensor.cuda() if on_gpu else tensor for tensor in tensors)
     return a, b, d
@@ -224,7 +224,7 @@ def benchmark(
         assert isinstance(exe, Executable)
         ms = exe.time_guarded(*prepare_data(M, N, K, dtype, target), repeat=repeat)
     else:
-        data = prepare_data(M, N, K, dtype, target)
+        data = prepare_data(M, N, K, dtype, target, arrays=True)
         ms = _predicted(compile_and_run(kernel, *data, target=target, sms=sms, watch=watch))
     return ms, 2 * M * N * K / (ms * 1e9)
 
@@ -277,8 +277,7 @@ def _good_times(run: Run, reference: PrimFunc | None, step: int | None) -> dict[
         good["the reference takes"], _ = benchmark(reference, M, N, K, dtype, run.target, sms=run.sms, watch=run.watch)
     if step is None:
         return good
-    import torch
-
+    torch = pytorch('target="cuda"')
     if (table := measured_times(torch.cuda.get_device_name())) is not None:
         measured = table.ms(step, (M, N, K), dtype)
         if measured is not None:

@@ -29,6 +29,7 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +77,15 @@ def pytest_configure(config: pytest.Config) -> None:
         choose_gpu()
 
 
+def pytest_report_header() -> str | None:
+    """Say why kernels run in the simulator on a machine that has a GPU."""
+    if shutil.which("nvidia-smi") is None or find_spec("torch") is not None:
+        return None
+    from tirx_mini.pytorch import how_to_install
+
+    return f"kernels run in the simulator: on this machine's GPU, they need PyTorch: {how_to_install()}"
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, Any, Any]:
     """Keep the garbage collector from scanning modules and tests again and again while they are made."""
@@ -97,10 +107,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Hide the compiler from tests that are not marked as needing it, so that they pass where there is none."""
+    """Hide the compiler from tests that are not marked as needing it, so that they pass where there is none.
+
+    PyTorch, an extra, is hidden in the same way, except from modules that import it themselves, and from the step
+    tests: students run these, with whatever they have installed.
+    """
     with pytest.MonkeyPatch.context() as patch:
-        if item.get_closest_marker("compiler") is None and shutil.which("nvidia-smi") is None:
-            for module in COMPILER:
+        if shutil.which("nvidia-smi") is None:
+            hidden = () if item.get_closest_marker("compiler") is not None else COMPILER
+            imported = hasattr(getattr(item, "module", None), "torch") or item.get_closest_marker("torch") is not None
+            for module in (*hidden, *(() if imported or is_step_test(item) else ("torch",))):
                 patch.setitem(sys.modules, module, None)
         return (yield)
 
@@ -372,7 +388,8 @@ def page_errors() -> tuple[type[BaseException], ...]:
     from tirx_mini import SimulationError
     from tirx_mini.course import KernelFileError
     from tirx_mini.ir import TirxError
+    from tirx_mini.pytorch import PyTorchMissing
     from tirx_mini.runtime import KernelFailure
     from utils import TooSlow, WrongResult
 
-    return TirxError, SimulationError, KernelFileError, KernelFailure, WrongResult, TooSlow
+    return TirxError, SimulationError, KernelFileError, KernelFailure, PyTorchMissing, WrongResult, TooSlow

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from tirx_mini import __version__
 from tirx_mini.commands import COMMANDS, run
+from tirx_mini.pytorch import PyTorchMissing
 
 PROG = "python -m tirx_mini"
 
@@ -17,7 +18,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 2 for bad input, where argparse raises `SystemExit` with the same."""
     argv = list(sys.argv[1:] if argv is None else argv)
     if argv and argv[0] in COMMANDS:
-        return run(argv[0], argv[1:])
+        try:
+            return run(argv[0], argv[1:])
+        except PyTorchMissing as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 2
     parser = _parser()
     command: str | None = parser.parse_known_args(argv)[0].command
     if command is None:

@@ -3,9 +3,9 @@
 Tokens are sorted by expert, and each expert's tokens are padded to whole tiles, so that each block multiplies with
 the weights of one expert. It gathers its rows by the numbers of their tokens, and scatters the results to where they
 belong.
-"""
 
-import torch
+`route` and `moe` take PyTorch tensors, the kernels any arrays.
+"""
 
 from tirx_mini.tile_ir import ct
 
@@ -60,6 +60,8 @@ def route(expert_ids, experts, tile):
 
     Returns the sorted row numbers, in which padding is a number that is out of range, and the expert of each tile.
     """
+    import torch
+
     flat = expert_ids.reshape(-1).long()
     order = torch.argsort(flat, stable=True)
     counts = torch.bincount(flat, minlength=experts)

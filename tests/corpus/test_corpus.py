@@ -14,6 +14,7 @@ def test_what_is_stored_is_of_these_programs() -> None:
     assert list(stored()) == [each.name for each in (*ENTRIES, *runs())]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_a_program_becomes_what_is_stored(entry: Entry) -> None:
     assert entry.said() == stored()[entry.name], MEANT

@@ -132,6 +132,7 @@ def test_the_data_of_a_simulator_target_are_tensors_unless_arrays_are_asked_for(
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_a_gpu_gets_the_same_data_as_tensors(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.Tensor, "cuda", lambda tensor: tensor)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     tensors = prepare_data(128, 256, 64, dtype=dtype, target="cuda:sm_100a")
     for tensor, array in zip(tensors, prepare_data(128, 256, 64, dtype=dtype, target="sim", arrays=True), strict=True):
         assert isinstance(tensor, torch.Tensor) and tensor.dtype is getattr(torch, dtype)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from statistics import mean, median, pstdev
@@ -348,11 +347,10 @@ class Device:
 
     def sync(self, stream: Any = None) -> None:
         """Wait for the GPU."""
-        with suppress(ImportError):
+        if device_arch() is not None:
             import torch
 
-            if device_arch() is not None:
-                torch.cuda.synchronize()
+            torch.cuda.synchronize()
 
 
 def cuda(dev_id: int = 0) -> Device:

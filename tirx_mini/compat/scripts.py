@@ -19,6 +19,7 @@ def run_script(given: Sequence[str], program: str, doc: str | None, within: Abst
     from tirx_mini.diagnose import SimulationError
     from tirx_mini.ir import TirxError
     from tirx_mini.layout import LayoutError
+    from tirx_mini.pytorch import PyTorchMissing, is_missing
     from tirx_mini.script import explained
 
     if list(given[:1]) in (["-h"], ["--help"]):
@@ -41,8 +42,14 @@ def run_script(given: Sequence[str], program: str, doc: str | None, within: Abst
     except (TirxError, LayoutError) as error:
         print(explained(error), file=sys.stderr)
         return 1
-    except SimulationError as error:
+    except (SimulationError, PyTorchMissing) as error:
         print(error, file=sys.stderr)
+        return 1
+    except ImportError as error:
+        page = explained(error) if is_missing(error) else None
+        if page is None:
+            raise
+        print(page, file=sys.stderr)
         return 1
     finally:
         sys.argv, sys.path[:] = argv, path

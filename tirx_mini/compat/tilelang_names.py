@@ -16,6 +16,7 @@ from tirx_mini import tilelang
 from tirx_mini.hardware import GpuSpec, gpu_spec, nearest_gpu
 from tirx_mini.ir import Buffer, DataType, TirxError
 from tirx_mini.layout import Layout, TileLayout
+from tirx_mini.pytorch import pytorch, pytorch_or_none
 from tirx_mini.tilelang import (
     Fragment,
     JITKernel,
@@ -24,6 +25,7 @@ from tirx_mini.tilelang import (
     TensorSupplyType,
     autotune,
     compile,
+    difference,
     jit,
     simulated,
 )
@@ -66,9 +68,8 @@ def do_bench(fn: Callable[[], Any], warmup: float = 25, rep: float = 100, **opti
         fn()
     if reports:
         return sum(report.time_us or 0.0 for report in reports) / 1e3
-    import torch
-
-    if not hasattr(torch.version, "cuda") or torch.version.cuda is None:
+    torch = pytorch_or_none()
+    if torch is None or getattr(torch.version, "cuda", None) is None:
         return 0.0
     times = []
     for _ in range(20):
@@ -90,10 +91,7 @@ def torch_assert_close(
     tensor_a: Any, tensor_b: Any, rtol: float = 1e-2, atol: float = 1e-3, max_mismatched_ratio: float = 0.001, **_: Any
 ) -> bool:
     """Compare two tensors, of which a share of the elements may differ."""
-    import torch
-
-    close = torch.isclose(tensor_a.float(), tensor_b.float(), rtol=rtol, atol=atol)
-    share = 1 - close.float().mean().item()
+    share = difference(tensor_a, tensor_b, rtol, atol)[0]
     if share > max_mismatched_ratio:
         raise AssertionError(f"{share:.2%} of the elements differ by more than atol={atol}, rtol={rtol}")
     return True
@@ -101,18 +99,16 @@ def torch_assert_close(
 
 def map_torch_type(name: str) -> Any:
     """The dtype of PyTorch of a name."""
-    import torch
-
-    return getattr(torch, str(DataType(name)))
+    return getattr(pytorch("a dtype of it"), str(DataType(name)))
 
 
 def set_random_seed(seed: int = 42) -> None:
-    """Begin the random numbers of Python, NumPy and PyTorch at a seed."""
+    """Begin the random numbers of Python, NumPy and, where it is installed, PyTorch at a seed."""
     random.seed(seed)
     np.random.seed(seed)
-    import torch
-
-    torch.manual_seed(seed)
+    torch = pytorch_or_none()
+    if torch is not None:
+        torch.manual_seed(seed)
 
 
 def test_main() -> None:

@@ -73,7 +73,7 @@ def gpu_or_simulator(children: bool = True) -> Iterator[None]:
             token = CLOCK.set(Clock())
             stack.callback(CLOCK.reset, token)
             patched = stack.enter_context(ExitStack())
-            if "torch" in sys.modules:
+            if sys.modules.get("torch") is not None:
                 patched.enter_context(torch_on_host(gpu))
             else:
                 finder = _AfterTorch(lambda: patched.enter_context(torch_on_host(gpu)))

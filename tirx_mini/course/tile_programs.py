@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..pytorch import pytorch
 from ..resources import resource
 from .kernels import KernelFileError, load_module
 
@@ -24,8 +25,7 @@ def _matrix(*shape: int) -> np.ndarray:
 
 
 def _moe(module: ModuleType, n: int) -> None:
-    import torch
-
+    torch = pytorch("the program moe")
     tokens, experts, hidden, choices = n, 8, n // 2, 2
     ids = torch.arange(tokens * choices).reshape(tokens, choices) % experts
     shapes = ((tokens, n), (experts, 2 * hidden, n), (experts, n, hidden), (tokens, choices))

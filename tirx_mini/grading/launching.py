@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..course import wrong_finding
+from ..pytorch import PyTorchMissing, pytorch
 from ..report import finding_page, plain
 from ..runtime import Executable, LaunchGraph, build, device_arch
 from .facts import contract_broken
@@ -36,11 +37,13 @@ class KernelEnded(RuntimeError):
 def gpu_here(_: None) -> Generator[None, None, tuple[str, str]]:
     """(architecture, name) of the GPU. Raises `NoGpu`."""
     yield
+    try:
+        torch = pytorch("grading on a GPU")
+    except PyTorchMissing as error:
+        raise NoGpu(str(error)) from None
     arch = device_arch()
     if arch is None:
         raise NoGpu("this machine has no GPU that PyTorch can use")
-    import torch
-
     return arch, torch.cuda.get_device_name()
 
 

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tirx_mini.pytorch import pytorch_on_gpu
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 
 def to_device(array: npt.NDArray[Any]) -> Any:
     """A tensor on the current GPU with the array's elements; ml_dtypes' types become PyTorch's."""
-    import torch
-
+    torch = pytorch_on_gpu('target="cuda"')
     contiguous = np.ascontiguousarray(array)
     kind = getattr(torch, array.dtype.name, None)
     if kind is None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tirx_mini.hardware import arch_name, compute_capability
+from tirx_mini.pytorch import pytorch_or_none
 from tirx_mini.records import dataclass
 
 from .nvrtc import Nvrtc
@@ -135,12 +136,9 @@ def _toolkits() -> Iterator[Path]:
 
 
 def device_arch() -> str | None:
-    """The architecture of the current GPU, as "sm_100a"; None without a usable GPU."""
-    if driver_library() is None:
-        return None
-    import torch
-
-    if not torch.cuda.is_available():
+    """The architecture of the current GPU, as "sm_100a"; None without a GPU, or without PyTorch to use it."""
+    torch = pytorch_or_none() if driver_library() is not None else None
+    if torch is None or not torch.cuda.is_available():
         return None
     major, minor = torch.cuda.get_device_capability()
     return arch_name(10 * major + minor)

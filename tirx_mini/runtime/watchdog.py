@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tirx_mini.arguments import ArgumentError, is_tensor_map
+from tirx_mini.pytorch import pytorch_on_gpu
 from tirx_mini.records import dataclass
 from tirx_mini.worker import Task, Worker
 
@@ -100,7 +101,11 @@ def _guarded(
 
 @cache
 def _runner() -> Worker:
-    """The child for all kernels of this process: creating a CUDA context takes seconds."""
+    """The child for all kernels of this process: creating a CUDA context takes seconds.
+
+    Raises `PyTorchMissing` or `GpuMissing` where it could not launch.
+    """
+    pytorch_on_gpu('target="cuda"')
     worker = Worker()
     atexit.register(worker.close)
     return worker

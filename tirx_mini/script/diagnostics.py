@@ -12,6 +12,7 @@ from typing import Any
 
 from tirx_mini.ir import Expr, Span, TirxError
 from tirx_mini.layout import LayoutError
+from tirx_mini.pytorch import how_to_install, is_missing
 from tirx_mini.records import replace
 
 from .refused import refusal
@@ -94,7 +95,11 @@ def explained(error: Exception) -> TirxError | None:
     if isinstance(error, LayoutError):
         return TirxError(str(error), origin(error.__traceback__))
     place = None if isinstance(error, (ValueError, SyntaxError)) else _own_line(error.__traceback__)
-    return None if place is None else TirxError(_with_type(error), place)
+    if place is None:
+        return None
+    if is_missing(error):
+        return TirxError("this import needs PyTorch, which is not installed", place, how_to_install())
+    return TirxError(_with_type(error), place)
 
 
 def _own_line(traceback: TracebackType | None) -> Span | None:

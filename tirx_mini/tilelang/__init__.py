@@ -6,7 +6,7 @@ from .kernel import JITKernel, compile, current_gpu, simulated
 from .language import Swizzled
 from .layouts import Fragment
 from .pipeline import PASSES, is_tilelang, lower
-from .profiler import Profiler, TensorSupplyType
+from .profiler import Profiler, TensorSupplyType, difference
 
 __all__ = [
     "PASSES",
@@ -21,6 +21,7 @@ __all__ = [
     "autotune",
     "compile",
     "current_gpu",
+    "difference",
     "is_tilelang",
     "jit",
     "language",

@@ -16,6 +16,7 @@ from tirx_mini.arguments import ArgumentError, is_tensor
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, arch_name, gpu_spec, nearest_gpu
 from tirx_mini.ir import Buffer, Expr, PrimFunc, TirxError, Var, const, int_value, simplify, specialised, substitute
 from tirx_mini.ir import symbols as symbols_of
+from tirx_mini.pytorch import pytorch_or_none
 from tirx_mini.target import Target
 
 from .pipeline import FAST_MATH, is_tilelang, launches, lower
@@ -199,10 +200,11 @@ class JITKernel:
         if not isinstance(param, Buffer):
             raise ArgumentError(f"out_idx names {param.name}, which is a number")
         shape = tuple(_known(extent, sizes) for extent in param.shape)
-        if isinstance(like, np.ndarray):
-            return np.zeros(shape, _numpy(param.dtype))
-        import torch
+        torch = None if isinstance(like, np.ndarray) else pytorch_or_none()
+        if torch is None:
+            from tirx_mini.sim import numpy_dtype  # a program that is only compiled does not wait for its import
 
+            return np.zeros(shape, numpy_dtype(param.dtype))
         device = like.device if like is not None else "cuda" if torch.cuda.is_available() else "cpu"
         return torch.empty(shape, dtype=getattr(torch, str(param.dtype)), device=device)
 
@@ -316,12 +318,6 @@ def _known(extent: Any, sizes: Mapping[Var, int]) -> int:
     if value is None:
         raise TirxError(f"the extent {extent!r} of an output is not known when the kernel is called")
     return value
-
-
-def _numpy(dtype: Any) -> Any:
-    import ml_dtypes
-
-    return getattr(ml_dtypes, str(dtype), None) or np.dtype(str(dtype))
 
 
 def compile(

@@ -6,7 +6,10 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any, Protocol
 
-from tirx_mini.ir import Buffer, Var, int_value
+import numpy as np
+
+from tirx_mini.ir import Buffer, DataType, Var, int_value
+from tirx_mini.pytorch import pytorch, pytorch_or_none
 
 
 class TensorSupplyType(Enum):
@@ -49,10 +52,10 @@ class Profiler:
         self.supply = supply if isinstance(supply, TensorSupplyType) else TensorSupplyType.Auto
 
     def inputs(self) -> list[Any]:
-        """Tensors for the arguments of the kernel."""
-        import torch
-
-        device = "cpu" if self.kernel.is_simulated else "cuda"
+        """Tensors for the arguments of the kernel; NumPy arrays where it is simulated and PyTorch is not installed."""
+        simulated = self.kernel.is_simulated
+        torch = pytorch_or_none() if simulated else pytorch("a measurement on a GPU")
+        device = "cpu" if simulated else "cuda"
         made: list[Any] = []
         for number, param in enumerate(self.kernel.params):
             if number in self.kernel.out_idx:
@@ -62,8 +65,27 @@ class Profiler:
             shape = [int_value(extent) if not isinstance(extent, int) else extent for extent in param.shape]
             if any(extent is None for extent in shape):
                 raise ValueError(f"{param.name} has symbolic extents: pass input_tensors=")
-            made.append(self._tensor(torch, tuple(shape), getattr(torch, str(param.dtype)), device))
+            if torch is None:
+                made.append(self._array(tuple(shape), param.dtype))
+            else:
+                made.append(self._tensor(torch, tuple(shape), getattr(torch, str(param.dtype)), device))
         return made
+
+    def _array(self, shape: tuple[Any, ...], of: DataType) -> np.ndarray:
+        """As `_tensor`, of NumPy's generator."""
+        from tirx_mini.sim import numpy_dtype  # a program that is only compiled does not wait for its import
+
+        kind, dtype = self.supply, numpy_dtype(of)
+        if kind is TensorSupplyType.Zero:
+            return np.zeros(shape, dtype)
+        if kind is TensorSupplyType.One:
+            return np.ones(shape, dtype)
+        if dtype.kind in "biu" or kind is TensorSupplyType.Integer:
+            low, high = {"b": (0, 2), "u": (0, 4)}.get(dtype.kind, (-2, 3))
+            return np.random.randint(low, high, shape).astype(dtype)
+        if kind is TensorSupplyType.Uniform:
+            return np.random.uniform(-1, 1, shape).astype(dtype)
+        return np.random.standard_normal(shape).astype(dtype)
 
     def _tensor(self, torch: Any, shape: tuple[Any, ...], dtype: Any, device: str) -> Any:
         kind = self.supply
@@ -97,8 +119,6 @@ class Profiler:
 
         max_mismatched_ratio: the share of elements that may differ by more. Raises `AssertionError` beyond it.
         """
-        import torch
-
         given = list(input_tensors) if input_tensors is not None else self.inputs()
         wanted, found = _listed(reference_program(*given)), _listed(self.kernel(*given))
         if not found:  # the outputs are among the arguments
@@ -106,10 +126,8 @@ class Profiler:
         if len(wanted) != len(found):
             raise AssertionError(f"the reference returns {len(wanted)} tensors, but the kernel {len(found)}")
         for number, (a, b) in enumerate(zip(found, wanted, strict=True)):
-            close = torch.isclose(a.float(), b.float().to(a.device), rtol=rtol, atol=atol)
-            share = 1 - close.float().mean().item()
+            share, worst = difference(a, b, rtol, atol)
             if share > max_mismatched_ratio:
-                worst = (a.float() - b.float()).abs().max().item()
                 raise AssertionError(
                     f"output {number}: {share:.2%} of the elements differ by more than atol={atol}, rtol={rtol}; the "
                     f"largest difference is {worst:g}"
@@ -161,6 +179,18 @@ class Profiler:
             if predicted is not None:
                 return predicted
         return self.kernel.timed_ms(self.inputs() if given is None else given)
+
+
+def difference(found: Any, wanted: Any, rtol: float, atol: float) -> tuple[float, float]:
+    """Return the share of elements of two tensors or arrays that differ by more, and the largest difference."""
+    a, b = _single(found), _single(wanted)
+    close = np.isclose(a, b, rtol=rtol, atol=atol)
+    return 1 - float(close.mean()), float(np.abs(a - b).max(initial=0))
+
+
+def _single(value: Any) -> np.ndarray:
+    """The values in host memory, as float32."""
+    return value.astype(np.float32) if isinstance(value, np.ndarray) else value.detach().float().cpu().numpy()
 
 
 def _listed(value: Any) -> list[Any]:

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
 import tirx_mini as tvm
 from tirx_mini.course import STEPS, Shape, load_kernels
 from tirx_mini.ir import Span, TirxError
@@ -74,7 +72,6 @@ def on_small_gpu(step: int, text: str) -> str:
 
 def judge(task: Task) -> Outcome:
     """Run a mutant on each shape and schedule until something is found."""
-    torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"step{task.step:02}.py"
         path.write_text(task.text, encoding="utf-8")
@@ -92,7 +89,7 @@ def _judge(path: Path, step: int) -> Outcome:
     for shape, seeds in RUNS[step]:
         kernel = factory(*shape)
         for seed in seeds:
-            A, B, D = prepare_data(*shape, target="sim")
+            A, B, D = prepare_data(*shape, target="sim", arrays=True)
             report = tvm.simulate(kernel, A, B, D, seed=seed)
             if report.findings:
                 first = report.findings[0]

@@ -17,6 +17,7 @@ from .test_tile import RUNS, SINGLE
 ARCHITECTURES = {"h100": "sm_90a", "b200": "sm_100a"}
 
 
+@pytest.mark.torch
 @pytest.mark.compiler
 @pytest.mark.parametrize("gpu", ARCHITECTURES)
 @pytest.mark.parametrize("name", ["layer_norm", "gemm", "attention", "moe"])

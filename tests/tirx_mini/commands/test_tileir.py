@@ -40,6 +40,7 @@ def file(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", TILE_PROGRAMS)
 def test_every_program_of_the_course_compiles(name: str) -> None:
     launch = tile_program(name, 256)

@@ -151,6 +151,7 @@ STYLES = [
 """Kernels in other styles than the references': (file of the students', factory, step, shape, options)."""
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("name", "factory", "step", "shape", "options"), STYLES)
 def test_what_counts_is_what_a_kernel_does_and_not_how_it_is_written(
     name: str, factory: str, step: int, shape: tuple[int, int, int], options: dict[str, object]

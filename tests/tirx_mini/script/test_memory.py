@@ -269,6 +269,7 @@ def test_postponed_annotations_see_the_names_around_the_kernel(tmp_path: Path) -
     assert repr(module.make(4, 8).params[0]) == "A: global float16[4, 8]"
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("dtype", ["Tx.float16", "np.float16", "np.dtype('float16')", "torch.float16", "'float16'"])
 def test_dtypes_of_other_libraries(dtype: str) -> None:
     body = f"r = Tx.alloc_local((4,), {dtype})\nr[0] = Tx.cast(reg[0], {dtype})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tirx_mini.ir import DataType
+from tirx_mini.pytorch import pytorch
 from tirx_mini.script import DType, data_type
 
 __all__ = ["dtype"]
@@ -50,9 +51,7 @@ class TileDType(DType):
 
     def as_torch(self) -> Any:
         """The dtype of PyTorch."""
-        import torch
-
-        return getattr(torch, str(self.dtype))
+        return getattr(pytorch("a dtype of it"), str(self.dtype))
 
 
 def dtype_of(dtype: Any) -> DataType:

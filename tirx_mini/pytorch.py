@@ -1,0 +1,66 @@
+"""PyTorch, an extra of the package: a GPU and programs with tensors need it, and the simulator works without.
+
+Code that a user may reach without PyTorch imports it through `pytorch`. A function that has been given a tensor imports
+`torch` itself, because the tensor's library is there.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+NAME = "torch"
+"""Its module, and the extra."""
+_BROKEN = (ImportError, OSError)
+"""The errors of its import: it is not installed, or a library that it loads is not there."""
+
+
+class PyTorchMissing(RuntimeError):
+    """PyTorch is needed, and cannot be imported; the message is one sentence that names the extra."""
+
+
+class GpuMissing(PyTorchMissing):
+    """A GPU is needed, and PyTorch finds none; the message is one sentence."""
+
+
+def pytorch(what: str) -> Any:
+    """Return the module `torch`. Raises `PyTorchMissing` without it.
+
+    what: names what needs it, as in "a launch on a GPU".
+    """
+    try:
+        import torch
+    except _BROKEN as error:
+        why = "is not installed" if is_missing(error) else f"cannot be imported ({error})"
+        raise PyTorchMissing(f"{what} needs PyTorch, which {why}: {how_to_install()}") from error
+    return torch
+
+
+def pytorch_on_gpu(what: str) -> Any:
+    """Return the module `torch` where it finds a GPU. Raises `PyTorchMissing` or `GpuMissing`, as `pytorch` does."""
+    torch = pytorch(what)
+    if not torch.cuda.is_available():
+        raise GpuMissing(f'{what} needs a GPU, and PyTorch finds none on this machine: use target="sim"')
+    return torch
+
+
+def pytorch_or_none() -> Any:
+    """Return the module `torch`, or None where it cannot be imported."""
+    try:
+        import torch
+    except _BROKEN:
+        return None
+    return torch
+
+
+def is_missing(error: BaseException | None) -> bool:
+    """Return whether an import of PyTorch, or of a part of it, failed because it is not installed."""
+    return isinstance(error, ImportError) and (error.name or "").partition(".")[0] == NAME
+
+
+def how_to_install() -> str:
+    """Return the clause that names the command: with the pinned versions where the package is a checkout's."""
+    root = Path(__file__).resolve().parents[1]
+    pinned = (root / "constraints.txt").is_file() and (root / "pyproject.toml").is_file()
+    command = f'pip install -c constraints.txt -e ".[{NAME}]"' if pinned else f'pip install "tirx_mini[{NAME}]"'
+    return f"run `{command}`"
