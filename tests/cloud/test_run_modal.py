@@ -9,6 +9,8 @@ import asyncio
 import importlib
 import json
 import os
+import re
+import shlex
 import signal
 import stat
 import subprocess
@@ -27,6 +29,8 @@ from cloud import LARGE, Job, Plan
 from tests.cloud.conftest import ROOT, Run
 from tests.cloud.server import Cloud
 from tirx_mini.commands.inspect import main as inspect
+
+KIT = "/root/kit"
 
 WRONG = """
 from tirx_mini.script import tirx as T
@@ -145,15 +149,17 @@ def test_functions_have_one_attempt_a_limit_and_no_machine_that_stays(modal_run:
 
 
 def image_is_of_the_constraints(cloud: Cloud, image: str) -> bool:
-    """Whether all packages of an image are installed with the kit's constraints.txt."""
+    """Whether all packages of an image are installed with the kit's constraints.txt, with those of the GPU runs."""
     layers = [cloud.images[image]]
     while layers[-1].base_images:
         layers.append(cloud.images[layers[-1].base_images[0].image_id])
-    lines = [line for layer in layers for line in layer.dockerfile_commands if "torch" in line or "pytest" in line]
-    (given,) = (mount for mount in cloud.mounts.values() if list(mount) == ["/root/kit/constraints.txt"])
+    lines = [line for layer in layers for line in layer.dockerfile_commands if "python -m pip install" in line]
+    packages = {re.split("[<>=]", word)[0] for line in lines for word in shlex.split(line)}
+    (given,) = (mount for mount in cloud.mounts.values() if list(mount) == [f"{KIT}/constraints.txt"])
     (digest,) = given.values()
     same = cloud.contents[digest] == (ROOT / "constraints.txt").read_bytes()
-    return same and len(lines) == 2 and all("--constraint /root/kit/constraints.txt" in line for line in lines)
+    pinned = len(lines) == 2 and all(f"--constraint {KIT}/constraints.txt" in line for line in lines)
+    return same and pinned and packages >= {"numpy", "torch", "pytest", "setuptools"}
 
 
 @pytest.fixture
