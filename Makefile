@@ -1,4 +1,4 @@
-# make run     install, then run the ladder of reference kernels in the simulator
+# make run     install, run the ladder of reference kernels in the simulator, and say what to do next
 # make test    install, then run every test
 # make hint STEP=5: the TODOs of step 5 in gemm_kernels.py, and a hint for the first one that is open
 # make handin  build handin.tar from gemm_kernels.py, check it as the grader will, and print the score to expect
@@ -57,7 +57,12 @@ help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
 
 run: $(BASE)
-	$(BIN)/python -m tirx_mini ladder $(LADDER)
+	@$(BIN)/python -m tirx_mini ladder $(LADDER)
+	@echo
+	@echo "Next, activate the environment (in each new terminal), and write step 1 in gemm_kernels.py until its test passes:"
+	@echo "    source $(BIN)/activate"
+	@echo "    pytest tests/test_step01.py -x"
+	@echo "docs/index.md is the way through the course; python -m tirx_mini hint 1 helps."
 
 # The step tests judge the reference kernels here; a student's `pytest tests/test_step01.py` judges gemm_kernels.py.
 test: $(DEV) $(WEB) $(DECK)
@@ -118,9 +123,9 @@ $(BIN)/python:
 
 # setuptools comes first and builds the package itself, so that no build environment of another version is made.
 $(BASE): $(BIN)/python $(REQUIREMENTS)
-	@echo "Installing tirx_mini into $(VENV) (minutes the first time, PyTorch being large)"
+	@echo "Installing tirx_mini into $(VENV)"
 	@$(INSTALL) setuptools
-	@$(INSTALL) --no-build-isolation --editable .
+	@$(INSTALL) --no-build-isolation --editable '.[course]'
 	@touch $@
 
 # What builds the page and checks it, at the versions of package-lock.json; without npm those tests are skipped.

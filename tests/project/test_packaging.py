@@ -95,6 +95,20 @@ def test_everything_an_install_brings_is_pinned() -> None:
     assert names - {canonicalize_name(pin.name) for pin in pins()} == set()
 
 
+def test_pytorch_and_pytest_are_extras_and_developers_have_every_extra() -> None:
+    asked = {name: {item.name for item in items} for name, items in {"": BASE, **EXTRAS}.items()}
+    assert {"torch", "triton", "pytest"}.isdisjoint(asked[""])
+    assert asked["torch"] == {"torch"} and asked["course"] == {"pytest"} and asked["gpu"] == {"torch", "triton"}
+    assert set.union(*asked.values()) - asked[""] - asked["dev"] == {"triton"}  # needs a GPU
+
+
+def test_the_metadata_say_who_made_it_where_it_is_and_what_runs_it() -> None:
+    assert PROJECT["authors"] and all(author["name"] for author in PROJECT["authors"])
+    assert {"Homepage", "Documentation", "Changelog"} <= PROJECT["urls"].keys()
+    assert all(url.startswith("https://") for url in PROJECT["urls"].values())
+    assert PROJECT["scripts"] == {"tirx": "tirx_mini.__main__:main"}
+
+
 @pytest.mark.parametrize(
     ("platform", "expected"), [(name, "macos" not in name and "windows-arm" not in name) for name in PLATFORMS]
 )

@@ -8,17 +8,25 @@ import subprocess
 import sys
 import venv
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.copies import copied
-from tests.kernels_ref.edits import Edit
+from tests.kernels_ref.edits import SOURCES, Edit
 from tirx_mini import __version__
 from tirx_mini.course import STEPS
 from tirx_mini.resources import DATA, resource, resource_root
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 INSTALLED = """
 import tirx_mini
@@ -43,13 +51,13 @@ CARRIED = sorted(
 )
 
 
-def run(command: Sequence[str | Path], folder: Path, status: int = 0) -> str:
+def run(command: Sequence[str | Path], folder: Path, status: int = 0, stream: str = "stdout") -> str:
     """The output of a command that sees neither the checkout nor the user's settings."""
     hidden = ("PYTHON", "PIP_", "VIRTUAL_ENV")
     env = {name: value for name, value in os.environ.items() if not name.startswith(hidden)} | {"PYTHONUTF8": "1"}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8", check=False)
     assert done.returncode == status, f"{command}\n{done.stdout}{done.stderr}"
-    return done.stdout
+    return getattr(done, stream)
 
 
 @pytest.fixture(scope="module")
@@ -66,18 +74,37 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment that has the dependencies of this one, and nothing else.
-
-    Its .pth file names this interpreter's folders of packages. Their own .pth files are not read: an editable install
-    of tirx_mini is not visible.
-    """
+    """The interpreter of an environment that has the dependencies of the package, and nothing else."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=False, symlinks=os.name != "nt")
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     (packages,) = run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], folder).splitlines()
-    dependencies = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
-    (Path(packages) / "dependencies.pth").write_text("\n".join(dependencies), encoding="utf-8")
+    if os.name == "nt":  # links need a right of their own there: every package of this interpreter is visible
+        dependencies = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+        (Path(packages) / "dependencies.pth").write_text("\n".join(dependencies), encoding="utf-8")
+        return python
+    for place in set(dependency_files()):
+        (Path(packages) / place.name).symlink_to(place)
+    assert "pytest" in run([python, "-c", "import numpy, rich; import pytest"], folder, status=1, stream="stderr")
     return python
+
+
+def dependency_files() -> Iterator[Path]:
+    """Yield the files and folders of the package's dependencies, and of theirs, in this environment."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    waiting, seen = [Requirement(line) for line in project["dependencies"]], set[str]()
+    while waiting:
+        item = waiting.pop()
+        if canonicalize_name(item.name) in seen or not (item.marker is None or item.marker.evaluate({"extra": ""})):
+            continue
+        seen.add(canonicalize_name(item.name))
+        try:
+            found = distribution(item.name)
+        except PackageNotFoundError:  # the compiler, which some platforms do not have
+            continue
+        tops = {file.parts[0] for file in found.files or () if file.parts[0] not in ("..", "__pycache__")}
+        yield from (Path(str(found.locate_file(top))) for top in tops)  # folders such as `nvidia` are shared
+        waiting += [Requirement(line) for line in found.requires or ()]
 
 
 @pytest.fixture(scope="module")
@@ -141,3 +168,12 @@ def test_a_wheel_installed_alone_runs_the_commands(wheel: Path, environment: Pat
     kernel.write_text(Edit(7, "tma2mma.init(1)", "tma2mma.init(2)").source(), encoding="utf-8")
     page = run([*command, "check", "mine.py:hgemm_v7", "--shape", "128,128,64"], tmp_path, status=1)
     assert "error[TX107]: tma2mma[0] was initialised for 2 arrivals" in page and "mine.py:" in page
+    right = ["trace", "mine.py:hgemm_v7", "--shape", "128,128,64", "-o", "step07.html"]
+    shutil.copy(SOURCES[7], kernel)
+    assert "step07.html" in run([*command, *right], tmp_path) and (tmp_path / "step07.html").stat().st_size > 10_000
+    script = environment.parent / ("tirx.exe" if os.name == "nt" else "tirx")
+    assert run([script, "explain", "TX107"], tmp_path) == run([*command, "explain", "TX107"], tmp_path)
+    assert "COMMAND" in run([script], tmp_path, status=2, stream="stderr")
+    if os.name != "nt":
+        said = run([script, "tileir", "moe"], tmp_path, status=2, stream="stderr")
+        assert said.endswith('run `pip install "tirx_mini[torch]"`\n') and said.count("\n") == 1
