@@ -1,7 +1,8 @@
 """Reading the project's Markdown pages as GitHub does: headings and their anchors, links, code blocks and their marks.
 
-A page is CommonMark with tables. Line numbers count from 1. A block's mark is an HTML comment above it,
-`<!-- not run: why -->`, `<!-- fails: why -->`, `<!-- solved -->` or `<!-- output -->`.
+A page is CommonMark with tables. Line numbers count from 1. A block's marks are HTML comments above it, a line each:
+`<!-- not run: why -->`, `<!-- fails: why -->`, `<!-- solved -->`, `<!-- output -->`, `<!-- environment -->`, and beside
+any of these `<!-- needs: EXTRA -->`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ DOCS = ROOT / "docs"
 
 _COMMENT = re.compile(r"<!--\s*(.*?)\s*-->")
 _DROPPED = re.compile(r"[^\w\- ]")
-_MARK = re.compile(r"(not run|fails|solved|output)(?::\s*(.+))?$")
+_MARK = re.compile(r"(not run|fails|solved|output|environment|needs)(?::\s*(.+))?$")
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class Link:
 class Block:
     """A fenced code block. info: the words after the fence. mark, why: those of the comment above it, or "".
 
-    generated: whether it stands in a passage that `make figures` fills in.
+    generated: whether it stands in a passage that `make figures` fills in. needs: the extra that it cannot run without,
+    or "".
     """
 
     line: int
@@ -58,6 +60,7 @@ class Block:
     mark: str
     why: str
     generated: bool = False
+    needs: str = ""
 
     @property
     def language(self) -> str:
@@ -114,13 +117,23 @@ def blocks(page: str) -> list[Block]:
         if token.type != "fence":
             continue
         number = _line(token)
-        above = _COMMENT.fullmatch(next((line.strip() for line in reversed(lines[: number - 1]) if line.strip()), ""))
-        match = _MARK.match(above[1]) if above else None
-        mark, why = (match[1], match[2] or "") if match else ("", "")
+        marks = dict(_marks(lines[: number - 1]))
+        needs = marks.pop("needs", "")
+        mark, why = next(iter(marks.items()), ("", ""))
         before = "\n".join(lines[: number - 1])
         generated = before.count("<!-- figures: ") > before.count("<!-- /figures -->")
-        found.append(Block(number, token.info.strip(), token.content, mark, why, generated))
+        found.append(Block(number, token.info.strip(), token.content, mark, why, generated, needs))
     return found
+
+
+def _marks(before: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The marks, each with what follows its colon, that end these lines; the last one first."""
+    for line in filter(None, map(str.strip, reversed(before))):
+        comment = _COMMENT.fullmatch(line)
+        match = _MARK.match(comment[1]) if comment else None
+        if match is None:
+            return
+        yield match[1], match[2] or ""
 
 
 def as_table(rows: Iterable[Sequence[str]]) -> str:

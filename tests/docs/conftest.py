@@ -1,4 +1,4 @@
-"""The site as `make docs` builds it, once a session."""
+"""The site as `make docs` builds it, once a session, and the environment of a student, once for all processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs import student as students
 from tools.pages import ROOT
+
+
+@pytest.fixture(scope="session")
+def student(tmp_path_factory: pytest.TempPathFactory) -> students.Environment:
+    """The environment that README.md tells a student to make."""
+    base = tmp_path_factory.getbasetemp()
+    return students.student(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base)
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,13 @@
-"""Every code block of every page runs, or says why it does not.
+"""Every code block of every page runs in the environment of a student, or says why it does not.
 
 `python` blocks of a page run in order, in one namespace, in an empty folder; a `text` block that follows one is what it
 prints. `sh` blocks run in order in a copy of the tree; sizes above 512 are 512 there, unless the output is compared. A
 comment above a block changes that:
 
 <!-- not run: why -->   the block is not run
+<!-- environment -->    the block makes the environment in which all others run (`student.py`)
+<!-- needs: EXTRA -->   the block needs another extra of the package: it runs in the environment of the tests, and so do
+                        all `python` blocks of its page once more, whose names it may use
 <!-- fails: why -->     each command of the block, or the Python block, must fail
 <!-- solved -->         gemm_kernels.py has the reference of the step that the block names in place of the skeleton
 <!-- output -->         above a `text` block that follows an `sh` block: it is what that block prints, 80 columns wide;
@@ -13,23 +16,21 @@ comment above a block changes that:
 
 from __future__ import annotations
 
-import contextlib
-import io
-import linecache
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.copies import copied
+from tests.docs.student import DEVELOPERS, IGNORED, Environment
+from tests.project.test_packaging import EXTRAS
 from tools.pages import DOCS, ROOT, Block, blocks
 
 PAGES = [
-    ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md")), *sorted((ROOT / "lessons").glob("*.md"))
+    ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md")),
+    *(path for folder in ("lessons", "examples") for path in sorted((ROOT / folder).rglob("*.md"))),
 ]  # fmt: skip
 BLOCKS = {page.relative_to(ROOT).as_posix(): blocks(page.read_text(encoding="utf-8")) for page in PAGES}
 ELSEWHERE = {
@@ -45,22 +46,23 @@ ELSEWHERE = {
 SHOWN = {"", "text", "diff"}
 """Languages of blocks that are not run: what a program prints, and differences."""
 
-LIMIT = 120
-"""Seconds, for a block that hangs; blocks take a few."""
-
-IGNORED = (".git", ".venv", "build", "node_modules", "*.egg-info", ".*_cache", ".hypothesis")
 SHELL = pytest.mark.skipif(os.name == "nt", reason="the commands are a shell's")
 SIZE = re.compile(r"(--sizes? )\d{4,}")
 STEP = re.compile(r"hgemm_v(\d+)|test_step(\d+)|inspect_cuda\.py (\d+)")
 
 
-def run_here(language: str) -> list[str]:
-    """The pages with blocks of a language that this module runs."""
+def runs(block: Block, language: str) -> bool:
+    """Return whether this module runs a block, and as a block of this language."""
+    return block.language == language and block.mark not in ("not run", "environment")
+
+
+def run_here(language: str, needing: bool = False) -> list[str]:
+    """The pages with blocks of a language that this module runs. needing: those where a block needs an extra."""
     return [
         page
         for page, found in BLOCKS.items()
         if (page, language) not in ELSEWHERE
-        and any(block.language == language and block.mark != "not run" for block in found)
+        and any(runs(block, language) and bool(block.needs) >= needing for block in found)
     ]
 
 
@@ -69,59 +71,42 @@ def pairs(page: str) -> Iterator[tuple[Block, Block | None]]:
     return zip(BLOCKS[page], [*BLOCKS[page][1:], None], strict=True)
 
 
-def python(block: Block, namespace: dict[str, object]) -> str:
-    """Run a block as a module of its own file, whose lines have the numbers of the page's; what it prints."""
-    path = Path(f"line{block.line}.py").resolve()
-    path.write_text("\n" * block.line + block.text, encoding="utf-8")
-    linecache.checkcache(str(path))
-    code = compile(path.read_text(encoding="utf-8"), path, "exec")
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        if block.mark == "fails":
-            with pytest.raises(Exception):  # noqa: B017 (the text says which)
-                exec(code, namespace)
-        else:
-            exec(code, namespace)
-    return printed.getvalue()
+def run_python(page: str, environment: Environment, folder: Path) -> None:
+    """Run the Python blocks of a page that can run in an environment, and compare what they print."""
+    found = [
+        (block, after)
+        for block, after in pairs(page)
+        if runs(block, "python") and (environment is DEVELOPERS or not block.needs)
+    ]
+    said = environment.printed([block for block, _ in found], folder)
+    for (_, after), printed in zip(found, said, strict=True):
+        if after is not None and after.language == "text" and not after.mark:
+            assert same(after.text, printed), f"line {after.line}: this was printed:\n{printed}"
 
 
 @pytest.mark.parametrize("page", run_here("python"))
-def test_python_blocks_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    namespace: dict[str, object] = {"__name__": "page"}
-    for block, after in pairs(page):
-        if block.language == "python" and block.mark != "not run":
-            printed = python(block, namespace)
-            if after is not None and after.language == "text" and not after.mark:
-                assert same(after.text, printed), f"line {after.line}: this was printed:\n{printed}"
+def test_python_blocks_run(page: str, student: Environment, tmp_path: Path) -> None:
+    run_python(page, student, tmp_path)
+
+
+@pytest.mark.parametrize("page", run_here("python", needing=True))
+def test_python_blocks_that_need_an_extra_run_where_it_is(page: str, tmp_path: Path) -> None:
+    run_python(page, DEVELOPERS, tmp_path)
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    """A copy of the project."""
-    return copied(ROOT, tmp_path / "tree", *IGNORED)
+def tree(tmp_path: Path, student: Environment) -> Path:
+    """A copy of the project, with the environment of a student."""
+    folder = copied(ROOT, tmp_path / "tree", *IGNORED)
+    if student is not DEVELOPERS:
+        (folder / ".venv").symlink_to(student.python.parents[1])
+    return folder
 
 
 def commands(text: str) -> list[str]:
     """The commands of a block: its lines, those that a backslash continues as one."""
     lines = text.replace("\\\n", " ").splitlines()
     return [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
-
-
-def shell(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """A script that ran in a folder, with this Python first on PATH and a terminal of 80 columns without colours."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {
-        **os.environ,
-        "PATH": path,
-        "COLUMNS": "80",
-        "NO_COLOR": "1",
-        "PYTEST_ADDOPTS": "-p no:cacheprovider",
-    }
-    command = ["bash", "-euo", "pipefail", "-c", script]
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=LIMIT
-    )
 
 
 def solution(text: str) -> str:
@@ -137,7 +122,7 @@ def solution(text: str) -> str:
     return "".join(lines)
 
 
-def run_block(block: Block, tree: Path, compared: bool = False) -> str:
+def run_block(block: Block, tree: Path, environment: Environment, compared: bool = False) -> str:
     """What a block of commands prints; each must end as it should. compared: run it at the sizes that it has."""
     skeleton = (ROOT / "gemm_kernels.py").read_text(encoding="utf-8")
     text = solution(block.text) if block.mark == "solved" else skeleton
@@ -146,7 +131,7 @@ def run_block(block: Block, tree: Path, compared: bool = False) -> str:
     scripts = lines if block.mark == "fails" else ["\n".join(lines)]
     output = ""
     for script in scripts:
-        done = shell(script, tree)
+        done = environment.shell(script, tree)
         assert (done.returncode != 0) is (block.mark == "fails"), (
             f"{script}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
         )
@@ -164,15 +149,16 @@ def same(shown: str, printed: str) -> bool:
 @SHELL
 @pytest.mark.compiler
 @pytest.mark.parametrize("page", run_here("sh"))
-def test_commands_run(page: str, tree: Path) -> None:
+def test_commands_run(page: str, tree: Path, student: Environment) -> None:
     printed = None
     for block, after in pairs(page):
         if block.mark == "output":
             assert printed is not None, f"line {block.line}: no commands were run before this output"
             assert same(block.text, printed), f"line {block.line}: this was printed:\n{printed}"
         printed = None
-        if block.language == "sh" and block.mark != "not run":
-            printed = run_block(block, tree, compared=after is not None and after.mark == "output")
+        if runs(block, "sh"):
+            environment = DEVELOPERS if block.needs else student
+            printed = run_block(block, tree, environment, compared=after is not None and after.mark == "output")
 
 
 @pytest.mark.parametrize("page", BLOCKS)
@@ -181,6 +167,7 @@ def test_blocks_are_run_or_marked(page: str) -> None:
     exempt = [block for block in BLOCKS[page] if block.language in known or block.generated or block.mark == "not run"]
     wrong = [f"line {b.line}: {b.info}" for b in BLOCKS[page] if b not in exempt]
     wrong += [f"line {b.line}: why?" for b in BLOCKS[page] if b.mark in ("not run", "fails") and not b.why]
+    wrong += [f"line {b.line}: no extra {b.needs}" for b in BLOCKS[page] if b.needs and b.needs not in EXTRAS]
     assert wrong == []
 
 
@@ -193,11 +180,19 @@ def test_what_is_run_elsewhere_is_there() -> None:
 
 
 @SHELL
-def test_a_block_that_ends_otherwise_than_it_says_is_seen(tree: Path) -> None:
+def test_a_block_that_ends_otherwise_than_it_says_is_seen(tree: Path, student: Environment) -> None:
     for mark, text in (("", "false"), ("fails", "true"), ("fails", "false\ntrue"), ("", "false | cat\ntrue")):
         with pytest.raises(AssertionError):
-            run_block(Block(1, "sh", text, mark, ""), tree)
-    assert run_block(Block(1, "sh", "echo 1  # one\n# two\necho \\\n  3\n", "", ""), tree) == "1\n3\n"
+            run_block(Block(1, "sh", text, mark, ""), tree, student)
+    assert run_block(Block(1, "sh", "echo 1  # one\n# two\necho \\\n  3\n", "", ""), tree, student) == "1\n3\n"
+
+
+def test_a_python_block_that_ends_otherwise_than_it_says_is_seen(student: Environment, tmp_path: Path) -> None:
+    for mark, text in (("", "1 / 0"), ("fails", "1 / 1")):
+        with pytest.raises(AssertionError):
+            student.printed([Block(1, "python", text, mark, "")], tmp_path)
+    two = [Block(1, "python", "a = 1\nprint(a)", "", ""), Block(9, "python", "print(a)\na / 0", "fails", "")]
+    assert student.printed(two, tmp_path) == ["1\n", "1\n"]
 
 
 @pytest.mark.parametrize(

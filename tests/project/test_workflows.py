@@ -72,9 +72,9 @@ def test_ci_makes_every_stage_and_fails_with_any_of_them(ci: Callable[..., subpr
     "command",
     ["python -m venv .venv", 'pip install -c constraints.txt -e ".[dev]"', "pytest tests --kernels kernels_ref"],
 )
-def test_ci_runs_what_the_readme_says_where_there_is_no_make(command: str) -> None:
+def test_ci_runs_what_developers_are_told_to_run_without_make(command: str) -> None:
     assert command in WORKFLOW
-    assert command in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert command in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def test_pre_commit_has_the_linter_that_is_pinned() -> None:

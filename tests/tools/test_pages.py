@@ -51,6 +51,12 @@ def test_blocks_have_the_mark_of_the_comment_above_them() -> None:
     assert blocks(page)[1].language == "python"
 
 
+def test_a_block_that_needs_an_extra_may_have_another_mark_too() -> None:
+    both = "<!-- needs: torch -->\n<!-- fails: why -->\n```python\nx\n```\n"
+    assert blocks(both) == [Block(3, "python", "x\n", "fails", "why", needs="torch")]
+    assert blocks("<!-- needs: cpu -->\n```python\nx\n```\n") == [Block(2, "python", "x\n", "", "", needs="cpu")]
+
+
 def test_blocks_of_passages_are_generated() -> None:
     passage = "<!-- figures: a -->\n\n```cuda\nx\n```\n\n<!-- /figures -->\n"
     assert [block.generated for block in blocks(f"{passage}\n```sh\nls\n```\n")] == [True, False]
