@@ -18,7 +18,7 @@ from .programs import programs
 from .runs import runs
 
 ROOT = Path(__file__).parents[2]
-STORED = ROOT / "tests" / "corpus" / "stored.json"
+STORED = ROOT / "tests" / "tools" / "corpus" / "stored.json"
 
 
 @dataclass(frozen=True)

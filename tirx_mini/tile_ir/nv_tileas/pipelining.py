@@ -43,8 +43,6 @@ OTHERS, BARRIERS = 6 << 10, 2 << 10
 """Bytes of shared memory that are left for barriers, alignment, and what threads exchange; without that."""
 EXCHANGING = (ops.reduce, ops.scan, aa.extract, aa.cat, ops.tiled_atomic_rmw, aa.atomic_rmw, aa.atomic_cas)
 """Operations by which threads exchange numbers through shared memory."""
-
-
 LOOPS = (std.for_, std.while_)
 RENAMING = (ops.view, ops.expand_dims, ops.permute)
 """Operations that give a tensor in shared memory another name."""
