@@ -49,6 +49,12 @@ def trap_unless(gpu: Machine, thread: Thread, condition: pred) -> None:
 def printf(gpu: Machine, thread: Thread, *values: any_value, format: str) -> None:
     """Each thread writes its values to standard output in `format`, as C does; one call is written in one piece."""
     text = CONVERSION.sub(lambda m: f"%{m['flags']}{m['letter']}", format)
+    letters = [m["letter"] for m in CONVERSION.finditer(format) if m["letter"] != "%"]
     for lane in thread.mask.lanes.tolist():
-        own = tuple(v[lane].item() if isinstance(v, np.ndarray) else v for v in values)
-        sys.stdout.write(text % own)
+        own = [v[lane].item() if isinstance(v, np.ndarray) else v for v in values]
+        try:
+            shown = tuple(int(v) & 0xFF if letter == "c" else v for letter, v in zip(letters, own, strict=True))
+            sys.stdout.write(text % shown)
+        except (TypeError, ValueError, OverflowError):  # C would print anything; the language lets none be written
+            message = f"the values of a printf do not fit its format {format!r}"
+            raise thread.fault("illegal-instruction", message, rule="CUDA C++ Programming Guide: printf") from None

@@ -335,6 +335,7 @@ def _check_region(node: Region) -> None:
 
 
 def _check_call(node: Call) -> None:
+    need(len(dict(node.attrs)) == len(node.attrs), "each modifier once")
     try:
         TABLE[node.op].bind(node.args, dict(node.attrs))
     except TirxError as error:

@@ -71,6 +71,7 @@ CHANGES: dict[str, tuple[Callable[[Saved], object], str]] = {
     ),
     "an instruction that is none": (at("Call", op="os.system"), ".op: expected one of "),
     "operands that do not fit": (at("Call", args=[]), "operands that fit"),
+    "a modifier that is given twice": (at("Call", attrs=[["space", "x"], ["space", "y"]]), "each modifier once"),
     "a modifier that is text of PTX": (at("Call", attrs=[["space", "x]; trap; //"]]), ".attrs: expected a word"),
     "a scope that is none": (at("Scope", kind="gpu"), ".kind: expected one of kernel"),
     "nodes within nodes without end": (deep, "at most 400 nodes within one another"),

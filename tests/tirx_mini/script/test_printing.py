@@ -57,6 +57,19 @@ def test_the_simulator_prints_to_standard_output(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out == EXPECTED
 
 
+def test_a_character_is_the_low_byte_of_its_value(capsys: pytest.CaptureFixture[str]) -> None:
+    @T.prim_func
+    def letters(A: T.Buffer((1,), "int32")):
+        T.device_entry()
+        tx = T.thread_id([32])
+        if tx == 0:
+            T.cuda.printf("%c%c%c", 65, 0x110000 + 66, -189)
+            A[0] = 1
+
+    assert tvm.simulate(letters, np.zeros(1, np.int32)).verdict == "ok"
+    assert capsys.readouterr().out == "ABC"
+
+
 @pytest.mark.compiler
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_100a"])
 def test_the_gpu_prints_by_printf(arch: str) -> None:
