@@ -4,10 +4,15 @@
     python grade.py handin.tar --html grade.html
     python grade.py --help
 
-The same as ``python -m tirx_mini grade``.
+The same as ``tirx grade``. Both may be run in a folder that has hand-ins: nothing is imported from there.
 """
 
+import os
 import sys
+
+KIT = os.path.dirname(os.path.abspath(__file__))
+HERE = os.path.realpath(os.curdir)
+sys.path[:] = [KIT, *(path for path in sys.path if os.path.isabs(path) and os.path.realpath(path) != HERE)]
 
 from tirx_mini.commands.grade import main
 

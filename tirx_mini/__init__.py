@@ -8,6 +8,10 @@ exe = tvm.compile(tvm.IRModule({"main": kernel}), target="sim")   # or "cuda"
 exe(A, B, D)
 """
 
+from .invocation import forget_working_directory
+
+forget_working_directory()  # before anything is imported from there
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

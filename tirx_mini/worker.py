@@ -6,6 +6,7 @@ that it has everything at once: where the system allows that, a `Team` is made o
 
 from __future__ import annotations
 
+import json
 import mmap
 import multiprocessing
 import os
@@ -33,7 +34,40 @@ Task = Callable[[Any], Generator[None, None, Any]]
 
 T = TypeVar("T")
 
-_BOOT = "from tirx_mini.worker import serve; serve()"
+_BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); from tirx_mini.worker import serve; serve()"
+
+
+class ProcessEnded(RuntimeError):
+    """A child that ended during a task. status: its exit status, or minus the number of a signal, as of `Popen`; None
+    where it goes on, and only does not answer any more."""
+
+    def __init__(self, status: int | None) -> None:
+        how = f" by {signal_name(-status)}" if status is not None and status < 0 else ""
+        super().__init__(f"the process that ran the kernel ended{how} without a result")
+        self.status = status
+
+
+class _Closed(Exception):
+    """The child has closed its end."""
+
+
+def signal_name(number: int) -> str:
+    """As in "SIGKILL"."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def search_path() -> list[str]:
+    """The folders in which a child looks for modules: this process's, and always that of tirx_mini itself.
+
+    The working directory is none of them, unless tirx_mini lies there: its files are data, such as hand-ins.
+    """
+    kit, here = str(Path(__file__).resolve().parents[1]), os.path.realpath(os.curdir)
+    real = {path: os.path.realpath(path) for path in sys.path if Path(path).is_absolute()}
+    found = [path for path, place in real.items() if place == kit or place != here]
+    return found if kit in real.values() else [kit, *found]
 
 
 class Worker:
@@ -55,9 +89,10 @@ class Worker:
             self._child.stdin.flush()
             _answer(self._messages, STARTUP_S)
             return _answer(self._messages, limit_s)
-        except BrokenPipeError:
+        except (BrokenPipeError, _Closed):
+            status = self._ended()
             self.close()
-            raise RuntimeError("the process for the kernel ended before the kernel started") from None
+            raise ProcessEnded(status) from None
         except BaseException:
             self.close()
             raise
@@ -78,12 +113,17 @@ class Worker:
             self.close()
             self._start()
 
+    def _ended(self) -> int | None:
+        """The exit status of the child, which has closed its end."""
+        assert self._child is not None
+        with suppress(subprocess.TimeoutExpired):
+            return self._child.wait(1)
+        return None
+
     def _start(self) -> None:
-        path = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
-        environment = {**os.environ, "PYTHONPATH": path}
-        self._child = subprocess.Popen(
-            [sys.executable, "-c", _BOOT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-        )
+        # Isolated, a child reads no variables of Python's and imports nothing from the working directory.
+        command = [sys.executable, "-I", "-X", "utf8", "-c", _BOOT, json.dumps(search_path())]
+        self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._child.stdout is not None
         self._messages = queue.Queue()
         threading.Thread(target=_forward, args=(self._child.stdout, self._messages), daemon=True).start()
@@ -319,7 +359,7 @@ def _forward(source: IO[bytes], messages: queue.Queue[tuple[str, Any]]) -> None:
             while True:
                 messages.put(pickle.load(source))
         except (EOFError, OSError, pickle.UnpicklingError):
-            messages.put(("error", RuntimeError("the process that ran the kernel ended without a result")))
+            messages.put(("error", _Closed()))
 
 
 def _answer(messages: queue.Queue[tuple[str, Any]], limit_s: float) -> Any:
