@@ -105,7 +105,7 @@ def imports() -> Iterator[None]:
     try:
         yield
     finally:
-        sys.meta_path.remove(finder)
+        sys.meta_path[:] = [each for each in sys.meta_path if each is not finder]  # a program may have removed it
         for name in _tvm_modules():
             del sys.modules[name]
         sys.modules.update(hidden)

@@ -52,9 +52,9 @@ class _Place:
             getattr(self.node, self.field)[self.index] = new
 
 
-def parse_file(path: Path) -> ast.Module:
-    """The syntax tree of a Python file; raises `SyntaxError`."""
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+def parse_file(path: Path, source: bytes | None = None) -> ast.Module:
+    """The syntax tree of a Python file; raises `SyntaxError`. source: its text, where it is not to be opened."""
+    return ast.parse(path.read_bytes() if source is None else source, str(path))
 
 
 def set_sm_count(tree: ast.Module, sms: int) -> None:

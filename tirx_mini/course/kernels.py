@@ -46,25 +46,24 @@ def load_kernels(
     *,
     sms: int | None = None,
     constants: Mapping[str, Constant] = NO_CONSTANTS,
+    source: bytes | None = None,
 ) -> Mapping[int, Factory]:
     """The kernel factories in `path` by step number.
 
     path: a Python file that defines ``hgemm_vN``, or a folder of such files, directly or under `arch` (`arch_folder`).
     It can import the modules next to it (`utils`), and `tvm`, for which tirx_mini stands. A factory without the
-    parameter `dtype` is one for float16. sms, constants: as in `load_module`.
+    parameter `dtype` is one for float16. sms, constants: as in `load_module`. source: the text of a file that cannot be
+    opened any more.
 
     Raises `KernelFileError` if there is nothing to load, and `TirxError` for a mistake in the file; so does a factory.
     """
     path = Path(path)
-    if not path.exists():
-        raise KernelFileError(f"the kernel file {path} does not exist")
-    if path.is_dir():
-        folder = path / arch if (path / arch).is_dir() else path
-        files, root = sorted(folder.glob("step*.py")), path.resolve().parent
+    if source is not None:
+        modules = [_load(path, sms, constants, source)]
     else:
-        files, root = [path], path.resolve().parent
-    with _importable(root):
-        modules = [_load(file, sms, constants) for file in files]
+        files = _kernel_files(path, arch)
+        with _importable(path.resolve().parent):
+            modules = [_load(file, sms, constants) for file in files]
     found: dict[int, Factory] = {
         step: _usable(name, factory)
         for module in modules
@@ -74,6 +73,15 @@ def load_kernels(
     if not found:
         raise KernelFileError(f"{path} defines no hgemm_v{min(STEPS)} … hgemm_v{max(STEPS)}")
     return dict(sorted(found.items()))
+
+
+def _kernel_files(path: Path, arch: str) -> list[Path]:
+    if not path.exists():
+        raise KernelFileError(f"the kernel file {path} does not exist")
+    if not path.is_dir():
+        return [path]
+    folder = path / arch if (path / arch).is_dir() else path
+    return sorted(folder.glob("step*.py"))
 
 
 def load_module(
@@ -114,7 +122,10 @@ def _name_hint(page: TirxError) -> None:
     place = page.span.user if page.span is not None else None
     if place is None or page.diagnostic.hint is not None or not Path(place.file).is_file():
         return
-    command = hint_at(Path(place.file), place.line)
+    try:
+        command = hint_at(Path(place.file), place.line)
+    except OSError:  # a hand-in's, which can open no file
+        return
     if command is not None:
         page.diagnostic = replace(page.diagnostic, hint=f"for a hint, run {command}")
 
@@ -146,21 +157,23 @@ def read_kernels(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace")
 
 
-def _load(file: Path, sms: int | None, constants: Mapping[str, Constant]) -> ModuleType:
+def _load(
+    file: Path, sms: int | None, constants: Mapping[str, Constant], source: bytes | None = None
+) -> ModuleType:
     spec = importlib.util.spec_from_file_location(file.stem, file)
     if spec is None or spec.loader is None:
         raise KernelFileError(f"{file} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     try:
         with explaining():
-            if sms is None and not constants:
+            if source is None and sms is None and not constants:
                 spec.loader.exec_module(module)
             else:
-                tree = parse_file(file)
+                tree = parse_file(file, source)
                 if sms is not None:
                     set_sm_count(tree, sms)
                 set_constants(tree, constants)
-                exec(compile(tree, str(file), "exec"), module.__dict__)
+                exec(compile(tree, str(file), "exec", dont_inherit=True), module.__dict__)
     except SyntaxError as error:
         raise KernelFileError(f"{file}:{error.lineno}: {error.msg}: {(error.text or '').strip()}") from error
     return module

@@ -5,10 +5,11 @@
     process.ask({"load": True, "sms": None}, 20, "the file")
 
 Two layers, each where the machine has it. bubblewrap starts the process in namespaces: no network, no other processes,
-a file system that has Python, tirx_mini and the hand-in only, and in which nothing can be written. Then the process
-locks itself (`lock.py`): Landlock for what it opens, seccomp for the system calls it makes, resource limits. Only after
-that does it execute the hand-in. The parent limits the time, and reads no more than it expects. `Sandbox.missing` says
-what is not enforced on this machine.
+a file system that has Python, tirx_mini and the hand-in only, and in which nothing can be written. The process imports
+all that a hand-in may import (`imports.py`), and locks itself (`lock.py`): Landlock for files, seccomp for system
+calls, resource limits, each of which lets it open nothing more. Only after that does it execute the hand-in. The parent
+limits the time, and reads no more than it expects. `Sandbox.missing` says what is not enforced on this machine, and
+`Sandbox.closed` whether files are out of reach.
 """
 
 from .limits import Limits

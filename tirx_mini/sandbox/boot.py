@@ -12,28 +12,24 @@ import importlib
 import importlib.util
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-PACKAGES = ("tirx_mini", "tirx_mini.course", "tirx_mini.sandbox")
+PACKAGES = ("tirx_mini.course", "tirx_mini.sandbox")
+"""Packages whose files only import names of their modules."""
 
 
 class Postponed(ModuleType):
-    """A module that imports the names of its file one by one, and executes the file for any other name."""
+    """A package that imports the names of its file one by one, and has no others."""
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        if name in own["_sources"]:
-            value = importlib.import_module(own["_sources"][name])
-            own[name] = value = getattr(value, name, value)
-            return value
-        if own["_executed"] or (name.startswith("__") and name.endswith("__") and name != "__version__"):
+        if name not in own["_sources"]:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        own["_executed"] = True
-        own["__spec__"].loader.exec_module(self)
-        return getattr(self, name)
+        value = importlib.import_module(own["_sources"][name])
+        own[name] = value = getattr(value, name, value)
+        return value
 
     def __setattr__(self, name: str, value: object) -> None:
         """Python gives a package its modules as they are imported; a function of the same name is what is meant."""
@@ -42,23 +38,18 @@ class Postponed(ModuleType):
         super().__setattr__(name, value)
 
 
-def postpone(name: str, known: Mapping[str, object] | None = None) -> None:
-    """Let the module be a `Postponed`. known: names that it has before anything is imported."""
+def postpone(name: str) -> None:
+    """Let the package be a `Postponed`."""
     spec = importlib.util.find_spec(name)
-    if spec is None or spec.origin is None:
-        return
+    assert spec is not None and spec.origin is not None
     module = Postponed(name)
     module.__dict__.update(
         __spec__=spec, __loader__=spec.loader, __file__=spec.origin, __package__=spec.parent,
-        _sources=_sources(name, Path(spec.origin)), _executed=False,
+        __path__=spec.submodule_search_locations, _sources=_sources(name, Path(spec.origin)),
     )  # fmt: skip
-    if spec.submodule_search_locations is not None:
-        module.__dict__["__path__"] = spec.submodule_search_locations
-    module.__dict__.update(known or {})
     sys.modules[name] = module
     parent, _, last = name.rpartition(".")
-    if parent:
-        setattr(sys.modules[parent], last, module)
+    setattr(sys.modules[parent], last, module)
 
 
 def _sources(package: str, file: Path) -> dict[str, str]:
@@ -77,4 +68,4 @@ if __name__ == "__main__":
         postpone(package)
     from tirx_mini.sandbox.child import main
 
-    main(postpone)
+    main()

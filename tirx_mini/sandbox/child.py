@@ -1,4 +1,4 @@
-"""The child's side: it imports tirx_mini, locks itself, and only then executes the hand-in, one request at a time.
+"""The child's side: it imports all that a hand-in may import, locks itself, and only then executes the hand-in.
 
 What it answers is the hand-in's word, and no more: the parent trusts nothing of it.
 """
@@ -8,15 +8,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 from .frames import read_frame, write_frame
+from .imports import preload, remember_lines
 from .limits import Limits
 from .lock import lock
-from .view import View
 
 MOST_REQUEST = 1 << 20
 MOST_PAGE = 16_000
@@ -26,13 +25,12 @@ Answer = tuple[str, str]
 """(kind, text): "built" and the kernel as JSON, or why there is none and the text for the student."""
 
 
-def main(postpone: Callable[..., None]) -> None:
-    """Serve until the parent closes its end. postpone: that of `boot.py`, the script of this process."""
+def main() -> None:
+    """Serve until the parent closes its end."""
     requests, answers = _descriptors()
     config = json.loads(read_frame(requests, MOST_REQUEST))
-    file = Path(config["file"])
-    builder = None if config["probe"] else _Builder(file, postpone)
-    held = lock(config["locks"], Limits(**config["limits"]), View(**config["view"]), str(file.parent))
+    builder = None if config["probe"] else _Builder(Path(config["file"]), Path(config["utils"]))
+    held = lock(config["locks"], Limits(**config["limits"]))
     write_frame(answers, json.dumps({"held": held}).encode())
     write_frame(answers, b"")
     if builder is None:  # the parent only wanted to know what holds here
@@ -59,26 +57,21 @@ def _descriptors() -> tuple[IO[bytes], IO[bytes]]:
     return requests, answers
 
 
-def _find_utils(postpone: Callable[..., None]) -> None:
-    """Let hand-ins import the kit's `utils`, which they cannot look for once the locks are on."""
-    from ..course import check_shape
-    from ..resources import resource_root
-
-    sys.path.append(str(resource_root()))
-    postpone("utils", {"check_shape": check_shape})  # all that most of them want
-    sys.path.pop()
-
-
 class _Builder:
-    """Loads the file and builds its kernels, as the commands do, so that mistakes have the same pages."""
+    """Loads the file and builds its kernels, as the commands do, so that mistakes have the same pages.
 
-    def __init__(self, file: Path, postpone: Callable[..., None]) -> None:
+    The file is read before the process is locked, and executed after that.
+    """
+
+    def __init__(self, file: Path, utils: Path) -> None:
+        self._source = file.read_bytes()
+        gate = preload(self._source, utils)
         from tirx_mini.course import KernelFileError, load_kernels
         from tirx_mini.ir import IRModule, PrimFunc, TirxError
         from tirx_mini.saved import save_json
 
-        _find_utils(postpone)
-        tempfile.tempdir = str(file.parent)  # PyTorch asks for one when it is imported, and would try to write in it
+        remember_lines(str(file), self._source.decode("utf-8-sig", "replace"))
+        gate.close(str(file))
         self._load, self._save = load_kernels, save_json
         self._kernel, self._explained, self._unusable = (PrimFunc, IRModule), TirxError, KernelFileError
         self._file = file
@@ -100,7 +93,7 @@ class _Builder:
 
     def _kernels(self, sms: int | None) -> Mapping[int, Callable[..., Any]]:
         if sms not in self._loaded:
-            self._loaded[sms] = self._load(self._file, sms=sms)
+            self._loaded[sms] = self._load(self._file, sms=sms, source=self._source)
         return self._loaded[sms]
 
     def _saved(self, step: int, kernel: Any) -> Answer:

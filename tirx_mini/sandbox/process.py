@@ -8,12 +8,14 @@ import os
 import queue
 import signal
 import subprocess
-import sys
 import threading
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
+
+import psutil
 
 from ..saved import MOST_BYTES
 from .frames import TooLong, read_frame, write_frame
@@ -25,6 +27,10 @@ _MOST_HEAD = 4096
 _MOST_PRINTED = 64 << 20
 """Bytes that a process may print before it is ended; what is above the log's limit is read and dropped."""
 _CHUNK = 1 << 16
+_LOOK_S = 0.5
+"""How often the CPU time of a process is looked at, in seconds of the clock."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -36,11 +42,15 @@ class Answered:
 
 
 class Failed(Exception):
-    """The process did not answer, and is ended. kind: "ended", "time", "memory", "output" or "not IR"."""
+    """The process did not answer, and is ended.
 
-    def __init__(self, kind: str, text: str) -> None:
+    kind: "ended", "time", "output" or "not IR", which are its own doing, or "killed" for that of the machine.
+    again: whether another process may answer, since the machine may have kept this one from it.
+    """
+
+    def __init__(self, kind: str, text: str, again: bool = False) -> None:
         super().__init__(text)
-        self.kind, self.text = kind, text
+        self.kind, self.text, self.again = kind, text, again
 
 
 class SandboxError(RuntimeError):
@@ -59,6 +69,7 @@ class LockedProcess:
         self._limits = limits
         self._log = _Log(limits.output_kb << 10, self._end)
         self._number = 0
+        self._cpu_s = 0.0
         options = ["-I", "-S", "-B", "-X", "utf8", _BOOT, json.dumps(view.imports)]
         self._child = subprocess.Popen(
             [*prefix, interpreter(), *options],
@@ -68,7 +79,7 @@ class LockedProcess:
         assert self._child.stderr is not None
         self._log.read(self._child.stderr)
         config = {
-            "file": str(file), "locks": list(locks), "limits": asdict(limits), "view": view.as_dict(), "probe": probe,
+            "file": str(file), "locks": list(locks), "limits": asdict(limits), "utils": view.utils, "probe": probe,
         }  # fmt: skip
         try:
             self._send(config)
@@ -125,10 +136,11 @@ class LockedProcess:
         assert self._child.stdout is not None
         threading.Thread(target=_read_answer, args=(self._child.stdout, answers), daemon=True).start()
         try:
-            found = answers.get(timeout=limit_s)
+            found = self._awaited(answers, limit_s)
         except queue.Empty:
+            waited = self._cpu_s < limit_s / 2  # it slept, or the machine had no time for it
             self.close()
-            raise Failed("time", f"{what} took longer than {limit_s:g} s") from None
+            raise Failed("time", f"{what} took longer than {limit_s:g} s", again=waited) from None
         if not isinstance(found, Exception):
             return found
         if isinstance(found, EOFError):
@@ -137,6 +149,18 @@ class LockedProcess:
         if isinstance(found, TooLong):
             raise Failed("output", f"the kernel of {what} is larger than {MOST_BYTES >> 20} MiB as data")
         raise Failed("not IR", "the process of the hand-in answered what cannot be read")
+
+    def _awaited(self, answers: queue.SimpleQueue[T], limit_s: float) -> T:
+        """The answer. Raises `queue.Empty`. Meanwhile, the CPU time of the process is looked at."""
+        end = time.monotonic() + limit_s
+        while True:
+            left = end - time.monotonic()
+            try:
+                return answers.get(timeout=max(0.0, min(left, _LOOK_S)))
+            except queue.Empty:
+                self._cpu_s = max(self._cpu_s, self._used_s())
+                if left <= _LOOK_S:
+                    raise
 
     def _ended(self, what: str) -> Failed:
         """Why there will be no answer."""
@@ -148,10 +172,23 @@ class LockedProcess:
             return Failed("output", f"more than {_MOST_PRINTED >> 20} MiB were printed in {what}")
         number = -status if status is not None and status < 0 else (status or 0) - 128
         name = signal.Signals(number).name if number in set(signal.Signals) else ""
-        if sys.platform != "win32" and number == signal.SIGXCPU:
+        # One that ignores the first signal gets the second a second later.
+        ignored = name == "SIGKILL" and self._cpu_s > max(0.0, self._limits.cpu_s - 2 * _LOOK_S)
+        if name == "SIGXCPU" or ignored:
             return Failed("time", f"{what} used more than {self._limits.cpu_s} s of CPU time")
+        if name == "SIGKILL":
+            return Failed("killed", f"the system killed the process of the hand-in in {what}", again=True)
         how = f"by {name}" if name else f"with status {status}" if status is not None else "its answers"
         return Failed("ended", f"the process of the hand-in ended {how} in {what}")
+
+    def _used_s(self) -> float:
+        """The CPU time of the process, which may be the child of others: those of bubblewrap."""
+        found = 0.0
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(self._child.pid)
+            for each in (process, *process.children(recursive=True)):
+                found += sum(each.cpu_times()[:2])
+        return found
 
 
 def namespaces(bubblewrap: str, view: View, folder: Path) -> list[str]:
@@ -164,8 +201,7 @@ def namespaces(bubblewrap: str, view: View, folder: Path) -> list[str]:
         command += ["--ro-bind", path, path]
     for path in view.hidden:
         command += ["--tmpfs", path]
-    for path in view.files:
-        command += ["--ro-bind", path, path]
+    command += ["--ro-bind-try", view.utils, view.utils]
     for path in ("/lib", "/lib64"):
         if Path(path).is_symlink():
             command += ["--symlink", str(Path(path).readlink()), path]

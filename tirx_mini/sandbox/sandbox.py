@@ -29,6 +29,11 @@ class Sandbox:
     locks: tuple[str, ...]
     missing: tuple[str, ...] = ()
 
+    @property
+    def closed(self) -> bool:
+        """Whether a hand-in can neither read nor change any file: the references, the rules, other hand-ins."""
+        return self.bubblewrap is not None or "seccomp" in self.locks  # Landlock lets it change modes and owners
+
     def start(self, limits: Limits, file: Path) -> LockedProcess:
         """A process for the hand-in whose source is in `file`, alone in its folder. Raises `SandboxError`."""
         return self._start(limits, file, probe=False)
@@ -54,7 +59,7 @@ def find_sandbox(bubblewrap: bool = True, locks: tuple[str, ...] = LOCKS) -> San
     bubblewrap: whether to use it where it is installed and works. locks: which of `LOCKS` to try.
     """
     program = shutil.which("bwrap") if bubblewrap else None
-    if program is not None:
+    if program is not None and Path(program).is_absolute():  # else it is of the working directory, and may be a hand-in
         try:
             return _described(program, Sandbox("bubblewrap", program, locks).held())
         except SandboxError:  # no namespaces in this container, as in Docker's default
@@ -71,10 +76,11 @@ def _missing(namespaces: bool, held: Collection[str]) -> list[str]:
     """What a hand-in can do where only these hold."""
     landlock, seccomp = "landlock" in held, "seccomp" in held
     found = []
-    if not (namespaces or landlock):
-        found.append("a hand-in can read every file that you can read: the references, rules and other hand-ins")
     if not (namespaces or landlock or seccomp):
+        found.append("a hand-in can read every file that you can read: the references, rules and other hand-ins")
         found.append("a hand-in can change and delete your files")
+    elif not (namespaces or seccomp):
+        found.append("a hand-in can change the modes and owners of your files")
     if not (namespaces or seccomp):
         found.append("a hand-in can use the network")
         found.append("a hand-in can start processes that outlive it, and send signals to yours")

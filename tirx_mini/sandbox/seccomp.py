@@ -1,8 +1,8 @@
-"""The system calls that a locked process may make; all others fail with EPERM.
+"""The system calls that a locked process may make; the others fail with EPERM, or ENOENT where they look for a file.
 
-Those that Python needs to execute code and to read files. Missing are, among others, all that start processes or
-threads, open sockets, send signals, trace or look into other processes, change limits, owners or modes. So a fork bomb
-ends at its first fork, and nothing outlives the process.
+Those that Python needs to execute code that it has in memory. Missing are, among others, all that open files or
+sockets, start processes or threads, send signals, trace or look into other processes, change limits, owners or modes.
+So a fork bomb ends at its first fork, and nothing outlives the process.
 
 The filter is a program for Linux's classic BPF (Linux: Documentation/userspace-api/seccomp_filter.rst). It is assembled
 here instead of by libseccomp, whose Python binding needs a shared library that images with Python do not have.
@@ -19,24 +19,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 ALLOWED: Mapping[str, tuple[int | None, int | None]] = {
-    "access": (21, None), "brk": (12, 214), "clock_getres": (229, 114), "clock_gettime": (228, 113),
-    "clock_nanosleep": (230, 115), "close": (3, 57), "close_range": (436, 436), "dup": (32, 23), "dup2": (33, None),
-    "dup3": (292, 24), "exit": (60, 93), "exit_group": (231, 94), "faccessat": (269, 48), "faccessat2": (439, 439),
+    "brk": (12, 214), "clock_getres": (229, 114), "clock_gettime": (228, 113), "clock_nanosleep": (230, 115),
+    "close": (3, 57), "close_range": (436, 436), "dup": (32, 23), "dup2": (33, None), "dup3": (292, 24),
     "fadvise64": (221, 223), "fstat": (5, 80), "fstatfs": (138, 44), "futex": (202, 98), "getcwd": (79, 17),
-    "getdents64": (217, 61), "getegid": (108, 177), "geteuid": (107, 175), "getgid": (104, 176),
-    "getgroups": (115, 158), "getpgid": (121, 155), "getpgrp": (111, None), "getpid": (39, 172), "getppid": (110, 173),
-    "getrandom": (318, 278), "getresgid": (120, 150), "getresuid": (118, 148), "getrlimit": (97, 163),
-    "getrusage": (98, 165), "getsid": (124, 156), "gettid": (186, 178), "gettimeofday": (96, 169),
-    "getuid": (102, 174), "lseek": (8, 62), "lstat": (6, None), "madvise": (28, 233), "membarrier": (324, 283),
-    "mmap": (9, 222), "mprotect": (10, 226), "mremap": (25, 216), "munmap": (11, 215), "nanosleep": (35, 101),
-    "newfstatat": (262, 79), "pipe": (22, None), "pipe2": (293, 59), "poll": (7, None), "ppoll": (271, 73),
-    "pread64": (17, 67), "pselect6": (270, 72), "read": (0, 63), "readlink": (89, None), "readlinkat": (267, 78),
-    "readv": (19, 65), "restart_syscall": (219, 128), "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135),
-    "rt_sigreturn": (15, 139), "sched_getaffinity": (204, 123), "sched_yield": (24, 124), "select": (23, None),
-    "sigaltstack": (131, 132), "stat": (4, None), "statfs": (137, 43), "statx": (332, 291), "sysinfo": (99, 179),
-    "time": (201, None), "times": (100, 153), "uname": (63, 160), "write": (1, 64), "writev": (20, 66),
+    "getegid": (108, 177), "geteuid": (107, 175), "getgid": (104, 176), "getgroups": (115, 158), "getpgid": (121, 155),
+    "getpgrp": (111, None), "getpid": (39, 172), "getppid": (110, 173), "getrandom": (318, 278),
+    "getresgid": (120, 150), "getresuid": (118, 148), "getrlimit": (97, 163), "getrusage": (98, 165),
+    "getsid": (124, 156), "gettid": (186, 178), "gettimeofday": (96, 169), "getuid": (102, 174), "lseek": (8, 62),
+    "madvise": (28, 233), "membarrier": (324, 283), "mmap": (9, 222), "mprotect": (10, 226), "mremap": (25, 216),
+    "munmap": (11, 215), "nanosleep": (35, 101), "pipe": (22, None), "pipe2": (293, 59), "poll": (7, None),
+    "ppoll": (271, 73), "pread64": (17, 67), "pselect6": (270, 72), "read": (0, 63), "readv": (19, 65),
+    "restart_syscall": (219, 128), "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139),
+    "sched_getaffinity": (204, 123), "sched_yield": (24, 124), "select": (23, None), "sigaltstack": (131, 132),
+    "sysinfo": (99, 179), "time": (201, None), "times": (100, 153), "uname": (63, 160), "write": (1, 64),
+    "writev": (20, 66),
 }  # fmt: skip
 """Each with its numbers on x86-64 and AArch64 (Linux: arch/x86/entry/syscalls, include/uapi/asm-generic/unistd.h)."""
+
+
+HIDDEN: Mapping[str, tuple[int | None, int | None]] = {
+    "access": (21, None), "faccessat": (269, 48), "faccessat2": (439, 439), "getdents64": (217, 61), "lstat": (6, None),
+    "newfstatat": (262, 79), "readlink": (89, None), "readlinkat": (267, 78), "stat": (4, None), "statfs": (137, 43),
+    "statx": (332, 291),
+}  # fmt: skip
+"""Those that look at a file without opening it: they find none."""
 
 
 @dataclass(frozen=True)
@@ -55,20 +61,19 @@ _IOCTL = _Test(1, (0x5401, 0x5421, 0x5450, 0x5451))
 """TCGETS, which isatty asks; FIONBIO, FIONCLEX, FIOCLEX."""
 _ONLY_READ = (_Test(0, (0,)), _Test(2, (0,)), _Test(2, (0,), high=True))
 """Of this process, and no new limits."""
+_OWN_STATUS = _Test(0, (0,), mask=0x80)
+"""An exit status below 128: those above say that a signal ended a process, where bubblewrap reports them."""
 TESTED: Mapping[str, tuple[int, int, tuple[_Test, ...]]] = {
+    "exit": (60, 93, (_OWN_STATUS,)),
+    "exit_group": (231, 94, (_OWN_STATUS,)),
     "fcntl": (72, 25, (_FCNTL,)),
     "ioctl": (16, 29, (_IOCTL,)),
     "prlimit64": (302, 261, _ONLY_READ),
 }
-_NEW_OR_WRITTEN = 0o1 | 0o2 | 0o100 | 0o1000
-"""O_WRONLY, O_RDWR, O_CREAT, O_TRUNC."""
-OPENS: Mapping[str, tuple[int | None, int | None, int]] = {"open": (2, None, 1), "openat": (257, 56, 2)}
-"""The calls that open files, and which of their arguments has the flags."""
-
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64 (Linux: include/uapi/linux/audit.h)."""
 _LOAD, _AND, _EQUAL, _RETURN = 0x20, 0x54, 0x15, 0x06  # BPF_LD|W|ABS, BPF_ALU|AND|K, BPF_JMP|JEQ|K, BPF_RET|K
-_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EPERM
+_ALLOW, _REFUSE, _NOT_THERE = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOENT
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data; both architectures are little-endian
 _NO_NEW_PRIVS, _SET_SECCOMP, _FILTER = 38, 22, 2
 
@@ -79,15 +84,12 @@ def architecture() -> str | None:
     return machine if sys.platform == "linux" and machine in AUDIT and sys.maxsize > 2**32 else None
 
 
-def restrict(writes: bool) -> bool:
-    """Let this process make the allowed system calls only. False where that is not possible.
-
-    writes: whether files may be opened for writing, where something else decides which.
-    """
+def restrict() -> bool:
+    """Let this process make the allowed system calls only. False where that is not possible."""
     machine = architecture()
     if machine is None:
         return False
-    code = b"".join(struct.pack("=HBBI", *line) for line in program(machine, writes))
+    code = b"".join(struct.pack("=HBBI", *line) for line in program(machine))
     lines = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("@HP", len(code) // 8, ctypes.addressof(lines))
     libc = ctypes.CDLL(None, use_errno=True)
@@ -101,31 +103,28 @@ Line = tuple[int, int, int, int]
 """(code, how far to jump if true, if false, operand)."""
 
 
-def program(machine: str, writes: bool) -> list[Line]:
+def program(machine: str) -> list[Line]:
     """The filter for an architecture."""
-    return list(_program(machine, writes))
+    return list(_program(machine))
 
 
-def _program(machine: str, writes: bool) -> Iterator[Line]:
+def _program(machine: str) -> Iterator[Line]:
     of = list(AUDIT).index(machine)
     yield _LOAD, 0, 0, _ARCH
     yield _EQUAL, 1, 0, AUDIT[machine]
     yield _RETURN, 0, 0, _REFUSE
     yield _LOAD, 0, 0, _NUMBER
-    simple = [numbers[of] for numbers in ALLOWED.values()]
+    simple = [(numbers[of], _ALLOW) for numbers in ALLOWED.values()]
+    simple += [(numbers[of], _NOT_THERE) for numbers in HIDDEN.values()]
     tested = [(row[:2][of], row[2]) for row in TESTED.values()]
-    opens = [(row[:2][of], (_Test(row[2], (0,), _NEW_OR_WRITTEN),)) for row in OPENS.values()]
-    if writes:
-        simple += [number for number, _ in opens]
-    else:
-        tested += [(number, tests) for number, tests in opens if number is not None]
     for number, tests in tested:
         block = list(_tested(tests))
         yield _EQUAL, 0, len(block), number
         yield from block
-    for number in sorted(each for each in simple if each is not None):
-        yield _EQUAL, 0, 1, number
-        yield _RETURN, 0, 0, _ALLOW
+    for number, verdict in simple:
+        if number is not None:
+            yield _EQUAL, 0, 1, number
+            yield _RETURN, 0, 0, verdict
     yield _RETURN, 0, 0, _REFUSE
 
 

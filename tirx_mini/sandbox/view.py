@@ -1,4 +1,7 @@
-"""What a sandboxed process may read: Python, its packages and tirx_mini, without the references and the grader."""
+"""The file system of a process in namespaces: Python, its packages and tirx_mini, without references and grader.
+
+The process needs it to start; once it is locked, it opens nothing of it.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ import os
 import site
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +21,6 @@ _SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/etc
 """Where Linux has its shared libraries and the clock's zone."""
 _SECRET = ("kernels_ref", "docs", "tests", "grading", "tools", "examples", "benchmarks", "slides")
 """Folders of a checkout that have solutions, or what a hand-in is judged with."""
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 _NEEDED = ("numpy", "ml_dtypes")
 
 
@@ -28,38 +30,14 @@ class View:
 
     trees: what may be read, with all that is below it.
     hidden: what is below a tree and may not be read.
-    files: single files, which may be below a hidden folder.
+    utils: the kit's file of that name, which may be below a hidden folder; it need not exist.
     imports: the child's `sys.path`.
     """
 
     trees: tuple[str, ...]
     hidden: tuple[str, ...]
-    files: tuple[str, ...]
+    utils: str
     imports: tuple[str, ...]
-
-    def as_dict(self) -> dict[str, tuple[str, ...]]:
-        return asdict(self)
-
-    def readable(self) -> Iterator[str]:
-        """Paths that cover exactly what may be read. Those below them need not be looked at."""
-        for tree in self.trees:
-            yield from _cover(tree, self.hidden)
-        yield from self.files
-
-    def listed(self) -> Iterator[str]:
-        """Folders that have hidden ones below them: Python lists them for its imports."""
-        for hidden in self.hidden:
-            yield from (str(parent) for parent in Path(hidden).parents if _within(str(parent), self.trees))
-
-
-def _cover(tree: str, hidden: Sequence[str]) -> Iterator[str]:
-    if tree in hidden:
-        return
-    if not any(_within(path, [tree]) for path in hidden):
-        yield tree
-        return
-    for path in sorted(Path(tree).iterdir()):
-        yield from _cover(str(path), hidden)
 
 
 def _within(path: str, trees: Iterable[str]) -> bool:
@@ -68,7 +46,7 @@ def _within(path: str, trees: Iterable[str]) -> bool:
 
 @cache
 def the_view() -> View:
-    """What a sandboxed process of this installation may read."""
+    """What a process of this installation needs to start."""
     package = Path(__file__).resolve().parent.parent
     roots = {package, package.parent, resource_root().resolve()}
     found = {_real(path) for path in _trees(package) if Path(path).exists()}
@@ -76,11 +54,10 @@ def the_view() -> View:
     secret = [root / name for root in roots for name in _SECRET]
     others = [Path(tree) / package.name for tree in trees]  # installed a second time
     hidden = {_real(path) for path in (package / "_data", *secret, *others) if path.is_dir()} - {str(package)}
-    utils = resource("utils.py")
     return View(
         tuple(trees),
         tuple(sorted(path for path in hidden if _within(path, trees))),
-        (_real(utils),) if utils.is_file() else (),
+        _real(resource("utils.py")),
         (*(path for path in sys.path if path and _within(_real(path), trees)), str(package.parent)),
     )
 
@@ -113,11 +90,6 @@ def _shared(path: Path) -> Path:
 def interpreter() -> str:
     """The Python that executes a child: the one that a virtual environment was made from."""
     return _real(getattr(sys, "_base_executable", None) or sys.executable)
-
-
-def devices() -> tuple[str, ...]:
-    """Devices that anybody may use."""
-    return tuple(path for path in _DEVICES if Path(path).exists())
 
 
 def _real(path: Path | str) -> str:

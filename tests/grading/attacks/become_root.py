@@ -1,8 +1,9 @@
 """Mount, change owners and modes, and leave the namespaces."""
 
-import ctypes
 import os
+import sys
 
+ctypes = sys.modules["ctypes"]
 libc = ctypes.CDLL(None, use_errno=True)
 
 

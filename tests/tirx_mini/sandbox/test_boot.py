@@ -32,14 +32,5 @@ def test_the_names_of_a_package_are_there_when_they_are_asked_for() -> None:
 
 
 def test_a_name_that_a_package_does_not_have_is_missing() -> None:
-    assert (
-        ran("import tirx_mini\nprint(hasattr(tirx_mini, 'nonsense'), hasattr(tirx_mini, '__nonsense__'))")
-        == "False False"
-    )
-
-
-def test_known_names_are_there_at_once() -> None:
-    code = (
-        "boot.postpone('calendar', {'known': 5})\nimport calendar\nprint(calendar.known, hasattr(calendar, 'nope'))\n"
-    )
-    assert ran(code + "print(calendar.isleap(2024))") == "5 False\nTrue"
+    code = "import tirx_mini.course as course\n"
+    assert ran(code + "print(hasattr(course, 'nonsense'), hasattr(course, '__nonsense__'))") == "False False"

@@ -66,10 +66,19 @@ def test_bubblewrap_is_used_where_it_works() -> None:
 def test_what_is_not_enforced_is_said() -> None:
     sandbox = find_sandbox(bubblewrap=False, locks=())
     assert sandbox.name == "none"
-    assert len(sandbox.missing) == 5
+    assert len(sandbox.missing) == 5 and not sandbox.closed
     assert any("network" in sentence for sentence in sandbox.missing)
     limited = find_sandbox(bubblewrap=False, locks=("rlimits",))
-    assert set(limited.missing) < set(sandbox.missing)
+    assert set(limited.missing) < set(sandbox.missing) and not limited.closed
+
+
+@pytest.mark.parametrize(("lock", "closed"), [("landlock", False), ("seccomp", True)])
+def test_seccomp_alone_closes_a_hand_in_off(lock: str, closed: bool) -> None:
+    """Landlock does not, since it lets a process change the modes of files that it cannot open."""
+    sandbox = find_sandbox(bubblewrap=False, locks=("rlimits", lock))
+    if lock not in sandbox.locks:
+        pytest.skip(f"this machine has no {lock}")
+    assert sandbox.closed is closed and (sandbox.missing == ()) is closed
 
 
 @pytest.mark.parametrize("locks", [(), ("rlimits",), ("seccomp",), ("landlock",)])

@@ -1,0 +1,205 @@
+"""The modules that a hand-in may import: one list, the same in every sandbox.
+
+All of them are imported before the process locks itself, since a locked process opens no files. docs/grading.md has the
+list for students.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib
+import linecache
+import os
+import re
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+PYTHON = (
+    "__future__", "abc", "argparse", "array", "ast", "bisect", "builtins", "cmath", "collections", "collections.abc",
+    "contextlib", "copy", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "gc", "hashlib",
+    "heapq", "importlib", "inspect", "io", "itertools", "json", "logging", "math", "numbers", "operator", "os",
+    "os.path", "pathlib", "pprint", "random", "re", "statistics", "string", "struct", "sys", "textwrap", "time",
+    "traceback", "types", "typing", "unicodedata", "warnings", "weakref",
+)  # fmt: skip
+"""Modules of Python's library."""
+PACKAGES = ("numpy", "numpy.fft", "numpy.linalg", "numpy.random", "numpy.typing", "ml_dtypes", "tirx_mini", "utils")
+"""Packages, of which tirx_mini has its language only, and `utils` what kernels use of it."""
+ABSENT = ("torch", "triton", "pytest", "unittest", "matplotlib", "modal", "numpy.testing")
+"""Packages that may be imported and not used, since tests and measurements of a student's file may need them."""
+
+_ROOMS = ("arguments", "hardware", "ir", "isa", "lang", "layout", "records", "saved", "script", "target")
+"""Of tirx_mini: the language. The others are absent."""
+_COURSE = ("constants", "kernels", "shapes", "steps", "todos")
+_LATE = ("_strptime", "encodings.ascii", "encodings.latin_1", "encodings.unicode_escape", "encodings.utf_16")
+"""Modules that functions of Python's library import: on behalf of the caller, if they are written in C."""
+_COMPAT = ("arith", "bench", "dialect", "error", "host", "nodes", "op", "registry", "testing", "transform", "types")
+"""Modules of tirx_mini.compat that stand for TVM's; they take a second, so only a hand-in that imports `tvm` gets
+them."""
+_TVM = re.compile(rb"^[ \t]*(?:from[ \t]+tvm\b|import[ \t][^#\n]*(?<!as )\btvm\b)", re.MULTILINE)
+
+_ROOT = "tirx_mini"
+
+
+def may_import(name: str) -> bool:
+    """Whether a module is on the list, or belongs to a package that is."""
+    return any(name == each or name.startswith(f"{each}.") for each in (*PYTHON, *PACKAGES, *ABSENT, "tvm"))
+
+
+def preload(source: bytes, utils: Path) -> Gate:
+    """Import all that the source may import. What it cannot import after that, the gate says.
+
+    utils: the kit's, which is read, not executed.
+    """
+    for name in (*PYTHON, *_LATE, *(each for each in PACKAGES if each != "utils")):
+        importlib.import_module(name)
+    for name in (*_ROOMS, *(f"course.{each}" for each in _COURSE)):
+        room = importlib.import_module(f"{_ROOT}.{name}")
+        for each in _modules_of(room):
+            importlib.import_module(each)
+    for name in _COMPAT if _TVM.search(source) else ():
+        importlib.import_module(f"{_ROOT}.compat.{name}")
+    _keep_lines(f"{_ROOT}.lang.")
+    sys.modules["utils"] = _utils(utils)
+    packages = [module for name, module in sys.modules.items() if name.partition(".")[0] == _ROOT]
+    return Gate({name for package in packages for name in _modules_of(package)})
+
+
+class Gate(MetaPathFinder, Loader):
+    """Finds no module any more. Those of `ABSENT`, and the rooms of tirx_mini that are not there, are stand-ins.
+
+    known: modules of tirx_mini, imported or not.
+    """
+
+    def __init__(self, known: Collection[str]) -> None:
+        self._known = frozenset(known)
+
+    def close(self, file: str) -> None:
+        """From now on, nothing is imported that is not there, and the module of `file` imports what is on the list."""
+        sys.meta_path[:] = [self]
+        sys.path.clear()
+        sys.path_hooks.clear()
+        builtins.__import__ = _checked(builtins.__import__, file)
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec:
+        """The spec of a stand-in. Raises `ModuleNotFoundError` for any other module."""
+        around = sys.modules.get(fullname.rpartition(".")[0])
+        if fullname in ABSENT or fullname in self._known or isinstance(around, AbsentModule):
+            return ModuleSpec(fullname, self, is_package=True)
+        if fullname.partition(".")[0] in (_ROOT, "numpy"):
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+        raise _refused(fullname)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return AbsentModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """A stand-in is complete from the beginning."""
+
+
+class Absent:
+    """An object of a module that is not there: it may be imported, named and written in annotations, and not used."""
+
+    def __init__(self, path: str) -> None:
+        self.__path = path
+
+    def __getattr__(self, name: str) -> Absent:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Absent(f"{self.__path}.{name}")
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        raise self.__error()
+
+    def __mro_entries__(self, bases: tuple[object, ...]) -> Any:
+        raise self.__error()
+
+    def __getitem__(self, index: object) -> Absent:
+        return self
+
+    def __or__(self, other: object) -> Absent:
+        return self
+
+    __ror__ = __or__
+
+    def __iter__(self) -> Iterator[Any]:
+        raise self.__error()
+
+    def __repr__(self) -> str:
+        return self.__path
+
+    def __error(self) -> ImportError:
+        return ImportError(f"{self.__path} is not there while a hand-in is graded: kernels are built without it")
+
+
+class AbsentModule(ModuleType):
+    """A module of which any name is there, as an `Absent`."""
+
+    def __getattr__(self, name: str) -> Absent:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Absent(f"{self.__name__}.{name}")
+
+
+class Utils(ModuleType):
+    """The kit's `utils` with the names that kernels use; its others are `Absent`."""
+
+    def __init__(self, known: Mapping[str, object], others: Collection[str]) -> None:
+        super().__init__("utils")
+        self.__dict__.update(known, __all__=list(known), _others=frozenset(others))
+
+    def __getattr__(self, name: str) -> Absent:
+        if name not in self.__dict__["_others"]:
+            raise AttributeError(f"module 'utils' has no attribute {name!r}")
+        return Absent(f"utils.{name}")
+
+
+def _utils(file: Path) -> Utils:
+    shapes = importlib.import_module(f"{_ROOT}.course.shapes")
+    body = ast.parse(file.read_bytes()).body if file.is_file() else []
+    others = {node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    return Utils({"check_shape": shapes.check_shape}, others)
+
+
+def _modules_of(package: ModuleType) -> Iterator[str]:
+    """The modules that the folder of a package has, without importing any; none for a module."""
+    for folder in getattr(package, "__path__", ()):
+        for entry in os.scandir(folder):
+            name, _, suffix = entry.name.partition(".")
+            if not name.startswith("__") and (suffix == "py" or entry.is_dir()):
+                yield f"{package.__name__}.{name}"
+
+
+def _keep_lines(prefix: str) -> None:
+    """Keep the lines of modules whose functions kernels inline: their statements are read when a kernel is."""
+    for name, module in sys.modules.items():
+        file = getattr(module, "__file__", None)
+        if name.startswith(prefix) and file is not None:
+            remember_lines(file, Path(file).read_text(encoding="utf-8"))
+
+
+def remember_lines(file: str, text: str) -> None:
+    """Let `linecache` have the lines of a file, and never look at the file again."""
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+
+
+def _checked(real: Callable[..., ModuleType], file: str) -> Callable[..., ModuleType]:
+    def checked(
+        name: str, globals: Mapping[str, Any] | None = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> ModuleType:
+        own = level == 0 and globals is not None and globals.get("__file__") == file
+        if own and name not in _LATE and not may_import(name):
+            raise _refused(name)
+        return real(name, globals, locals, fromlist, level)
+
+    return checked
+
+
+def _refused(name: str) -> ModuleNotFoundError:
+    said = "a hand-in imports tirx_mini, utils, numpy, ml_dtypes and the modules of Python that docs/grading.md lists"
+    return ModuleNotFoundError(f"{name} cannot be imported: {said}", name=name)
