@@ -1,6 +1,7 @@
 """Hostile hand-ins: each file of `attacks/` is one, and each ends as what it is, with a sentence that says why.
 
-With bubblewrap, and with what a process can do to itself alone, as in a container that has no namespaces.
+With bubblewrap, with what a process can do to itself alone, as in a container that has no namespaces, and with seccomp
+alone, as on gVisor.
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ from tirx_mini.grading import (
     load_rules,
 )
 from tirx_mini.report import plain
-from tirx_mini.sandbox import Limits, Sandbox, find_sandbox
+from tirx_mini.sandbox import LOCKS, Limits, Sandbox, find_sandbox
 
 ATTACKS = Path(__file__).parent / "attacks"
 MARK = Path("/tmp/tirx-mini-was-here")
 SECRET = "hunter2"
-LIMITS = MappingProxyType({"seconds": 60, "cpu_s": 3, "memory_mb": 1024, "output_kb": 16})
+LIMITS = MappingProxyType({"seconds": 60, "cpu_s": 1, "memory_mb": 1024, "output_kb": 16})
 """Loops end by CPU time, so that a busy machine changes nothing."""
 FILLERS = MappingProxyType({**LIMITS, "cpu_s": 30})
 """To fill memory takes seconds where the machine is slow."""
-SLEEPERS = MappingProxyType({"seconds": 2})
+SLEEPERS = MappingProxyType({"seconds": 1})
 
-DENIED = r"PermissionError|Read-only file system"
-END = r"hgemm_v1 used more than 3 s of CPU time"
+DENIED = r"PermissionError|Read-only file system|Too many open files"
+END = r"hgemm_v1 used more than 1 s of CPU time"
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ WRONG = r"of D is wrong"
 ENDS = {
     "become_root": End(DENIED),
     "cached_kernel": judged(r"the parameters must be A \(128, 4096\)", step=2),
-    "crash": End("ended by SIGSEGV in hgemm_v1"),
+    "crash": End("ended by SIGSEGV in hgemm_v1", contained=False),
     "daemon": End(DENIED),
     "data_cuda_name": unread(r"nodes\[\d+\].name: expected an identifier"),
     "data_deep": unread("expected at most 400 nodes within one another"),
@@ -83,11 +84,12 @@ ENDS = {
     "data_loop_of_references": unread("expected a reference to an earlier line"),
     "data_many_nodes": unread("expected a list of at most 200000"),
     "data_other_operation": unread("'System' is not a class of the IR"),
+    "data_printf": judged(r"the values of a printf do not fit its format '%s%n'"),
     "data_python_name": unread(r"nodes\[\d+\].name: expected an identifier"),
     "deep_answer": End("answered what cannot be read", contained=False),
     "delete_files": End(DENIED),
-    "escapes": End(r"(?m)^error\[TX401\]: RuntimeError: \[2J\[32mscore: 100\[0m", contained=False),
-    "exit_at_import": End("ended with status 0 in gemm_kernels.py"),
+    "escapes": End(r"(?m)^error\[TX401\]: RuntimeError: \\x1b\[2J\\x1b\[32mscore: 100\\x1b\[0m", contained=False),
+    "exit_at_import": End("ended with status 0 in gemm_kernels.py", contained=False),
     "exit_in_factory": End("(?m)^gemm_kernels.py:7: SystemExit: 0$", contained=False),
     "fake_report": End("hgemm_v1 does not make a kernel: it returned bool", contained=False),
     "fill_disk": End(DENIED),
@@ -96,10 +98,10 @@ ENDS = {
     "forged_answer": End("answered what nobody had asked", contained=False),
     "fork_bomb": End(DENIED),
     "hang_at_decoration": End(f"{END}|used more than 1024 MiB of memory", contained=False),
-    "hang_at_import": End("gemm_kernels.py used more than 3 s of CPU time"),
+    "hang_at_import": End("gemm_kernels.py used more than 1 s of CPU time", contained=False),
     "hang_in_message": End(END, contained=False),
-    "import_grader": End(r"Permission denied|has no attribute 'load_rules'"),
-    "import_reference": End(r"Permission denied|No module named 'kernels_ref'"),
+    "import_grader": End(r"tirx_mini.grading.load_rules is not there while a hand-in is graded"),
+    "import_reference": End(r"kernels_ref.sm100.step01_single_tile cannot be imported"),
     "kernel_hangs": judged("TX114.*this loop never ends"),
     "kernel_huge_grid": judged("TX602|of D is wrong"),
     "kernel_huge_output": judged("the parameters must be A"),
@@ -111,26 +113,26 @@ ENDS = {
     "kernel_sleeps": judged("TX602.*budget of 20,000,000 iterations"),
     "kernel_unrolls": End("unrolled into 1,000,000,000 copies of its body, which are too many", contained=False),
     "kernel_waits_for_nobody": judged("TX103.*nothing ever arrives at bar"),
-    "kernel_watches_the_clock": judged("the judge ended it after 1.5 s"),
+    "kernel_watches_the_clock": judged("it takes more than 1.5 s of CPU time to be judged"),
     "kill_parent": End(DENIED),
-    "long_answer": End("the kernel of hgemm_v1 is larger than 32 MiB as data"),
+    "long_answer": End("the kernel of hgemm_v1 is larger than 32 MiB as data", contained=False),
     "long_message": End(r"RuntimeError: x{400}", contained=False),
     "lying_kernel": End("hgemm_v1 does not make a kernel: it returned Right", contained=False),
     "markup": End(re.escape("RuntimeError: <script>alert(1)</script>[bold]"), contained=False),
     "network": End(DENIED),
-    "no_answer": End("took longer than 2 s|ended its answers", limits=SLEEPERS),
+    "no_answer": End("took longer than 1 s|ended its answers", limits=SLEEPERS, contained=False),
     "patch_comparison": judged(WRONG),
     "patch_simulator": judged(WRONG),
     "patch_writer": unread("this is not a saved kernel"),
     "pickled_answer": End("answered what cannot be read", contained=False),
-    "print_flood": End("more than 64 MiB were printed in hgemm_v1"),
+    "print_flood": End("more than 64 MiB were printed in hgemm_v1", contained=False),
     "ptrace": End(DENIED),
     "raise_limits": End("not allowed to raise maximum limit"),
     "read_environment": End("nothing to read"),
     "read_reference": End("nothing to take"),
     "read_secrets": End("nothing to read"),
-    "recursion": End("used more than 3 s|used more than 1024 MiB|RecursionError|ended by SIG"),
-    "sleep_at_import": End("gemm_kernels.py took longer than 2 s", limits=SLEEPERS),
+    "recursion": End("used more than 1 s|used more than 1024 MiB|RecursionError|ended by SIG", contained=False),
+    "sleep_at_import": End("gemm_kernels.py took longer than 1 s", limits=SLEEPERS, contained=False),
     "subprocess_shell": End(DENIED),
     "thread_bomb": End("can't start new thread"),
     "write_d": judged(WRONG),
@@ -147,11 +149,12 @@ def judges_with(seconds: float) -> Judges:
     return Judges(1, replace(load_rules().judge, seconds=seconds, memory_mb=3072))
 
 
-@pytest.fixture(params=["bubblewrap", "locks"])
+@pytest.fixture(params=["bubblewrap", "landlock", "seccomp"])
 def sandbox(request: pytest.FixtureRequest) -> Sandbox:
-    found = find_sandbox(bubblewrap=request.param == "bubblewrap")
-    if found.bubblewrap is None and request.param == "bubblewrap":
-        pytest.skip("bubblewrap is not installed, or may not make namespaces here")
+    locks = ("rlimits", "seccomp") if request.param == "seccomp" else LOCKS
+    found = find_sandbox(bubblewrap=request.param == "bubblewrap", locks=locks)
+    if request.param not in found.name:
+        pytest.skip(f"this machine has no {request.param}, or does not allow it here")
     if found.missing:
         pytest.skip(f"here {found.missing[0]}")
     return found

@@ -1,4 +1,4 @@
-"""``python -m tirx_mini grade``: what a hand-in scores, and why."""
+"""``tirx grade``: what a hand-in scores, and why."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ..grading import (
     Graded,
     HandInError,
     NoGpu,
+    NotClosed,
     Rules,
     RulesError,
     StepResult,
@@ -28,12 +29,14 @@ from ..grading import (
     grade_page,
     gradescope,
     load_rules,
-    not_graded,
     parse_time,
+    plain_line,
     points_text,
     read_handin,
     seconds_of,
+    unreadable,
 )
+from ..invocation import as_module, shadows
 from ..sandbox import SandboxError
 from . import grade_all
 from .arguments import argument, positive, step_list
@@ -45,9 +48,14 @@ TERMINAL = Path("-")
 def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini grade") -> int:
     """Grade a hand-in and print its page.
 
-    The exit status is 0 if it was graded, whatever its score, 2 for bad input, and 1 if grading itself failed.
+    The exit status is 0 if it was graded, whatever its score, 2 for bad input, and 1 if grading itself failed, at a
+    step too.
     """
     words = sys.argv[1:] if argv is None else argv
+    own = any(word == "--own" for word in words)
+    if as_module() and not own and (found := shadows()):
+        print(f"error: {_said_of(found)}", file=sys.stderr)
+        return 2
     if any(word == "--all" or word.startswith("--all=") for word in words):
         return grade_all.main(words)
     options = _parser(prog).parse_args(argv)
@@ -56,17 +64,29 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini gra
     try:
         rules = load_rules(options.rules)
         if not path.exists():
-            raise HandInError(f"there is no hand-in {path}")
+            raise HandInError(f"there is no hand-in {plain_line(str(path))}")
         graded = _graded(path, rules, options, console)
-    except (HandInError, NoGpu, RulesError, ValueError) as error:
+    except (HandInError, NoGpu, NotClosed, RulesError, ValueError) as error:
         console.print(f"error: {error}", markup=False, soft_wrap=True)
         return 2
+    except OSError as error:
+        console.print(f"error: {plain_line(str(error))}", markup=False, soft_wrap=True)
+        return 1
     except SandboxError as error:
         console.print(f"error: no process can be started for the hand-in: {error}", markup=False, soft_wrap=True)
         return 1
     console.print(grade_page(graded))
     _write(graded, options)
-    return 0
+    return 1 if graded.not_graded else 0
+
+
+def _said_of(found: Sequence[str]) -> str:
+    """Why hand-ins are not graded here."""
+    name = plain_line(found[0])
+    return (
+        f"this folder has {name}, which `python -m` could execute in place of Python's own module: write "
+        "`tirx grade …`, or `python grade.py …` with the path of the kit's grade.py"
+    )
 
 
 def _graded(path: Path, rules: Rules, options: argparse.Namespace, console: Console) -> Graded:
@@ -75,12 +95,12 @@ def _graded(path: Path, rules: Rules, options: argparse.Namespace, console: Cons
     try:
         handin = read_handin(path)
     except HandInError as error:
-        return not_graded(path.name, str(error), rules, options.target)
+        return unreadable(path.name, str(error), rules, options.target)
     with _Progress(console, len(options.steps)) as progress:
         return grade(
             handin, rules, target=options.target, gpu=options.gpu, jobs=options.jobs, full=options.full,
             cache=Cache(options.cache) if options.cache is not None else None, steps=options.steps,
-            handed_in=submitted, watch=progress.watch,
+            handed_in=submitted, watch=progress.watch, own=options.own,
         )  # fmt: skip
 
 
@@ -129,7 +149,7 @@ class _Progress:
             else:
                 self._running.discard(step)
                 self._done += 1
-                self._points += result.score
+                self._points += result.score or 0.0
             if self._status is not None:
                 self._status.update(self._standing())
             elif result is None:
@@ -149,7 +169,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         prog=prog,
         description="Grade a hand-in: a file of kernels, or the tar that has it. Its Python runs in a sandbox.",
         epilog="A class: --all DIR --out OUT; see --all --help. Exit status: 0 if it was graded, whatever the score, "
-        "2 for bad input, 1 if grading itself failed.",
+        "2 for bad input, 1 if grading itself failed, at one step or at all.",
     )
     parser.add_argument(
         "path", nargs="?", type=Path, metavar="HANDIN", help="gemm_kernels.py or handin.tar (default: gemm_kernels.py)"
@@ -163,6 +183,9 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--full", action="store_true", help="all sizes of the assignment, with their data (minutes)")
     parser.add_argument("--rules", type=Path, metavar="FILE", help="a teacher's grading.toml")
+    parser.add_argument(
+        "--own", action="store_true", help="it is your own file: grade it also where the machine has no sandbox for it"
+    )
     parser.add_argument(
         "--submitted", type=argument(parse_time), metavar="TIME",
         help="when it was handed in, as in 2026-12-01T23:59:00Z (default: the time of the file)",

@@ -30,6 +30,7 @@ from ..grading import (
     HandInError,
     Judges,
     Lateness,
+    NotClosed,
     Outcome,
     Prints,
     Rules,
@@ -47,15 +48,16 @@ from ..grading import (
     in_threads,
     kit_version,
     load_rules,
-    not_graded,
     own_times,
     packed,
     parse_time,
     plain_line,
+    points_short,
     points_text,
     prints,
     times_of_files,
     times_of_table,
+    unreadable,
     write_whole,
 )
 from ..hardware import BLACKWELL, HOPPER
@@ -92,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             common = {} if options.modal else _common(rules)
             found = grade_class(
                 entries, options.out, grade_all, settings=settings,
-                not_graded=lambda name, problem: not_graded(name, problem, rules), common=common,
+                unreadable=lambda name, problem: unreadable(name, problem, rules), common=common,
                 lateness=rules.lateness, times=times, watch=watch,
             )  # fmt: skip
         except KeyboardInterrupt:
@@ -105,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _show(found, options.out, console)
     if rules.lateness.due is not None:
         _show_times(found, options.submitted, console)
-    return 1 if found.failed else 0
+    return 1 if found.not_graded else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -158,6 +160,8 @@ def _here(rules: Rules, options: argparse.Namespace) -> Iterator[GradeAll]:
     """Grading in processes of this machine, which share what they know of kernels."""
     jobs = options.jobs or os.cpu_count() or 1
     sandbox = find_sandbox()
+    if not sandbox.closed:
+        raise ValueError(str(NotClosed()))
     with Judges(jobs, rules.judge, Cache(options.out / KERNELS), options.full) as judges:
 
         def one(handin: HandIn) -> Outcome:
@@ -266,14 +270,16 @@ def _show(found: Class, out: Path, console: Console) -> None:
         table.add_column(str(step), justify="right", min_width=4, no_wrap=True)
     table.add_column("score", justify="right", no_wrap=True)
     for name, outcome in found.outcomes.items():
-        scores = {step.step: points_text(step.score) for step in outcome.graded.steps}
+        scores = {step.step: points_short(step.score) for step in outcome.graded.steps}
         late = outcome.graded.late
         when = "" if late is None else " late" if late.days is not None else " time?"
         row = [scores.get(step, "–") for step in STEPS]
         table.add_row(Text(found.shown(name)), *row, f"{points_text(outcome.graded.score)}{when}")
     console.print(table)
-    for name, error in found.failed.items():
-        console.print(f"{found.shown(name)} was not graded: {error}", markup=False, soft_wrap=True)
+    for name, why in found.not_graded.items():
+        console.print(f"{found.shown(name)} was not graded: {why}", markup=False, soft_wrap=True)
+    if found.not_graded:
+        console.print("the same command tries again what was not graded", markup=False)
     if found.alike:
         console.print(f"\n{len(found.alike)} pairs of hand-ins are alike; read both before you judge:", markup=False)
     for pair in found.alike[:_MOST_ALIKE]:

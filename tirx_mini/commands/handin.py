@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not options.score:
         return 0
     console.print("The score to expect:\n")
-    return grade([str(options.output)])
+    return grade([str(options.output), "--own"])
 
 
 def _parser() -> argparse.ArgumentParser:

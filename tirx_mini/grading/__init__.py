@@ -23,12 +23,13 @@ from .facts import Facts, contract_broken, facts_of, resident_ctas
 from .features import LARGE, Seen, ahead, missing
 from .files import write_whole
 from .formats import autolab, gradescope
-from .grader import Watch, default_gpu, grade, not_graded
+from .grader import NotClosed, Watch, default_gpu, grade, unreadable
 from .handin import MOST_MEMBERS, HandIn, HandInError, packed, read_handin
-from .judges import Judges, Lost, kit_version
+from .judges import Judges, kit_version
 from .launching import NoGpu
+from .lost import Exceeded, Lost
 from .pages import grade_page, grade_table, headline
-from .results import Graded, Late, Part, StepResult, points_text
+from .results import Graded, Late, Part, StepResult, points_short, points_text
 from .rules import NEVER_LATE, PARTS, JudgeLimits, Lateness, Rules, RulesError, StepRules, load_rules
 from .similar import Likeness, Prints, likenesses, prints
 from .stepping import Kernels, observed_case
@@ -59,6 +60,7 @@ __all__ = [
     "Cache",
     "Class",
     "Entry",
+    "Exceeded",
     "Facts",
     "GradeAll",
     "Graded",
@@ -73,6 +75,7 @@ __all__ = [
     "Likeness",
     "Lost",
     "NoGpu",
+    "NotClosed",
     "OnGpu",
     "Outcome",
     "Part",
@@ -108,12 +111,12 @@ __all__ = [
     "likenesses",
     "load_rules",
     "missing",
-    "not_graded",
     "observed_case",
     "own_times",
     "packed",
     "parse_time",
     "plain_line",
+    "points_short",
     "points_text",
     "prints",
     "read_handin",
@@ -121,5 +124,6 @@ __all__ = [
     "seconds_of",
     "times_of_files",
     "times_of_table",
+    "unreadable",
     "write_whole",
 ]

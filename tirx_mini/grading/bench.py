@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
 from types import TracebackType
 from typing import Any, Protocol
 
 from ..course import Shape, measured_times
-from ..worker import Worker
-from .judges import Judges, Lost
+from ..worker import Task, Worker
+from .heard import Heard, hearing
+from .judges import Judges
 from .judging import Judged, Opened, Question, Timed
-from .launching import NoGpu, compiling, gpu_here, launching, measuring
+from .launching import KernelEnded, NoGpu, compiling, gpu_here, launching, measuring
+from .lost import Exceeded, Lost
 
 _RUN_S = 20.0
 """Seconds that the launches of one task may take; a kernel takes milliseconds."""
@@ -21,6 +24,10 @@ class Bench(Protocol):
     """What judges and times kernels. how: as a sentence begins that gives a time."""
 
     how: str
+
+    def heard_by(self, judges: Judges, listener: Callable[[str], object]) -> Bench:
+        """The same, with these judges; the listener gets what kernels print elsewhere."""
+        ...
 
     def judged(self, question: Question, opened: Opened, seed: int, tolerance: tuple[float, float]) -> Judged:
         """The kernel on data of a seed."""
@@ -39,8 +46,11 @@ class Simulated:
     """The simulator. gpu: the name of the one that is modelled."""
 
     def __init__(self, judges: Judges, gpu: str) -> None:
-        self._judges = judges
+        self._judges, self._gpu = judges, gpu
         self.how = f"predicted on {gpu}"
+
+    def heard_by(self, judges: Judges, listener: Callable[[str], object]) -> Simulated:
+        return Simulated(judges, self._gpu)
 
     def judged(self, question: Question, opened: Opened, seed: int, tolerance: tuple[float, float]) -> Judged:
         return self._judges.judged(question, opened, seed, tolerance)
@@ -62,6 +72,7 @@ class OnGpu:
         self._judges = judges
         self._worker = Worker()
         self._lock = threading.Lock()
+        self._listener: Callable[[str], object] = lambda text: None
         self._good: dict[tuple[int, Shape, str], Mapping[str, float]] = {}
         try:
             self.arch, self.name = self._worker.call(gpu_here, None, 120)
@@ -77,6 +88,11 @@ class OnGpu:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self._worker.close()
 
+    def heard_by(self, judges: Judges, listener: Callable[[str], object]) -> OnGpu:
+        found = copy.copy(self)
+        found._judges, found._listener = judges, listener
+        return found
+
     def judged(self, question: Question, opened: Opened, seed: int, tolerance: tuple[float, float]) -> Judged:
         return self._launch(launching, question, seed, tolerance)
 
@@ -88,7 +104,8 @@ class OnGpu:
         key = step, shape, dtype
         if key not in self._good:
             timed = self._launch(measuring, self._judges.reference(step, shape, dtype, gpu), 0, (0.1, 0.1))
-            assert timed.us is not None, timed.said
+            if timed.us is None:
+                raise Lost(f"the reference has no time: {timed.said}")
             found = {"the reference": timed.us}
             ms = self._table.ms(step, shape, dtype) if self._table is not None else None
             if self._table is not None and ms is not None:
@@ -101,8 +118,22 @@ class OnGpu:
         self._judges.ask(compiling, (question, self.arch))
         with self._lock:
             try:
-                return self._worker.call(task, (question, seed, tolerance), _RUN_S)
+                heard = self._worker.call(listened, (task, (question, seed, tolerance)), _RUN_S)
             except TimeoutError:
-                raise Lost(f"it did not finish within {_RUN_S:g} s on the GPU and was ended") from None
+                raise Exceeded(f"it did not finish within {_RUN_S:g} s on the GPU and was ended") from None
+            except KernelEnded as error:
+                raise Exceeded(f"the GPU ended it: {error}") from None
             except (RuntimeError, OSError) as error:
-                raise Lost(f"the GPU ended it: {str(error).partition(chr(10))[0][:200]}") from None
+                raise Lost(f"the GPU failed: {str(error).partition(chr(10))[0][:200]}") from None
+        if heard.text:
+            self._listener(heard.text)
+        return heard.result
+
+
+def listened(asked: tuple[Task, Any]) -> Generator[None, None, Heard]:
+    """A task, and what kernels print in it: C's standard output is the process's."""
+    task, given = asked
+    work = task(given)
+    next(work)  # until the kernel starts
+    yield
+    return hearing(work, files=True)

@@ -15,8 +15,9 @@ from types import TracebackType
 from typing import Any
 
 from ..course import Shape
-from ..sandbox import Failed, Limits, LockedProcess, Sandbox
+from ..sandbox import Answered, Failed, Limits, LockedProcess, Sandbox
 from .handin import HandIn
+from .lost import Lost
 from .text import plain_text
 
 _MOST_LINE = 500
@@ -90,7 +91,7 @@ class Builder:
     def build(self, step: int, shape: Shape, dtype: str = "float16", sms: int | None = None) -> Built | Refused:
         """The kernel of a step for a shape (M, N, K). sms: as in `load_kernels`.
 
-        Raises `SandboxError` if the process cannot be started at all.
+        Raises `SandboxError` if the process cannot be started at all, and `Lost` where the machine ends it.
         """
         if step in self._lost:
             return self._lost[step]
@@ -110,18 +111,14 @@ class Builder:
         return self._loaded[sms]
 
     def _ask(self, request: dict[str, Any], what: str) -> Built | Refused:
-        if self._left_s <= 0:
-            return Refused("time", f"all of {self._handin.file} together took longer than {self._limits.total_s:g} s")
-        if self._process is None:
-            self._process = self._sandbox.start(self._limits, self.file)
-        begun = time.monotonic()
-        try:
-            answer = self._process.ask(request, min(self._limits.seconds, self._left_s), what)
-        except Failed as failed:
-            self._end()
-            return Refused(failed.kind, self._plain(failed.text))
-        finally:
-            self._left_s -= time.monotonic() - begun
+        """The answer to a request. Where the machine may be to blame for there being none, it is asked once more."""
+        answer = self._once(request, what)
+        if isinstance(answer, Failed) and answer.again:
+            answer = self._once(request, what)
+        if isinstance(answer, Failed):
+            if answer.kind == "killed":
+                raise Lost(answer.text)
+            return Refused(answer.kind, self._plain(answer.text))
         if answer.kind in ("built", "loaded"):
             return Built(answer.text)
         if answer.kind not in KINDS:
@@ -130,6 +127,20 @@ class Builder:
         if answer.kind == "memory":
             text = f"{what} used more than {self._limits.memory_mb} MiB of memory\n{text}".strip()
         return Refused(answer.kind, text)
+
+    def _once(self, request: dict[str, Any], what: str) -> Answered | Failed:
+        if self._left_s <= 0:
+            return Failed("time", f"all of {self._handin.file} together took longer than {self._limits.total_s:g} s")
+        if self._process is None:
+            self._process = self._sandbox.start(self._limits, self.file)
+        begun = time.monotonic()
+        try:
+            return self._process.ask(request, min(self._limits.seconds, self._left_s), what)
+        except Failed as failed:
+            self._end()
+            return failed
+        finally:
+            self._left_s -= time.monotonic() - begun
 
     def _plain(self, text: str) -> str:
         """The text, in which the file has its name instead of its path, and no line is longer than a reader reads."""

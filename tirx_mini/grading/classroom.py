@@ -65,6 +65,12 @@ class Class:
     files: Mapping[str, str] = field(default_factory=dict)
     times: Mapping[str, float | None] = field(default_factory=dict)
 
+    @property
+    def not_graded(self) -> Mapping[str, str]:
+        """Hand-ins without a score, and why: the grader failed at all of one, or at a step."""
+        steps = {name: each.graded.why_not for name, each in self.outcomes.items() if each.graded.not_graded}
+        return {**steps, **self.failed}
+
     def shown(self, name: str) -> str:
         """The name of a hand-in for people: that of its file, where other letters stand in the name of its reports."""
         file = self.files.get(name, name)
@@ -77,7 +83,7 @@ def grade_class(
     grade_all: GradeAll,
     *,
     settings: str,
-    not_graded: Callable[[str, str], Graded],
+    unreadable: Callable[[str, str], Graded],
     common: Mapping[int, Prints],
     lateness: Lateness = NEVER_LATE,
     times: Times = own_times,
@@ -86,13 +92,14 @@ def grade_class(
     """Grade what `out` does not know yet, and return all.
 
     settings: a digest of whatever else the scores depend on: a record of other settings is graded again.
-    not_graded: makes the grade of a hand-in that cannot be read of its name and the problem.
+    unreadable: makes the grade of a hand-in that cannot be read of its name and the problem.
     common: by step, prints that say nothing, as those of the references.
     lateness, times: what a hand-in of a time loses, and the time of each, wherever it was graded.
     """
     for name in (RECORDS, REPORTS):
         (out / name).mkdir(parents=True, exist_ok=True)
     outcomes: dict[str, Outcome] = {}
+    failed: dict[str, str] = {}
     todo: dict[str, HandIn] = {}
     keys: dict[str, str] = {}
     handed_in: dict[str, float | None] = {}
@@ -100,23 +107,27 @@ def grade_class(
         try:
             handin = _named(read_handin(entry.path), entry)
         except HandInError as error:
-            outcomes[entry.name] = Outcome(not_graded(plain_line(entry.path.name), str(error)))
+            outcomes[entry.name] = Outcome(unreadable(plain_line(entry.path.name), str(error)))
+            handed_in[entry.name] = times(entry, None)
+            continue
+        except OSError as error:
+            failed[entry.name] = plain_line(str(error))
             handed_in[entry.name] = times(entry, None)
             continue
         handed_in[entry.name] = times(entry, handin)
         keys[entry.name] = _key(handin, settings)
         known = read_record(out / RECORDS / f"{entry.name}.json", keys[entry.name])
-        if known is None:
+        if known is None or known.graded.not_graded:
             todo[entry.name] = handin
         else:
             outcomes[entry.name] = known
-    failed: dict[str, str] = {}
-    watch(Standing(len(outcomes), len(entries)))
+    watch(Standing(len(outcomes) + len(failed), len(entries)))
     for name, made in grade_all(todo) if todo else ():
         if isinstance(made, Exception):
             failed[name] = plain_line(f"{type(made).__name__}: {made}")
         else:
-            write_whole(out / RECORDS / f"{name}.json", _record(made, keys[name]))
+            if not made.graded.not_graded:  # else the same command tries it again
+                write_whole(out / RECORDS / f"{name}.json", _record(made, keys[name]))
             outcomes[name] = made
         watch(Standing(len(outcomes) + len(failed), len(entries), outcomes.get(name)))
     for name in keys.keys() & outcomes.keys():  # what cannot be read has no points to lose

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .handin import MACOS, SUFFIXES, HandInError
+from .text import plain_line
 
 OTHER_ARCHIVES = (".zip", ".7z", ".rar", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".gz")
 """Of files that somebody handed in, but that cannot be read. They have a row that says so."""
@@ -31,12 +32,13 @@ def entries_of(folder: Path) -> tuple[list[Entry], list[str]]:
 
     Raises `HandInError` where there is no such folder, or none in it.
     """
+    shown = plain_line(str(folder))
     if not folder.is_dir():
-        raise HandInError(f"{folder} is not a folder; name the folder that has the hand-ins")
+        raise HandInError(f"{shown} is not a folder; name the folder that has the hand-ins")
     paths = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     found = [path for path in paths if path.name != MACOS and (path.is_dir() or _suffix(path))]
     if not found:
-        raise HandInError(f"{folder} has no hand-ins: files that end in {', '.join(SUFFIXES)}, or folders with one")
+        raise HandInError(f"{shown} has no hand-ins: files that end in {', '.join(SUFFIXES)}, or folders with one")
     return list(map(Entry, _names(found), found)), [path.name for path in paths if path not in found]
 
 

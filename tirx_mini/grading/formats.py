@@ -17,26 +17,31 @@ from .results import Graded, Part, StepResult
 
 
 def gradescope(graded: Graded) -> dict[str, Any]:
-    """The object of results.json: a test for each step. The score is ours, so that lateness counts."""
-    said = [headline(graded).plain, graded.problem, graded.late.said if graded.late else "", *graded.notes]
+    """The object of results.json: a test for each step. The score is ours, so that lateness counts.
+
+    Where a step is not graded, there is no score at all, of which Gradescope says that the autograder failed: a sum of
+    the others would pass for the student's.
+    """
+    late = graded.late.said if graded.late else ""
+    said = [headline(graded).plain, graded.problem, graded.why_not, late, *graded.notes]
     return {
-        "score": graded.score,
+        **({"score": graded.score} if graded.score is not None else {}),
         "execution_time": round(graded.seconds),
         "output": "\n\n".join(filter(None, said)),
         "output_format": "text",
         "test_output_format": "text",
         "stdout_visibility": "hidden",
-        "tests": [_test(step) for step in graded.steps],
+        "tests": [_test(step, scores=graded.score is not None) for step in graded.steps],
         "extra_data": {"grade": graded.as_dict()},
     }
 
 
-def _test(step: StepResult) -> dict[str, Any]:
+def _test(step: StepResult, scores: bool) -> dict[str, Any]:
+    points = {"score": step.score, "max_score": step.points} if scores else {}
     return {
         "number": str(step.step),
         "name": f"Step {step.step}: {STEPS[step.step].title}",
-        "score": step.score,
-        "max_score": step.points,
+        **points,
         "status": "passed" if step.score == step.points else "failed",
         "output": _output(step),
     }
@@ -49,26 +54,30 @@ def _output(step: StepResult) -> str:
         lines.append(f"{part.name} ({_word(part)}): {part.said}")
         lines += [f"\n{page.rstrip()}\n" for page in part.pages]
     lines += filter(None, [step.said])
+    if step.printed:
+        lines.append(f"the kernel printed:\n\n{step.printed}")
     if step.reproduce:
         lines.append(f"to see it again:\n\n    {step.reproduce}")
     return "\n".join(lines)
 
 
 def _word(part: Part) -> str:
+    if part.lost:
+        return "not graded"
     return {True: "passed", False: "failed", None: "not judged"}[part.passed]
 
 
 def autolab(graded: Graded) -> str:
     """Text for standard output: the page, then the feedback and the scores, a line of JSON each.
 
-    The scores are those of the problems "Step 1" … "Step 10", lateness deducted.
+    The scores are those of the problems "Step 1" … "Step 10", lateness deducted. A step that is not graded has none.
     """
     kept = 1 - graded.late.lost if graded.late is not None else 1
     stages = {f"Step {step.step}": step for step in graded.steps}
     feedback: dict[str, Any] = {"_presentation": "semantic", "stages": list(stages)}
     for name, step in stages.items():
         feedback[name] = {part.name.capitalize(): _case(part) for part in step.parts}
-    scores = {name: round(step.score * kept, 2) for name, step in stages.items()}
+    scores = {name: round(step.score * kept, 2) for name, step in stages.items() if step.score is not None}
     page = plain(grade_page(graded))
     return f"{page}\n{json.dumps(feedback)}\n{json.dumps({'scores': scores})}\n"
 

@@ -14,11 +14,12 @@ from pathlib import Path
 
 from ..course import STEPS
 from ..hardware import BLACKWELL, GPUS, HOPPER, GpuSpec, gpu_spec, nearest_gpu, same_generation
-from ..sandbox import Limits, Sandbox, find_sandbox
+from ..sandbox import Limits, Sandbox, SandboxError, find_sandbox
 from .bench import OnGpu, Simulated
 from .building import Builder
 from .cache import Cache
 from .handin import HandIn
+from .heard import MOST_HEARD
 from .judges import Judges
 from .results import Graded, Part, StepResult
 from .rules import PARTS, Rules
@@ -26,6 +27,7 @@ from .scoring import lateness, scored, total
 from .similar import Prints
 from .stepping import Kernels, StepJudge
 from .submitted import own_time
+from .text import MOST_TEXT, plain_line, plain_text
 
 Watch = Callable[[int, StepResult | None], None]
 """Called with the number of a step: with None when it is begun, with its result when it is done."""
@@ -54,6 +56,7 @@ def grade(
     handed_in: float | None = None,
     sandbox: Sandbox | None = None,
     kernels: Kernels | None = None,
+    own: bool = False,
 ) -> Graded:
     """Grade a hand-in.
 
@@ -65,9 +68,11 @@ def grade(
     watch: called in threads. prints: called with each step's prints (`similar.prints`).
     handed_in: when, in seconds since 1970; by default the time of the file.
     sandbox, kernels: where the hand-in's Python is executed, or what builds its kernels instead.
+    own: whether it is the caller's own file, which needs no sandbox that closes it off.
 
-    Raises `ValueError` for a GPU of another architecture than the file is for, `NoGpu` where there is none, and
-    `SandboxError` where no process can be started for the hand-in.
+    Raises `ValueError` for a GPU of another architecture than the file is for, `NoGpu` where there is none,
+    `SandboxError` where no process can be started for the hand-in, and `NotClosed` where this machine cannot keep it
+    from the files of others.
     """
     begun = time.monotonic()
     spec = gpu_spec(gpu) if gpu is not None else default_gpu(handin)
@@ -78,6 +83,8 @@ def grade(
         notes: tuple[str, ...] = ()
         if kernels is None:
             sandbox = sandbox or find_sandbox()
+            if not (sandbox.closed or own):
+                raise NotClosed
             notes = sandbox.missing
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="grade-")))
             kernels = stack.enter_context(Builder(handin, Limits(**rules.student), sandbox, scratch))
@@ -106,21 +113,41 @@ def grade(
     )  # fmt: skip
 
 
-def not_graded(name: str, problem: str, rules: Rules, target: str = "sim") -> Graded:
+def unreadable(name: str, problem: str, rules: Rules, target: str = "sim") -> Graded:
     """The grade of a hand-in that cannot be read. problem: why, in a sentence."""
+    name, problem = plain_line(name), plain_text(problem)
     parts = tuple(Part(part, None, 0.0, "there is no kernel") for part in PARTS)
     steps = tuple(StepResult(number, rule.points, 0.0, parts) for number, rule in rules.steps.items())
     return Graded(name, "", target, "", steps, 0.0, rules.total, problem=problem)
 
 
+class NotClosed(SandboxError):
+    """This machine cannot keep a hand-in from the files of others."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this machine has neither bubblewrap nor seccomp, so a hand-in could read the references or change your "
+            "files: grade it on Linux, or say with --own that it is your own file"
+        )
+
+
 def _one(judge: StepJudge, step: int, watch: Watch | None) -> StepResult:
     if watch is not None:
         watch(step, None)
-    parts, reproduce = judge.parts(step)
-    result = scored(step, parts, judge.rules, reproduce)
+    printed: list[str] = []
+    judges = judge.judges.heard_by(printed.append)
+    own = replace(judge, judges=judges, bench=judge.bench.heard_by(judges, printed.append))
+    parts, reproduce = own.parts(step)
+    result = scored(step, tuple(map(_plain, parts)), judge.rules, reproduce)
+    result = replace(result, printed=plain_text("".join(printed), MOST_HEARD))
     if watch is not None:
         watch(step, result)
     return result
+
+
+def _plain(part: Part) -> Part:
+    """The part with what a terminal obeys shown as text: sentences and pages have the hand-in's words and lines."""
+    return replace(part, said=plain_line(part.said, MOST_TEXT), pages=tuple(map(plain_text, part.pages)))
 
 
 def _said_once(results: list[StepResult], problem: str) -> tuple[list[StepResult], str]:

@@ -60,7 +60,10 @@ class HandIn:
 
 
 def read_handin(path: Path) -> HandIn:
-    """The hand-in in a Python file, a tar, or a folder that has one of them. Raises `HandInError`."""
+    """The hand-in in a Python file, a tar, or a folder that has one of them.
+
+    Raises `HandInError`, and `OSError` with a sentence where the machine cannot read it.
+    """
     path = file_of(path)
     name = plain_line(path.name)
     if not path.is_file():
@@ -71,7 +74,7 @@ def read_handin(path: Path) -> HandIn:
             data = stream.read(MOST_ARCHIVE + 1)
         modified = _time(path.stat().st_mtime)
     except OSError as error:
-        raise HandInError(f"the hand-in {name} cannot be read: {error.strerror}") from None
+        raise OSError(f"the hand-in {name} cannot be read: {error.strerror}") from None
     if path.suffix.lower() == ".py":
         return _checked(name, path.name, data, modified)
     if len(data) > MOST_ARCHIVE:

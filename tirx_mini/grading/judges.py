@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
+import math
 import os
 import queue
+import signal
+import time
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from dataclasses import asdict
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 from ..course import Shape
-from ..worker import Worker
+from ..worker import ProcessEnded, Worker, signal_name
 from .cache import Cache
 from .facts import Facts
+from .heard import Heard, hearing
 from .judging import (
     Grid,
     Judged,
@@ -24,20 +30,20 @@ from .judging import (
     bounding,
     gridding,
     judging,
-    limit_memory,
     observing,
     opening,
     timing,
 )
+from .lost import Exceeded, Lost
 from .references import References
 from .rules import JudgeLimits
 
-T = TypeVar("T")
 Task = Callable[[Any], Generator[None, None, Any]]
 
 
-class Lost(Exception):
-    """A kernel that could not be judged within the limits; the message is a sentence."""
+PATIENCE, GRACE_S = 5, 30.0
+"""A judge counts as lost after so many times its limit of CPU time on the clock, and so many seconds: a busy machine
+may take as long."""
 
 
 class Judges:
@@ -54,6 +60,7 @@ class Judges:
         self._memory_mb = limits.memory_mb
         self._seconds = limits.full_seconds if full else limits.seconds
         self._cache = cache or Cache()
+        self._listener: Callable[[str], object] = lambda text: None
         self._free: queue.SimpleQueue[Worker] = queue.SimpleQueue()
         self._all = [Worker() for _ in range(jobs)]
         for worker in self._all:
@@ -66,6 +73,12 @@ class Judges:
         for worker in self._all:
             worker.close()
 
+    def heard_by(self, listener: Callable[[str], object]) -> Judges:
+        """The same processes; what kernels print in a task that is asked here, the listener gets."""
+        found = copy.copy(self)
+        found._listener = listener
+        return found
+
     def opened(self, question: Question) -> Opened:
         """Whether the kernel can be lowered, and its key."""
         return self.ask(opening, question)
@@ -73,21 +86,19 @@ class Judges:
     def judged(self, question: Question, opened: Opened, seed: int, tolerance: tuple[float, float]) -> Judged:
         """The kernel on data of a seed."""
         key = self._key("data", question, opened, *tolerance)
-        found = self._shared(
-            key, lambda: self.ask(judging, (question, seed, tolerance)), asdict, lambda judged: judged.clean
-        )
+        found = self._shared(key, judging, (question, seed, tolerance), asdict, lambda judged: judged.clean)
         return found if isinstance(found, Judged) else Judged(**found)
 
     def timed(self, question: Question, opened: Opened) -> Timed:
         """The predicted time of the kernel."""
         key = self._key("time", question, opened)
-        found = self._shared(key, lambda: self.ask(timing, question), asdict, lambda timed: timed.us is not None)
+        found = self._shared(key, timing, question, asdict, lambda timed: timed.us is not None)
         return found if isinstance(found, Timed) else Timed(**found)
 
     def facts(self, question: Question, opened: Opened) -> Facts:
         """What the kernel does."""
         key = self._key("facts", question, opened)
-        found = self._shared(key, lambda: self.ask(observing, question), Facts.as_dict, lambda facts: facts.ended)
+        found = self._shared(key, observing, question, Facts.as_dict, lambda facts: facts.ended)
         return found if isinstance(found, Facts) else Facts.from_dict(found)
 
     def reference(self, step: int, shape: Shape, dtype: str, gpu: str) -> Question:
@@ -97,8 +108,12 @@ class Judges:
     def reference_us(self, step: int, shape: Shape, dtype: str, gpu: str) -> float:
         """The predicted time of the reference of a step, in microseconds."""
         question = self.reference(step, shape, dtype, gpu)
-        timed = self.timed(question, self.opened(question))
-        assert timed.us is not None, timed.said
+        try:
+            timed = self.timed(question, self.opened(question))
+        except Exceeded as error:
+            timed = Timed(None, str(error))
+        if timed.us is None:
+            raise Lost(f"the reference has no time: {timed.said}")
         return timed.us
 
     def grid(self, question: Question) -> Grid:
@@ -109,7 +124,7 @@ class Judges:
         """What bounds the kernel; "" where it takes too long to find out."""
         try:
             return self.ask(bounding, question)
-        except Lost:
+        except (Exceeded, Lost):
             return ""
 
     def _key(self, what: str, question: Question, opened: Opened, *more: object) -> str:
@@ -119,34 +134,54 @@ class Judges:
         return f"{opened.key}-{'-'.join(map(str, parts))}"
 
     def _shared(
-        self, key: str, make: Callable[[], T], to_json: Callable[[T], Any], keep: Callable[[T], bool]
-    ) -> T | dict[str, Any]:
-        """What the cache has; else what is made, which is kept for others as JSON where that is allowed."""
-        made: list[T] = []
+        self, key: str, task: Task, asked: Any, to_json: Callable[[Any], Any], keep: Callable[[Any], bool]
+    ) -> Any:
+        """What the cache has; else the result of the task, which is kept for others as JSON where that is allowed.
+
+        What a kernel prints is not kept, and so neither is the result of one that prints.
+        """
+        made: list[Any] = []
 
         def value() -> tuple[Any, bool]:
-            made.append(make())
-            return to_json(made[0]), keep(made[0])
+            heard = self._call(task, asked)
+            made.append(heard.result)
+            return to_json(heard.result), keep(heard.result) and not heard.text
 
         found = self._cache.value(key, value)
         return made[0] if made else found
 
     def ask(self, task: Task, asked: Any) -> Any:
-        """The result of a task in one of the processes. Raises `Lost`, and `Unusable` for what is no kernel."""
-        worker = self._free.get()
+        """The result of a task in one of the processes. Raises `Exceeded`, `Lost`, and `Unusable` for what is no
+        kernel."""
+        return self._call(task, asked).result
+
+    def _call(self, task: Task, asked: Any) -> Heard:
+        worker, clock_s = self._free.get(), PATIENCE * self._seconds + GRACE_S
         try:
-            return worker.call(_limited, (task, asked, self._memory_mb), self._seconds)
-        except TimeoutError:
-            raise Lost(f"the judge ended it after {self._seconds:g} s") from None
-        except MemoryError:
-            raise Lost(f"it needs more than {self._memory_mb} MiB of memory to be judged") from None
+            heard = worker.call(_limited, (task, asked, self._memory_mb, self._seconds), clock_s)
         except Unusable:
             raise
-        except Exception as error:  # whatever a kernel does to the judge, the next one is judged
+        except MemoryError:
+            raise Exceeded(f"it needs more than {self._memory_mb} MiB of memory to be judged") from None
+        except TimeoutError:
+            raise Lost(f"the judge came to no end within {clock_s:g} s on this machine") from None
+        except ProcessEnded as error:
+            if error.status == -_OUT_OF_TIME:
+                raise Exceeded(f"it takes more than {self._seconds:g} s of CPU time to be judged") from None
+            raise Lost(_ended(error.status)) from None
+        except Exception as error:  # whatever happens to a judge, the next kernel is judged
             said = str(error).partition("\n")[0][:200]
-            raise Lost(f"the judge could not run it: {type(error).__name__}: {said}") from None
+            raise Lost(f"the judge failed: {type(error).__name__}: {said}") from None
         finally:
             self._free.put(worker)
+        if heard.text:
+            self._listener(heard.text)
+        return heard
+
+
+def _ended(status: int | None) -> str:
+    how = f"by {signal_name(-status)}" if status is not None and status < 0 else f"with status {status}"
+    return f"the judge's process ended {how}"
 
 
 def kit_version() -> str:
@@ -154,17 +189,39 @@ def kit_version() -> str:
     return importlib.import_module("tirx_mini").__version__
 
 
-def _limited(payload: tuple[Task, Any, int]) -> Generator[None, None, Any]:
-    """A task within the limits of a judge, all of whose time counts."""
-    task, asked, memory_mb = payload
-    limit_memory(memory_mb)
+_OUT_OF_TIME = int(getattr(signal, "SIGXCPU", 0))
+
+
+def _limited(payload: tuple[Task, Any, int, float]) -> Generator[None, None, Heard]:
+    """A task within the limits of a judge: of memory and of CPU time, which are the kernel's own on any machine."""
+    task, asked, memory_mb, seconds = payload
+    whole = limit(memory_mb, seconds)
     yield
-    work = task(asked)
-    while True:
-        try:
-            next(work)
-        except StopIteration as done:
-            return done.value
+    try:
+        return hearing(task(asked))
+    except MemoryError:
+        if whole:
+            raise
+        raise RuntimeError(f"this machine gives a process less than the {memory_mb} MiB of memory of a judge") from None
 
 
+def limit(memory_mb: int, seconds: float) -> bool:
+    """Limit the address space of this process, and the CPU time that it uses from now on, where the system can.
 
+    Whether it may use so much memory at all.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows
+        return True
+    address_space, cpu = resource.RLIMIT_AS, resource.RLIMIT_CPU
+    _, most = resource.getrlimit(address_space)
+    wanted = memory_mb << 20
+    whole = most in (-1, resource.RLIM_INFINITY) or wanted <= most
+    _, most_s = resource.getrlimit(cpu)
+    until = math.ceil(time.process_time() + seconds)
+    with suppress(OSError, ValueError):  # macOS does not limit the address space
+        resource.setrlimit(address_space, (wanted if whole else most, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    resource.setrlimit(cpu, (until if most_s == resource.RLIM_INFINITY else min(until, most_s), most_s))
+    return whole

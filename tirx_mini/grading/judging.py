@@ -9,7 +9,6 @@ from __future__ import annotations
 import linecache
 import sys
 from collections.abc import Generator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -250,13 +249,3 @@ def _warned(report: Report) -> str:
         return ""
     codes = ", ".join(dict.fromkeys(finding.code for finding in report.findings))
     return f"with {len(report.findings)} warning{'s' * (len(report.findings) > 1)} ({codes})"
-
-
-def limit_memory(megabytes: int) -> None:
-    """Limit the address space of this process, where the system can."""
-    with suppress(ImportError, OSError, ValueError):
-        import resource
-
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        limit = megabytes << 20
-        resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))

@@ -26,6 +26,10 @@ _MOST_EXPLAINED = 2048 * 2048
 """Elements of the largest D whose mismatch is explained."""
 
 
+_OF_THE_MACHINE = ("out of memory", "no cuda-capable device", "ecc error", "busy", "driver", "nvlink", "unavailable")
+"""Words of CUDA's errors that no kernel causes."""
+
+
 class NoGpu(RuntimeError):
     """This machine has no GPU for the kernels; the message says so."""
 
@@ -124,11 +128,13 @@ def _right(a: Any, b: Any, d: Any, tolerance: tuple[float, float]) -> bool:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """CUDA's errors as `KernelEnded`, which another process can read without PyTorch."""
+    """CUDA's errors as `KernelEnded`, or `RuntimeError` for those of the machine: other processes have no PyTorch."""
     try:
         yield
     except RuntimeError as error:
-        raise KernelEnded(str(error).partition("\n")[0]) from None
+        said = str(error).partition("\n")[0]
+        theirs = any(words in said.lower() for words in _OF_THE_MACHINE)
+        raise (RuntimeError if theirs else KernelEnded)(said) from None
 
 
 def _synchronize() -> None:

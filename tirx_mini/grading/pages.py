@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..course import STEPS
-from .results import Graded, Part, StepResult, points_text
+from .results import Graded, Part, StepResult, points_short, points_text
 from .rules import PARTS
 
 _COLUMNS = {"correctness": "right", "performance": "fast", "implementation": "uses it"}
@@ -25,24 +25,34 @@ def grade_page(graded: Graded) -> RenderableType:
         parts += ["", Text("The file cannot be graded:"), _indented(graded.problem)]
     if graded.steps:
         parts += ["", grade_table(graded)]
+    if graded.not_graded:
+        parts += ["", Text(f"The grader failed, so there is no score yet; {graded.why_not}.")]
     if graded.late is not None:
         parts += ["", Text(graded.late.said)]
     for step in graded.steps:
-        if not graded.problem and not _unwritten(step) and _lost(step):
+        if not graded.problem and not _unwritten(step) and (_lost(step) or step.printed):
             parts += ["", *_step(step)]
     if graded.log:
-        lines = graded.log.splitlines()
-        shown = [*lines[:_LOG_LINES], *(["…"] if len(lines) > _LOG_LINES else [])]
         said = Text("the file printed, each time that it was executed:", style="dim")
-        parts += ["", said, _indented("\n".join(shown))]
+        parts += ["", said, _indented(_beginning(graded.log))]
     parts += [line for note in graded.notes for line in ("", Text(f"note: {note}", style="dim"))]
     return Group(*parts)
+
+
+def _beginning(text: str) -> str:
+    """The first lines of what was printed."""
+    lines = text.splitlines()
+    return "\n".join([*lines[:_LOG_LINES], *(["…"] if len(lines) > _LOG_LINES else [])])
 
 
 def headline(graded: Graded) -> Text:
     """The score in a line."""
     where = f", on a modelled {graded.gpu}" if graded.target == "sim" else f", on {graded.gpu}"
-    score = f"{points_text(graded.score)} of {points_text(graded.total)} points"
+    if graded.score is None:
+        numbers = " and ".join(str(step.step) for step in graded.not_graded)
+        score = f"not graded in step{'s' * (len(graded.not_graded) > 1)} {numbers}"
+    else:
+        score = f"{points_text(graded.score)} of {points_text(graded.total)} points"
     return Text(f"{graded.name}{where if graded.gpu else ''}: ").append(score, style="bold")
 
 
@@ -54,7 +64,7 @@ def grade_table(graded: Graded) -> Table:
     for step in graded.steps:
         marks = [_mark(step, name) for name in PARTS]
         state = [Text("not written", style="dim"), "", ""] if _unwritten(step) else marks
-        earned = Text(points_text(step.score), style="green" if step.score == step.points else "")
+        earned = Text(points_short(step.score), "green" if step.score == step.points else "")
         table.add_row(str(step.step), STEPS[step.step].title, *state, earned, points_text(step.points))
     return table
 
@@ -71,16 +81,19 @@ def _unwritten(step: StepResult) -> bool:
 
 
 def _lost(step: StepResult) -> bool:
-    return step.score < step.points
+    return step.score is None or step.score < step.points
 
 
 def _step(step: StepResult) -> Iterator[RenderableType]:
-    title = f"step {step.step}, {STEPS[step.step].title}: {points_text(step.score)} of {points_text(step.points)}"
-    yield Text(title, style="bold")
+    earned = "not graded" if step.score is None else f"{points_text(step.score)} of {points_text(step.points)}"
+    yield Text(f"step {step.step}, {STEPS[step.step].title}: {earned}", style="bold")
     for part in step.parts:
         yield from _part(part)
     if step.said:
         yield _indented(step.said)
+    if step.printed:
+        yield _indented("the kernel printed:")
+        yield Padding(Text(_beginning(step.printed)), (0, 0, 0, 6), expand=False)
     if step.reproduce:
         yield _indented("to see it again:")
         yield Padding(Text(step.reproduce), (0, 0, 0, 6), expand=False)

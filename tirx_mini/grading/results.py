@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-FORMAT, VERSION = "tirx_mini grade", 1
+FORMAT, VERSION = "tirx_mini grade", 2
 """Of the JSON that `Graded.as_dict` makes."""
 
 
@@ -19,6 +19,7 @@ class Part:
     score: the share of the part's points that is earned, from 0 to 1, before `strict`.
     said: what was found, in a sentence.
     pages: texts of several lines: pages of findings, mistakes in the file.
+    lost: whether the grader itself failed at the part, which then says nothing of the kernel.
     """
 
     name: str
@@ -26,24 +27,28 @@ class Part:
     score: float
     said: str
     pages: tuple[str, ...] = ()
+    lost: bool = False
 
 
 @dataclass(frozen=True)
 class StepResult:
     """One step.
 
-    points: what the step can earn. score: what it earned.
+    points: what the step can earn. score: what it earned; None where it is not graded: the grader failed, and the
+        score depends on it.
     parts: in the order of `rules.PARTS`.
     said: why the score is what it is, where the parts do not say it: "" where they do.
     reproduce: the command that shows the student the same; "" where nothing failed.
+    printed: the beginning of what its kernels printed.
     """
 
     step: int
     points: float
-    score: float
+    score: float | None
     parts: tuple[Part, ...]
     said: str = ""
     reproduce: str = ""
+    printed: str = ""
 
     def part(self, name: str) -> Part:
         """The part of a name."""
@@ -68,7 +73,9 @@ class Graded:
 
     name: of the file that was handed in. digest: of the source.
     target: "sim", or "cuda" where kernels ran on a GPU. gpu: which one, modelled or real.
-    steps: in their order. score, total: points earned, lateness deducted, and the points that there are.
+    steps: in their order.
+    score, total: points earned, lateness deducted, and the points that there are. score is None where a step is not
+        graded: there is none yet.
     notes: what a reader of the scores should know: what the sandbox does not enforce on this machine, for example.
     problem: why nothing could be graded: no file, a file that Python cannot load. "" where steps were graded.
     log: what the student's file printed, bounded.
@@ -80,7 +87,7 @@ class Graded:
     target: str
     gpu: str
     steps: tuple[StepResult, ...]
-    score: float
+    score: float | None
     total: float
     late: Late | None = None
     notes: tuple[str, ...] = ()
@@ -91,6 +98,17 @@ class Graded:
     def step(self, number: int) -> StepResult:
         """The result of one step."""
         return next(step for step in self.steps if step.step == number)
+
+    @property
+    def not_graded(self) -> tuple[StepResult, ...]:
+        """The steps that the grader failed at."""
+        return tuple(step for step in self.steps if step.score is None)
+
+    @property
+    def why_not(self) -> str:
+        """Why there is no score, in a sentence; "" where there is one."""
+        found = [f"step {step.step}: {_why_not(step)}" for step in self.not_graded]
+        return "; ".join(found)
 
     def as_dict(self) -> dict[str, Any]:
         """The object that `from_dict` reads; docs/grading.md describes it."""
@@ -115,6 +133,17 @@ def _step(data: Mapping[str, Any]) -> StepResult:
     return StepResult(**{**data, "parts": parts})
 
 
-def points_text(points: float) -> str:
-    """Points without needless digits: "15", "3.75"."""
+def _why_not(step: StepResult) -> str:
+    return next(part.said.removeprefix("not graded: ") for part in step.parts if part.lost)
+
+
+def points_text(points: float | None) -> str:
+    """Points without needless digits, as in "15" and "3.75"; "not graded" where there are none yet."""
+    if points is None:
+        return "not graded"
     return f"{points:.2f}".rstrip("0").rstrip(".")
+
+
+def points_short(points: float | None) -> str:
+    """The same for a table, where "?" stands for no points yet."""
+    return "?" if points is None else points_text(points)

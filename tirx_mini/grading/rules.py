@@ -63,7 +63,8 @@ NEVER_LATE = Lateness()
 class JudgeLimits:
     """Of the processes that judge kernels.
 
-    seconds: of wall-clock time, for one kernel at one size. total_s: for one hand-in, after which no step is begun.
+    seconds: of CPU time, for one kernel at one size. total_s: on the clock for one hand-in, after which no step is
+        begun.
     full_seconds, full_total_s: the same for all sizes of the assignment.
     memory_mb: of address space, for one process.
     """

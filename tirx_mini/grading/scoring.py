@@ -20,6 +20,9 @@ def scored(step: int, parts: Sequence[Part], rules: Rules, reproduce: str = "") 
     points = rules.steps[step].points
     by_name = {part.name: part for part in parts}
     needed = [name for name in ("correctness", "implementation") if not by_name[name].passed]
+    decided = rules.strict and any(not by_name[name].lost for name in needed)
+    if any(part.lost for part in parts) and not decided:
+        return StepResult(step, points, None, tuple(parts), reproduce=reproduce)
     if rules.strict and needed:
         return StepResult(step, points, 0.0, tuple(parts), _why(needed, parts), reproduce)
     share = sum(rules.weights[name] * by_name[name].score for name in PARTS)
@@ -62,7 +65,10 @@ def with_lateness(graded: Graded, rules: Lateness, handed_in: float | None) -> G
     return replace(graded, late=late, score=total(graded.steps, late))
 
 
-def total(steps: Sequence[StepResult], late: Late | None) -> float:
-    """The points of all steps, lateness deducted."""
-    earned = math.fsum(step.score for step in steps)
+def total(steps: Sequence[StepResult], late: Late | None) -> float | None:
+    """The points of all steps, lateness deducted; None where one of them is not graded."""
+    scores = [step.score for step in steps if step.score is not None]
+    if len(scores) < len(steps):
+        return None
+    earned = math.fsum(scores)
     return round(earned * (1 - late.lost if late is not None else 1), 2)

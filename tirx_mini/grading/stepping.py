@@ -16,8 +16,9 @@ from .bench import Bench
 from .building import Built, Refused
 from .features import LARGE, Seen, ahead, missing
 from .handin import HandIn
-from .judges import Judges, Lost
+from .judges import Judges
 from .judging import Judged, Opened, Question
+from .lost import Exceeded, Lost
 from .results import Part
 from .rules import PARTS, Rules
 from .similar import Prints
@@ -104,19 +105,28 @@ class StepJudge:
     def parts(self, step: int) -> tuple[tuple[Part, ...], str]:
         """The three parts of a step, and the command that shows the first failure again; "" where there is none."""
         if time.monotonic() > self.until:
-            late = "the limits of the judge for one hand-in were reached before this step"
-            return (Part(PARTS[0], False, 0.0, late), *_unjudged("not judged")), ""
-        correctness, failed = self._correctness(step)
+            late = Lost("the judge's time for one hand-in was over before this step")
+            return tuple(_lost(name, late) for name in PARTS), ""
+        try:
+            correctness, failed = self._correctness(step)
+        except Lost as error:
+            return tuple(_lost(name, error) for name in PARTS), ""
         if isinstance(failed, NoKernel):
             return (correctness, *_unjudged("there is no kernel")), self._command(step, None)
         if isinstance(failed, Endless):
             others = _unjudged("not judged, as the kernel does not come to an end within the limits")
             return (correctness, *others), self._command(step, failed.case)
-        performance, slow = self._performance(step, bool(correctness.passed))
-        implementation = self._implementation(step)
+        try:
+            performance, slow = self._performance(step, bool(correctness.passed))
+        except Lost as error:
+            performance, slow = _lost("performance", error), None
+        try:
+            implementation = self._implementation(step)
+        except Lost as error:
+            implementation = _lost("implementation", error)
         case = failed or (Case(slow) if slow else None)
         reproduce = self._command(step, case) if case else ""
-        if not reproduce and not implementation.passed:
+        if not reproduce and implementation.passed is False:
             reproduce = f"python grade.py {self.handin.file} --steps {step}"
         return (correctness, performance, implementation), reproduce
 
@@ -136,7 +146,7 @@ class StepJudge:
                 self.prints(step, kernel.opened.prints)
             try:
                 judged = self.bench.judged(kernel.question, kernel.opened, self.seed, self._tolerance)
-            except Lost as error:
+            except Exceeded as error:
                 judged = Judged(False, str(error), ended=False)
             if not judged.ok:
                 judged = self._explained(step, judged)
@@ -157,7 +167,7 @@ class StepJudge:
             return judged
         try:
             found = self.judges.judged(kernel.question, kernel.opened, self.seed, self._tolerance)
-        except Lost:
+        except (Exceeded, Lost):
             return judged
         if found.ok:
             return judged
@@ -194,7 +204,7 @@ class StepJudge:
             if timed.us is None:
                 return NoKernel(timed.said, timed.page)
             return kernel, timed.us, self.bench.good(step, shape, self.dtype, self.gpu)
-        except Lost as error:
+        except Exceeded as error:
             return NoKernel(str(error))
 
     def _implementation(self, step: int) -> Part:
@@ -209,7 +219,7 @@ class StepJudge:
             facts = self.judges.facts(kernel.question, kernel.opened)
             large = self._kernel(step, Case(LARGE)) if STEPS[step].free == "MNK" else None
             grid = self.judges.grid(large.question) if isinstance(large, Kernel) else None
-        except Lost as error:
+        except Exceeded as error:
             return Part("implementation", False, 0.0, f"at {_at(case)}: {error}")
         seen = Seen(facts, grid.ctas if grid else None, grid.held if grid else 0, gpu_spec(self.gpu))
         problems = [*missing(step, seen), *ahead(step, seen)]
@@ -240,7 +250,7 @@ class StepJudge:
         )
         try:
             opened = self.judges.opened(question)
-        except Lost as error:
+        except Exceeded as error:
             return NoKernel(str(error))
         return NoKernel(opened.problem, opened.page) if opened.problem else Kernel(question, opened)
 
@@ -266,6 +276,11 @@ def _refused(step: int, refused: Refused) -> NoKernel:
 def _unjudged(why: str) -> tuple[Part, ...]:
     """The parts that were not looked at."""
     return tuple(Part(name, None, 0.0, why) for name in PARTS[1:])
+
+
+def _lost(name: str, error: Lost) -> Part:
+    """A part that the judge failed at."""
+    return Part(name, None, 0.0, f"not graded: {error}", lost=True)
 
 
 def _pages(page: str) -> tuple[str, ...]:

@@ -30,10 +30,11 @@ def grades_csv(found: Class, steps: Sequence[int]) -> str:
     ]
     for name, outcome in found.outcomes.items():
         graded = outcome.graded
-        scores = {step.step: points_text(step.score) for step in graded.steps}
-        row = [name, _file(name, found.files), points_text(graded.score), points_text(graded.total)]
+        scores = {step.step: _number(step.score) for step in graded.steps}
+        row = [name, _file(name, found.files), _number(graded.score), points_text(graded.total)]
         row += [*(scores.get(step, "") for step in steps), _time(found.times.get(name)), _days(graded.late)]
-        rows.append([*row, " ".join(graded.problem.split()), graded.digest])
+        why = f"not graded: {graded.why_not}" if graded.not_graded else graded.problem
+        rows.append([*row, " ".join(why.split()), graded.digest])
     for name, error in found.failed.items():
         time = _time(found.times.get(name))
         rows.append([name, _file(name, found.files), *[""] * (len(steps) + 2), time, "", f"not graded: {error}", ""])
@@ -48,6 +49,10 @@ def alike_csv(alike: Sequence[Likeness], files: Mapping[str, str] = _NO_FILES) -
         row = [pair.first, pair.second, f"{pair.share:.2f}", "yes" if pair.same_file else "", steps]
         rows.append([*row, _file(pair.first, files), _file(pair.second, files)])
     return _csv(rows)
+
+
+def _number(points: float | None) -> str:
+    return "" if points is None else points_text(points)
 
 
 def _file(name: str, files: Mapping[str, str]) -> str:

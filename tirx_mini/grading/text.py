@@ -16,10 +16,17 @@ _JOINERS = "\u200c\u200d"
 
 
 def plain_text(text: str, most: int = MOST_TEXT) -> str:
-    """The text without what a terminal obeys or what changes how the rest reads, of at most so many characters."""
+    """The text, of at most so many characters, in which what a terminal obeys, or what changes how the rest reads, is
+    written as Python writes it: a terminal's escape is four characters, \\x1b."""
     cut = len(text) > most
-    found = "".join(c for c in text[:most] if c in _KEPT or unicodedata.category(c) not in _BAD)
+    found = "".join(map(_shown, text[:most].replace("\r\n", "\n")))
     return found + ("\n(the rest is cut)" if cut else "")
+
+
+def _shown(character: str) -> str:
+    if character in _KEPT or unicodedata.category(character) not in _BAD:
+        return character
+    return _escape(character)
 
 
 def plain_line(text: str, most: int = MOST_LINE) -> str:

@@ -7,7 +7,7 @@ from html import escape
 
 from ..course import STEPS
 from .pages import headline
-from .results import Graded, Part, StepResult, points_text
+from .results import Graded, Part, StepResult, points_short, points_text
 from .rules import PARTS
 
 _STYLE = """
@@ -43,11 +43,14 @@ def grade_html(graded: Graded) -> str:
 
 def _body(graded: Graded) -> Iterator[str]:
     where = f"a modelled {graded.gpu}" if graded.target == "sim" else graded.gpu
-    yield f"<h1>{escape(graded.name)}: {points_text(graded.score)} of {points_text(graded.total)} points</h1>"
+    points = "not graded" if graded.score is None else f"{_points(graded.score, graded.total)} points"
+    yield f"<h1>{escape(graded.name)}: {points}</h1>"
     if graded.gpu:
         yield f'<p class="soft">Judged on {escape(where)}. SHA-256 of the source: {escape(graded.digest[:16])}…</p>'
     if graded.problem:
         yield f"<p>The file cannot be graded:</p>{_block(graded.problem, 'What is wrong with the file')}"
+    if graded.not_graded:
+        yield f'<p class="bad">The grader failed, so there is no score yet; {escape(graded.why_not)}.</p>'
     if graded.late is not None:
         yield f'<p class="bad">{escape(_sentence(graded.late.said))}</p>'
     yield _table(graded)
@@ -77,20 +80,20 @@ def _row(step: StepResult) -> str:
     marks = "".join(f"<td>{_mark(step.part(name))}</td>" for name in PARTS)
     return (
         f'<tr><th scope="row"><a href="#step{step.step}">{step.step}</a></th><td>{escape(STEPS[step.step].title)}</td>'
-        f'{marks}<td class="n">{points_text(step.score)}</td><td class="n">{points_text(step.points)}</td></tr>'
+        f'{marks}<td class="n">{points_short(step.score)}</td><td class="n">{points_text(step.points)}</td></tr>'
     )
 
 
 def _mark(part: Part) -> str:
     if part.passed is None:
-        return '<span class="soft">not judged</span>'
+        return f'<span class="soft">not {"graded" if part.lost else "judged"}</span>'
     return '<span class="good">yes</span>' if part.passed else '<span class="bad">no</span>'
 
 
 def _step(step: StepResult, brief: bool) -> Iterator[str]:
     title = escape(STEPS[step.step].title)
-    yield f'<section><h2 id="step{step.step}">Step {step.step}, {title}: '
-    yield f"{points_text(step.score)} of {points_text(step.points)}</h2>"
+    earned = _points(step.score, step.points)
+    yield f'<section><h2 id="step{step.step}">Step {step.step}, {title}: {earned}</h2>'
     for part in () if brief else step.parts:
         accent = "soft" if part.passed is None else "good" if part.passed else "bad"
         yield f'<p><b class="{accent}">{part.name}</b>: {escape(part.said)}</p>'
@@ -99,9 +102,15 @@ def _step(step: StepResult, brief: bool) -> Iterator[str]:
             yield f"<details><summary>The page of the finding</summary>{block}</details>"
     if step.said:
         yield f"<p>{escape(_sentence(step.said))}</p>"
+    if step.printed:
+        yield f"<p>The kernel printed:</p>{_block(step.printed, f'What the kernel of step {step.step} printed')}"
     if step.reproduce and not brief:
         yield f"<p>To see it again:</p>{_block(step.reproduce, f'The command for step {step.step}')}"
     yield "</section>"
+
+
+def _points(score: float | None, of: float) -> str:
+    return "not graded" if score is None else f"{points_text(score)} of {points_text(of)}"
 
 
 def _block(text: str, name: str) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
 import tarfile
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,35 @@ def folder(tmp_path: Path) -> Path:
     (made / "roster.csv").write_text("ann", encoding="utf-8")
     (tmp_path / "grading.toml").write_text(RULES, encoding="utf-8")
     return made
+
+
+def ends(_: object) -> Generator[None, None, None]:
+    """A task of a judge that the system kills."""
+    yield
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_what_the_grader_failed_at_has_no_score_and_is_tried_again(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, rules = folder.parent / "out", str(folder.parent / "grading.toml")
+    for name in ("bob.tar", "sam.tar"):
+        (folder / name).unlink()
+    words = ["--all", str(folder), "--out", str(out), "--rules", rules, "--jobs", "1"]
+    monkeypatch.setattr("tirx_mini.grading.judges.timing", ends)
+    assert main(words) == 1
+    said = "not graded: step 1: the judge's process ended by SIGKILL"
+    assert f"ann was {said}" in capsys.readouterr().out
+    rows = {row["hand-in"]: row for row in csv.DictReader((out / "grades.csv").open(encoding="utf-8"))}
+    assert (rows["ann"]["score"], rows["ann"]["step 1"], rows["ann"]["step 2"]) == ("", "", "0")
+    assert rows["ann"]["problem"] == said and rows["eve"]["score"] == "0"
+    assert [path.name for path in out.glob("records/*.json")] == ["eve.json"]
+    assert main([str(folder / "ann.py"), "--rules", rules, "--steps", "1", "--json", str(out / "ann.json")]) == 1
+    assert json.loads((out / "ann.json").read_text(encoding="utf-8"))["score"] is None
+    monkeypatch.undo()
+    assert main(words) == 0
+    rows = {row["hand-in"]: row for row in csv.DictReader((out / "grades.csv").open(encoding="utf-8"))}
+    assert rows["ann"]["score"] == "5" and rows["ann"]["problem"] == ""
 
 
 def test_a_class_has_a_table_reports_and_resumes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 import tirx_mini as tvm
 from tests.kernels_ref.for_tvm import for_tvm
 from tests.kernels_ref.skeletons import filled_in
 from tirx_mini.course import STEPS, KernelRef, default_kernels, load_kernel, load_kernels
-from tirx_mini.grading import Builder, Built, HandIn, Refused
+from tirx_mini.grading import Builder, Built, HandIn, Lost, Refused
 from tirx_mini.ir import TirxError, structural_equal
 from tirx_mini.sandbox import LOCKS, Limits, find_sandbox
 
@@ -101,6 +106,49 @@ def test_a_shape_that_the_kernel_does_not_take(builder: Builder) -> None:
 
 def test_a_step_that_took_too_long_is_not_tried_again(builder: Builder) -> None:
     assert refused(builder, 5) is refused(builder, 5)
+
+
+def killing(builder: Builder, times: int) -> threading.Thread:
+    """A thread that kills so many processes of a builder with SIGKILL, as the system does where memory is short."""
+
+    def kill() -> None:
+        for number in range(times):
+            while builder.log.count("executed") <= number:
+                time.sleep(0.02)
+            newest = max(psutil.Process().children(), key=psutil.Process.create_time)
+            os.kill(newest.pid, signal.SIGKILL)
+
+    thread = threading.Thread(target=kill, daemon=True)
+    thread.start()
+    return thread
+
+
+SLEEPS = "import time\nprint('executed')\ntime.sleep(1)\n"
+
+
+def test_a_process_that_the_system_kills_is_started_once_more(tmp_path: Path) -> None:
+    handin = HandIn("x", "gemm_kernels.py", SLEEPS + reference().read_text())
+    with Builder(handin, Limits(), find_sandbox(bubblewrap=False), tmp_path) as builder:
+        killer = killing(builder, 1)
+        assert isinstance(builder.build(6, (384, 640, 256)), Built)
+        killer.join(10)
+        assert not killer.is_alive()
+
+
+def test_a_process_that_the_system_kills_twice_is_the_fault_of_the_machine(tmp_path: Path) -> None:
+    handin = HandIn("x", "gemm_kernels.py", SLEEPS + reference().read_text())
+    with Builder(handin, Limits(), find_sandbox(bubblewrap=False), tmp_path) as builder:
+        killing(builder, 2)
+        with pytest.raises(Lost, match=r"^the system killed the process of the hand-in in gemm_kernels.py$"):
+            builder.build(6, (384, 640, 256))
+
+
+def test_a_process_that_ignores_the_limit_of_cpu_time_is_out_of_time(tmp_path: Path) -> None:
+    """The system kills that one too, a second later."""
+    spins = "import sys\ns = sys.modules['signal']\ns.signal(s.SIGXCPU, s.SIG_IGN)\nwhile True: ...\n"
+    handin = HandIn("x", "gemm_kernels.py", spins)
+    with Builder(handin, Limits(seconds=60, cpu_s=1), find_sandbox(), tmp_path) as builder:
+        assert refused(builder, 1) == Refused("time", "gemm_kernels.py used more than 1 s of CPU time")
 
 
 def test_a_file_that_is_no_python_is_refused_once_for_all_steps(tmp_path: Path) -> None:

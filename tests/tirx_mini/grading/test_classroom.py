@@ -72,7 +72,7 @@ def run(
 ) -> Class:
     entries, _ = entries_of(folder)
     return grade_class(
-        entries, out, in_threads(grader, jobs), settings=settings, not_graded=nothing, common={}, lateness=lateness,
+        entries, out, in_threads(grader, jobs), settings=settings, unreadable=nothing, common={}, lateness=lateness,
         times=times, watch=watch,
     )  # fmt: skip
 
@@ -155,7 +155,7 @@ def slow(handin):
 
 def grade():
     entries, _ = entries_of(Path({folder!r}))
-    found = grade_class(entries, Path({out!r}), in_threads(slow, 2), settings="a", not_graded=None, common={{}})
+    found = grade_class(entries, Path({out!r}), in_threads(slow, 2), settings="a", unreadable=None, common={{}})
     Path({out!r}, "grades.csv").write_text(grades_csv(found, []))
 
 for _ in sys.stdin:

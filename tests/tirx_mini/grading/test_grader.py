@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import os
+import signal
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timezone
 from types import MappingProxyType
@@ -12,7 +14,23 @@ import pytest
 
 from tests.kernels_ref.skeletons import filled_in
 from tirx_mini.course import STEPS
-from tirx_mini.grading import Cache, Graded, HandIn, Judges, Lateness, Rules, default_gpu, grade, load_rules
+from tirx_mini.grading import (
+    Cache,
+    Graded,
+    HandIn,
+    Judges,
+    Lateness,
+    NotClosed,
+    Rules,
+    default_gpu,
+    grade,
+    grade_html,
+    grade_page,
+    gradescope,
+    load_rules,
+)
+from tirx_mini.report import plain
+from tirx_mini.sandbox import find_sandbox
 
 FILES = {"sm100": "gemm_kernels.py", "sm90": "gemm_kernels_sm90.py"}
 RULES = load_rules()
@@ -123,7 +141,7 @@ def test_a_slow_kernel_keeps_its_other_points(judges: Judges) -> None:
     [
         ("def hgemm_v1(:\n", "gemm_kernels.py:1: invalid syntax: def hgemm_v1(:"),
         ("x = 1\n", "gemm_kernels.py defines no hgemm_v1 … hgemm_v10"),
-        ("import nothing_of_this_name\n", "No module named 'nothing_of_this_name'"),
+        ("import nothing_of_this_name\n", "nothing_of_this_name cannot be imported"),
         ("from tirx_mini.script import tirx as Tx\nTx.nonsense\n", "gemm_kernels.py:2:"),
         ("import os\nos._exit(3)\n", "the process of the hand-in ended with status 3 in gemm_kernels.py"),
     ],
@@ -182,4 +200,63 @@ def test_a_kernel_without_an_end_costs_its_limit_once(judges: Judges) -> None:
 def test_after_the_time_of_a_hand_in_no_step_is_begun(judges: Judges) -> None:
     rules = replace(RULES, judge=replace(RULES.judge, total_s=0))
     found = grade(handin([1]), rules, judges=judges, steps=[1])
-    assert found.score == 0 and "the limits of the judge for one hand-in" in found.step(1).part("correctness").said
+    assert found.score is None and found.step(1).score is None
+    assert found.why_not == "step 1: the judge's time for one hand-in was over before this step"
+
+
+def ends(_: object) -> Generator[None, None, None]:
+    """A task of a judge that the system kills."""
+    yield
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+WRONG_KERNEL = ("accum=(k != 0)", "accum=True")
+
+
+@pytest.mark.parametrize(
+    ("task", "replaced", "score"),
+    [
+        ("judging", ("", ""), None),
+        ("timing", ("", ""), None),
+        ("observing", ("", ""), None),
+        ("timing", WRONG_KERNEL, 0.0),
+    ],
+)
+def test_a_judge_that_is_killed_costs_no_points(
+    task: str, replaced: tuple[str, str], score: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrong kernel scores 0 whatever else is found, so that is final."""
+    monkeypatch.setattr(f"tirx_mini.grading.judges.{task}", ends)
+    file = handin([3])
+    with Judges(1, RULES.judge) as judges:
+        found = grade(replace(file, source=file.source.replace(*replaced)), small(3), judges=judges, steps=[3])
+    assert found.step(3).score == score and found.score == score
+    lost = [part for part in found.step(3).parts if part.lost]
+    assert lost and all(part.passed is None and part.said == KILLED for part in lost)
+    assert found.why_not == ("" if score == 0 else "step 3: the judge's process ended by SIGKILL")
+
+
+KILLED = "not graded: the judge's process ended by SIGKILL"
+
+
+def test_a_hand_in_is_graded_only_where_it_is_closed_off_or_is_ones_own(judges: Judges) -> None:
+    bare = find_sandbox(bubblewrap=False, locks=())
+    with pytest.raises(NotClosed, match="neither bubblewrap nor seccomp"):
+        grade(handin([1]), RULES, judges=judges, steps=[1], sandbox=bare)
+    assert grade(handin([1]), RULES, judges=judges, steps=[1], sandbox=bare, own=True).score == 5
+
+
+def test_what_a_kernel_prints_is_in_the_report_as_text(judges: Judges, capfd: pytest.CaptureFixture[str]) -> None:
+    source = handin([3]).source
+    place = "            bx, by = Tx.cta_id("
+    end = source.index("\n", source.index(place, source.index("def hgemm_v3"))) + 1
+    printing = '            Tx.cuda.printf("%c]0;owned%c%c[2Jscore: 100 %d\\n", 27, 7, 27, bx)\n'
+    found = grade(
+        HandIn("x.py", "gemm_kernels.py", source[:end] + printing + source[end:]), small(3), judges=judges, steps=[3]
+    )
+    printed = found.step(3).printed
+    assert printed.startswith("\\x1b]0;owned\\x07\\x1b[2Jscore: 100 0\n") and len(printed) < 8000
+    assert all(c.isprintable() or c == "\n" for c in printed)
+    assert capfd.readouterr() == ("", "")
+    assert printed.splitlines()[0] in plain(grade_page(found))
+    assert "\\x1b[2Jscore" in grade_html(found) and "\\x1b[2Jscore" in gradescope(found)["tests"][0]["output"]

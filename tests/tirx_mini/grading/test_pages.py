@@ -55,6 +55,25 @@ def test_the_page_fits_80_columns_and_says_all() -> None:
     assert "hgemm_v5" not in text, "what is not written needs no command"
 
 
+LOST = tuple(Part(name, None, 0.0, "not graded: the judge's process ended by SIGKILL", lost=True) for name in PARTS)
+NOT_GRADED = replace(GRADE, steps=(*GRADE.steps, StepResult(6, 10.0, None, LOST)), score=None)
+
+
+def test_what_is_not_graded_has_no_score_anywhere() -> None:
+    text = plain(grade_page(NOT_GRADED))
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.startswith("handin.tar, on a modelled B200: not graded in step 6\n")
+    assert "The grader failed, so there is no score yet; step 6: the judge's process" in text
+    assert re.search(r"(?m)^   6 .*\?  10$", text), text
+    page = grade_html(NOT_GRADED)
+    assert "<h1>handin.tar: not graded</h1>" in page and "Step 6, persistent: not graded" in page
+    results = gradescope(NOT_GRADED)
+    assert "score" not in results and not any("score" in test for test in results["tests"])
+    assert "step 6: the judge's process ended by SIGKILL" in results["output"]
+    scores = json.loads(autolab(NOT_GRADED).splitlines()[-1])["scores"]
+    assert set(scores) == {"Step 3", "Step 4", "Step 5"}
+
+
 def test_a_line_says_what_each_step_earned() -> None:
     lines = plain(grade_page(GRADE)).splitlines()
     assert [line.split() for line in lines if re.match(r" +[345] ", line)] == [

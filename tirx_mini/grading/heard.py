@@ -1,0 +1,66 @@
+"""The text that kernels print, in a judge's process: it goes into the report, and never to a terminal."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import os
+import tempfile
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from dataclasses import dataclass
+from typing import Any
+
+MOST_HEARD = 4000
+"""Characters of one task."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """The result of a task, and the beginning of what kernels printed in it."""
+
+    result: Any
+    text: str = ""
+
+
+class _Beginning(io.TextIOBase):
+    """A stream that keeps its beginning."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str, /) -> int:
+        self.text += text[: MOST_HEARD + 1 - len(self.text)]
+        return len(text)
+
+    def writable(self) -> bool:
+        return True
+
+
+def hearing(task: Generator[None, None, Any], files: bool = False) -> Heard:
+    """Run a task to its end. files: whether to listen to the process's standard output, where a GPU's kernels print."""
+    beginning = _Beginning()
+    with redirect_stdout(beginning), _file(beginning) if files else nullcontext():
+        try:
+            while True:
+                next(task)
+        except StopIteration as done:
+            result = done.value
+    return Heard(result, beginning.text)
+
+
+@contextmanager
+def _file(beginning: _Beginning) -> Iterator[None]:
+    """Let the process's standard output be a file within the block, whose beginning is kept at the end."""
+    kept = os.dup(1)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 1)
+        try:
+            yield
+        finally:
+            if os.name == "posix":  # C has a buffer of its own
+                ctypes.CDLL(None).fflush(None)
+            os.dup2(kept, 1)
+            os.close(kept)
+            file.seek(0)
+            beginning.write(file.read(4 * MOST_HEARD).decode("utf-8", "replace"))
