@@ -13,16 +13,19 @@ Both grade in the simulator, with the part of the kit that this needs: no PyTorc
 from __future__ import annotations
 
 import argparse
+import importlib
 import io
-import re
 import shutil
 import sys
 import tarfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from tirx_mini.grading import RulesError, load_rules
+
+tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 ROOT = Path(__file__).parents[1]
 KIT = (
@@ -30,8 +33,8 @@ KIT = (
     "tirx_mini/report/timeline/assets/*", "kernels_ref/**/*.py", "docs/findings.md", "docs/*.csv", "docs/hints/**/*.md",
 )  # fmt: skip
 """What of the kit grades in the simulator."""
-NEEDED = ("numpy", "ml_dtypes", "rich", "tomli")
-"""What of pyproject.toml's dependencies grades in the simulator."""
+NOT_NEEDED = ("torch", "cuda-", "nvidia-")
+"""How those of the package's dependencies begin that the simulator does not import."""
 GRADESCOPE, AUTOLAB = ROOT / "grading" / "gradescope", ROOT / "grading" / "autolab"
 
 
@@ -43,10 +46,9 @@ def kit_files() -> dict[str, bytes]:
 
 
 def requirements() -> str:
-    """The lines of pyproject.toml that grading needs."""
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8").partition("[project.optional-dependencies]")[0]
-    found = [re.search(rf'^    "({name}\b[^"]*)"', text, re.MULTILINE) for name in NEEDED]
-    return "".join(f"{match[1]}\n" for match in found if match is not None)
+    """The package's dependencies without those that the simulator does not import, a line each."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return "".join(f"{each}\n" for each in project["dependencies"] if not each.startswith(NOT_NEEDED))
 
 
 def gradescope(target: Path, rules: Path | None) -> None:
