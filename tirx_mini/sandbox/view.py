@@ -58,7 +58,7 @@ def the_view() -> View:
         tuple(trees),
         tuple(sorted(path for path in hidden if _within(path, trees))),
         _real(resource("utils.py")),
-        (*(path for path in sys.path if path and _within(_real(path), trees)), str(package.parent)),
+        (*(_real(path) for path in sys.path if path and _within(_real(path), trees)), str(package.parent)),
     )
 
 

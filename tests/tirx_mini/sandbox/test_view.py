@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy
+import pytest
 
 import tirx_mini
 from tirx_mini.course import default_kernels
@@ -49,3 +51,18 @@ def test_the_references_of_an_installed_package_are_not(tmp_path: Path) -> None:
     assert readable(view, package / "lang")
     assert readable(view, package / "_data" / "utils.py")
     assert not readable(view, package / "_data" / "kernels_ref")
+
+
+def test_an_environment_behind_a_link_is_imported_from_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Namespaces mount real paths only."""
+    packages = Path(numpy.__file__).resolve().parents[1]
+    link = tmp_path / "link"
+    link.symlink_to(packages)
+    monkeypatch.setattr(sys, "path", [str(link)])
+    the_view.cache_clear()
+    try:
+        assert str(packages) in the_view().imports and str(link) not in the_view().imports
+    finally:
+        the_view.cache_clear()
