@@ -37,7 +37,6 @@ from tirx_mini.hardware import H100
 from tirx_mini.ir import Buffer, Call, PrimFunc, TirxError
 from tirx_mini.isa import TABLE, Completion, for_target
 from tirx_mini.runtime import Executable, KernelFault, KernelTimeout, build
-from tirx_mini.saved import load_json, save_json
 
 ROOT = Path(__file__).parents[1]
 TESTS = ("tests/tirx_mini", "tests/kernels_ref", "tests/lessons")
@@ -50,14 +49,14 @@ class Kept:
     """A kernel that was simulated. test: the first that did. before, after: its arguments, and the simulator's."""
 
     test: str
-    text: str
+    func: PrimFunc
     before: tuple[Any, ...]
     after: tuple[Any, ...]
 
     @property
     def key(self) -> str:
         """The same for kernels and arguments that are the same."""
-        digest = hashlib.sha256(self.text.encode())
+        digest = hashlib.sha256(self.func.script().encode())
         for arg in self.before:
             digest.update(arg.tobytes() if isinstance(arg, np.ndarray) else repr(arg).encode())
         return digest.hexdigest()[:20]
@@ -84,7 +83,7 @@ class Collector:
             kept = self._of_hopper(func, before) if options.get("data", True) else None
             report = simulate(func, args, *more, **options)
             if kept is not None and report.verdict == "ok" and not options.get("functions"):
-                self._keep(Kept(self._test, save_json(kept), tuple(before), tuple(as_array(arg) for arg in args)))
+                self._keep(Kept(self._test, kept, tuple(before), tuple(as_array(arg) for arg in args)))
             return report
 
         return observed
@@ -166,7 +165,7 @@ def prepare(path: Path) -> Prepared:
     """Read a kernel and compile it."""
     kept: Kept = pickle.loads(zlib.decompress(path.read_bytes()))
     try:
-        return Prepared(path.stem, kept, build(load_json(kept.text), H100.arch))
+        return Prepared(path.stem, kept, build(kept.func, H100.arch))
     except Exception as error:  # one broken kernel must not end the run
         return Prepared(path.stem, kept, None, f"{type(error).__name__}: {first_line(error)}")
 
