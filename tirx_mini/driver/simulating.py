@@ -79,8 +79,9 @@ def simulate(
         and deadlocks but no hazards, reads and writes no argument (each may be None, or all of them left out), and its
         verdict is "clock" where it finds nothing. A kernel whose control flow depends on data is refused.
     sampled: whether a run without data may leave out most waves of CTAs and most iterations of the longest loops, and
-        work the time of the whole out of runs of parts (seconds at 8192³). It is run in full where it is small, or
-        where its time does not grow evenly. The report says so (`Report.sampled`). Needs data=False.
+        work the time of the whole out of runs of parts (seconds at 8192³). It is run in full where it is small, where
+        its time does not grow evenly, and where CTAs or iterations may differ. The report says so (`Report.sampled`).
+        Needs data=False.
     jobs: how many processes execute these parts, or, with data and checks, the clusters of a large launch; by default
         as many as the machine has cores, up to four. Clusters that synchronise or exchange data are executed in one.
     pedantic: whether to note what only the letter of the ISA demands, and what kernels in production omit.

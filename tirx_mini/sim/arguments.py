@@ -18,13 +18,30 @@ from tirx_mini.arguments import (
     is_tensor,
     not_an_array,
 )
-from tirx_mini.ir import Buffer, PrimFunc, Var
+from tirx_mini.ir import Buffer, PrimFunc, Var, substitute
+from tirx_mini.records import replace
 
 from .machine import numpy_dtype
 
 _BITS = {"bfloat16": ("int16", ml_dtypes.bfloat16), "float8_e4m3fn": ("uint8", ml_dtypes.float8_e4m3fn),
          "float8_e5m2": ("uint8", ml_dtypes.float8_e5m2)}  # fmt: skip
 """torch dtypes that NumPy has no name for: the torch dtype of the same width, and what NumPy then sees it as."""
+
+
+def named_apart(func: PrimFunc) -> PrimFunc:
+    """Return a lowered function whose parameters and tensor maps, which the machine finds by name, share none."""
+    named: list[Buffer | Var] = [*func.params, *(each.var for each in func.tensor_maps)]
+    if len({each.name for each in named}) == len(named):
+        return func
+    new = {each: replace(each, name=f"{each.name}_{number}") for number, each in enumerate(named)}
+    buffers = {old: each for old, each in new.items() if isinstance(old, Buffer) and isinstance(each, Buffer)}
+    variables = {old: each for old, each in new.items() if isinstance(old, Var) and isinstance(each, Var)}
+    maps = tuple(
+        replace(each, var=variables[each.var], buffer=buffers.get(each.buffer, each.buffer))
+        for each in func.tensor_maps
+    )
+    body = substitute(func.body, variables, buffers)
+    return replace(func, params=tuple(new[param] for param in func.params), body=body, tensor_maps=maps)
 
 
 def bind_arguments(

@@ -46,6 +46,7 @@ from .machine import (
     Mbarrier,
     Multiprocessor,
     PartMbarrier,
+    Probe,
     RepeatedWait,
     ResidentCluster,
     ResidentCta,
@@ -67,7 +68,7 @@ class Part:
     elsewhere then.
     """
 
-    clusters: range
+    clusters: Sequence[int]
     weight: float = 1.0
     untimed: bool = False
 
@@ -100,6 +101,7 @@ class Gpu(Services):
     functions: what functions of CUDA C++ that the kernel calls compute, by their names.
     alike: whether to check a few clusters for all that are alike. Raises `Unlike` where there is anything to report.
     strips: as for `TmaEngine`; the arguments that nothing writes are then the same in all of its runs.
+    probe: changes the data on their way, to see what results depend on.
     """
 
     def __init__(
@@ -124,6 +126,7 @@ class Gpu(Services):
         functions: Mapping[str, Callable[..., Any]] | None = None,
         alike: bool = False,
         strips: dict[str, Strips] | None = None,
+        probe: Probe | None = None,
     ) -> None:
         self.functions = functions or {}
         self.mixed: Ends = mixed or {}
@@ -144,6 +147,9 @@ class Gpu(Services):
         self.pedantic = pedantic
         self.rng = None if seed is None else random.Random(seed)
         self.clock = clock or Clock(self.rng)
+        self.probe = probe
+        if probe is not None:
+            probe.clock = self.clock
         self.facts = NoFacts() if alike else FactLog()
         self.doubts = NoDoubts() if alike else Doubts()
         self.tests = Tests(late)
@@ -158,7 +164,7 @@ class Gpu(Services):
         self.traffic = (Untimed if self.untimed else Traffic)(spec, self.clock, self.rng, nbytes)
         self.tma = TmaEngine(self, strips)
         self.tensor = TensorCores(self)
-        self.wgmma = WgmmaEngines()
+        self.wgmma = WgmmaEngines(probe)
         self.leads = Leads(self.wgmma)
         self.stand_ins = StandIns(self.wgmma, active=alike and seed is None)
         self.cp_async_groups = CpAsync()
@@ -180,7 +186,7 @@ class Gpu(Services):
         self._groups = [self.sms[i : i + size] for i in range(0, spec.sms - size + 1, size)]
         if self.rng:
             self.rng.shuffle(self._groups)
-        self._waiting = range(image.launch.num_ctas // size)
+        self._waiting: Sequence[int] = range(image.launch.num_ctas // size)
         if part is not None:
             self._waiting = part.clusters
             self.traffic.cached.weight = part.weight

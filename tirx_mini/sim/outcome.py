@@ -16,10 +16,14 @@ from .timeline import Timeline
 
 @dataclass(frozen=True)
 class Size:
-    """How much of a launch a run makes. waves: of CTAs or of rounds over tiles. trips: iterations of its long loops."""
+    """The part of a launch that a run makes.
+
+    waves: of CTAs or of rounds over tiles. trips: iterations of its long loops. alone: whether of one cluster only.
+    """
 
     waves: int
     trips: int
+    alone: bool = False
 
 
 @dataclass(frozen=True)

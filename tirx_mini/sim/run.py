@@ -20,13 +20,13 @@ from tirx_mini.worker import Team, Twin
 
 from .alike import MOST_KINDS, Unlike
 from .apart import Piece, Portion, run_apart, run_portion, run_wide, separable, wide_shares
-from .arguments import bind_arguments
+from .arguments import bind_arguments, named_apart
 from .budget import BUDGET
 from .doubts import Ends
 from .engines import Strips
 from .facts import Entry, Origin
 from .gpu import Gpu, Part, Share
-from .machine import KernelImage, MbarrierFact
+from .machine import KernelImage, MbarrierFact, Probe
 from .outcome import Outcome, Size, Watch
 from .outputs import NothingWritten, last_unused, unwritten
 from .process import running
@@ -73,10 +73,8 @@ class Simulation:
     ) -> None:
         self._watch = watch
         self._functions = functions
-        func, args = with_tensor_maps(func, args)
-        self.func = func
-        self.spec = spec
-        self.data = data
+        func, args = with_tensor_maps(named_apart(func), args)
+        self.spec, self.data = spec, data
         self.arrays, self._scalars = bind_arguments(func, args, data=data)
         self.func = for_target(func, spec.arch)
         self.image = translate(self.func, self._scalars, data=data).image
@@ -363,6 +361,12 @@ class Simulation:
     @cached_property
     def _sampling(self) -> Sampling:
         return Sampling(self.func, self.image, self.spec)
+
+    def excerpt(self, clusters: Sequence[int], probe: Probe | None = None, *, trace: bool = False) -> Outcome:
+        """The outcome of some clusters alone on the GPU, with their data and without checks."""
+        options: Any = {"trace": trace, "checks": False, "data": self.data, "part": Part(clusters), "probe": probe}
+        with running(4 if trace else 1), Gpu(self.image, self.arrays, self.spec, **options) as machine:
+            return machine.run()
 
     def part(self, size: Size, seed: int | None, budget: int) -> Outcome | None:
         """The outcome of a part of the launch, without data.

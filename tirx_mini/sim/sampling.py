@@ -11,6 +11,10 @@ Four runs give a, b, c and d, for the figures too; two do where only waves or on
 point of each axis must lie on the line through the others, in its slopes to `TOLERANCE`; where it does not, more waves
 are tried, then that axis is run in full. The L2 holds so much less as iterations are left out, so that the same tiles
 are in it (`timing.traffic`).
+
+What is left out must do what the rest does. Clusters do the same where nothing but persistent loops depends on
+blockIdx (`translate.alike`). One cluster is run in full by itself, and must take the time that follows from runs of
+parts of it: so no iteration and no round is another one.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from .gpu import Part
 from .launch import resident_clusters
 from .machine import KernelImage
 from .outcome import Outcome, Sampled, Size
-from .translate import Cut, Repeats, repeats
+from .translate import Cut, Repeats, decisions, repeats
 
 TOLERANCE = 0.08
 """By what share the slopes on both sides of a point may differ. Waves at few iterations differ by some percent."""
@@ -63,6 +67,8 @@ class Sampling:
     def __init__(self, func: PrimFunc, image: KernelImage, spec: GpuSpec) -> None:
         launch = image.launch
         self._repeats: Repeats = repeats(func)
+        decided = decisions(func)
+        self._alike = decided is not None and decided <= set(self._repeats.persistent)
         self._clusters = launch.num_ctas // launch.cluster_size
         self._cluster_size = launch.cluster_size
         self._slots = _at_work(func, image, spec)
@@ -83,7 +89,7 @@ class Sampling:
     def effort(self, sizes: Iterable[Size]) -> int:
         """Iterations of CTAs that runs of these sizes make; the rest of a CTA counts as some."""
         ctas = min(self._slots, self._clusters) * self._cluster_size
-        return sum(size.waves * (size.trips + REST) for size in sizes) * ctas
+        return sum(size.waves * (size.trips + REST) * (self._cluster_size if size.alone else ctas) for size in sizes)
 
     def outcome(self, run: RunParts) -> tuple[Outcome, Sampled] | None:
         """The outcome of the whole launch, and what it was worked out from; None where it has to be run.
@@ -91,6 +97,8 @@ class Sampling:
         run: executes parts. One that faults or blocks shows a mistake of the kernel, or that its parts depend on one
         another in a way that is not understood: then the whole has to be run.
         """
+        if not self._alike:
+            return None
         outcomes: dict[Size, Outcome] = {}
         choices = self._wave_points()
         waves, trips = choices.pop(0) if choices else (), self._trip_points()
@@ -109,10 +117,25 @@ class Sampling:
                 trips = ()
             elif waves and not _even([(size.waves, outcomes[size].cycles) for size in along_waves]):
                 waves = choices.pop(0) if choices else ()
+            elif not self._holds_for_one(waves, trips, run):
+                return None
             else:
                 sizes = tuple(sorted(outcomes, key=lambda size: (size.waves, size.trips)))
                 return self._extended(waves, trips, outcomes), Sampled(self.whole, sizes)
         return None
+
+    def _holds_for_one(self, waves: tuple[int, ...], trips: tuple[int, ...], run: RunParts) -> bool:
+        """Return whether one cluster takes the time that follows from parts of it: no iteration or round differs."""
+        waves = waves if self._repeats.persistent else ()
+        if not waves and not trips:
+            return True  # all that it does was run
+        whole = replace(self.whole, alone=True)
+        corners = {Size(w, t, alone=True) for w in self._wave_ends(waves) for t in self._trip_ends(trips, waves)}
+        outcomes = {size: outcome for size, outcome in run([whole, *corners]).items() if outcome is not None}
+        if len(outcomes) <= len(corners):
+            return False
+        worked_out = self._extended(waves, trips, outcomes, alone=True).cycles
+        return abs(worked_out - outcomes[whole].cycles) <= TOLERANCE * outcomes[whole].cycles
 
     # -- the points ----------------------------------------------------------------------------------------------
 
@@ -157,21 +180,21 @@ class Sampling:
         else:
             clusters -= left_out * self._slots
         weight = found.trips / size.trips if size.trips else 1.0
-        return found.cut(size.trips, tiles), Part(range(clusters), weight)
+        return found.cut(size.trips, tiles), Part(range(1 if size.alone else clusters), weight)
 
     # -- the whole -----------------------------------------------------------------------------------------------
 
     def _extended(
-        self, waves: tuple[int, ...], trips: tuple[int, ...], outcomes: Mapping[Size, Outcome]
+        self, waves: tuple[int, ...], trips: tuple[int, ...], outcomes: Mapping[Size, Outcome], *, alone: bool = False
     ) -> Outcome:
-        """The outcome of the whole launch, from those of runs at these points."""
+        """The outcome of the whole launch, from those of runs at these points. alone: the same of one cluster."""
         wave_ends, trip_ends = self._wave_ends(waves), self._trip_ends(trips, waves)
         by_waves = []
         for count in wave_ends:
-            runs = [outcomes[Size(count, each)] for each in trip_ends]
+            runs = [outcomes[Size(count, each, alone)] for each in trip_ends]
             by_waves.append(_line(trip_ends, [_figures(run) for run in runs], self.whole.trips))
         figures = _line(wave_ends, by_waves, self.whole.waves)
-        last = outcomes[Size(wave_ends[-1], trip_ends[-1])]
+        last = outcomes[Size(wave_ends[-1], trip_ends[-1], alone)]
         cycles = figures.pop(_CYCLES)
         for name in UNKNOWN:
             figures.pop(name, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +12,11 @@ import pytest
 import torch
 
 from tirx_mini.arguments import ArgumentError
+from tirx_mini.course import default_kernels, load_kernels, matches
 from tirx_mini.diagnose import simulate
 from tirx_mini.ir import INT32, Buffer, BufferLoad, BufferStore, DataType, Launch, PrimFunc, Var, cast, special
+from tirx_mini.passes import lower
+from tirx_mini.saved import load_json, save_json
 
 TID = special("threadIdx.x")
 
@@ -93,3 +97,16 @@ def test_one_array_for_two_parameters_is_one_memory(ones: Callable[[], Any]) -> 
     report = simulate(kernel, [array, array])
     assert {f.kind for f in report.errors} == {"race"}
     assert any("shares memory with" in text for f in report.errors for text, _ in f.details["notes"])
+
+
+def test_parameters_that_share_a_name_are_three() -> None:
+    """The machine finds the tensor of a map by its name, and a kernel that no parser made may name all alike."""
+    shape = (128, 128, 64)
+    kernel = json.loads(save_json(load_kernels(default_kernels(), "sm100")[4](*shape)))
+    for param in kernel["nodes"][kernel["func"]][1]["params"]:
+        kernel["nodes"][param["ref"]][1]["name"] = "X"
+    rng = np.random.default_rng(5)
+    a, b = (rng.standard_normal(each, dtype=np.float32).astype(np.float16) for each in ((128, 64), (128, 64)))
+    d = np.full((128, 128), np.nan, np.float16)
+    assert simulate(lower(load_json(json.dumps(kernel))), [a, b, d]).ok
+    assert matches(a, b, d, (1e-3, 1e-2))

@@ -138,7 +138,7 @@ def test_more_waves_are_run_until_they_take_the_same_time(waves: int, slow: int,
     ran: list[Size] = []
 
     def run(sizes: Sequence[Size]) -> dict[Size, Outcome]:
-        ran.extend(sizes)
+        ran.extend(size for size in sizes if not size.alone)
         return {size: Outcome(slow_start(size.waves, size.trips, slow), (), None, (), {}) for size in sizes}
 
     found = sampling(waves).outcome(run)
@@ -156,7 +156,7 @@ def test_most_iterations_are_run_where_the_order_of_ctas_depends_on_them_and_the
     ran: list[Size] = []
 
     def run(sizes: Sequence[Size]) -> dict[Size, Outcome]:
-        ran.extend(sizes)
+        ran.extend(size for size in sizes if not size.alone)
         return {size: Outcome(slow_start(size.waves, size.trips, 0), (), None, (), {}) for size in sizes}
 
     found = Sampling(func, Simulation(func, [], spec, data=False).image, spec).outcome(run)
@@ -218,6 +218,50 @@ def kernel(A: T.Buffer((4096,), "float32")):
 @pytest.mark.parametrize(("when", "sampled"), [("< 6", False), ("< 200", True)])
 def test_a_launch_whose_time_does_not_grow_evenly_is_run_in_full(when: str, sampled: bool) -> None:
     kernel = from_source(textwrap.dedent(UNEVEN.format(when=when)))
+    part, full = (tvm.simulate(kernel, data=False, sampled=each) for each in (True, False))
+    assert bool(part.sampled) == sampled
+    assert part.cycles == pytest.approx(full.cycles, rel=0.02)
+
+
+HIDDEN = """
+@T.prim_func
+def kernel(A: T.Buffer((32 * 64,), "float32")):
+    T.device_entry()
+    bx = T.cta_id([{ctas}])
+    tx = T.thread_id([32])
+    tile: T.int32
+    tile = bx
+    seen: T.int32
+    seen = 0
+    while tile < 64:
+        if {where}:
+            for i in range(3000):
+                A[tx + 32 * bx] = 1.0
+        for k in range(64):
+            if {when}:
+                for i in range(3000):
+                    A[tx + 32 * bx] = 2.0
+            seen = seen + 1
+            A[tx + 32 * bx] = 0.0
+            T.cuda.cta_sync()
+        tile = tile + {ctas}
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "when", "sampled"),
+    [
+        ("seen < 0", "k < 0", True),
+        ("bx == 1", "k < 0", False),
+        ("tile == 33", "k < 0", False),
+        ("seen == 64 * 15", "k < 0", False),
+        ("seen < 0", "k == 37", False),
+        ("seen < 0", "seen == 999", False),
+    ],
+)
+def test_nothing_that_takes_its_time_is_left_out(where: str, when: str, sampled: bool) -> None:
+    """A CTA, a round, an iteration in the middle that is another one than the rest."""
+    kernel = from_source(textwrap.dedent(HIDDEN.format(ctas=2, where=where, when=when)))
     part, full = (tvm.simulate(kernel, data=False, sampled=each) for each in (True, False))
     assert bool(part.sampled) == sampled
     assert part.cycles == pytest.approx(full.cycles, rel=0.02)

@@ -210,14 +210,16 @@ class Issue:
 
 
 class Pipe:
-    """What one thread gave the tensor core. pending: MMAs not yet committed. queued, running: commits, in their order.
+    """What one thread gave the tensor core. warp: the number of its warp in the CTA. pending: MMAs not yet committed.
+    queued, running: commits, in their order.
 
     elected: whether elect.sync chose the thread that issued them.
     own, handed: the pipes that others' MMAs were taken over from, with both fences and without one.
     """
 
-    def __init__(self, cta: Cta, agent: Agent) -> None:
+    def __init__(self, cta: Cta, agent: Agent, warp: int = 0) -> None:
         self.cta = cta
+        self.warp = warp
         self.agent = agent
         self.pending: list[Issued] = []
         self.seen: tuple[int, int] = (-1, -1)

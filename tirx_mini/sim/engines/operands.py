@@ -13,7 +13,7 @@ from tirx_mini.ir import Span
 from tirx_mini.isa import Format, InstructionDescriptor, SmemDescriptor, TmemOperand, operand_chunks
 
 from ..facts import Fact, Fault, Origin
-from ..machine import SharedMemory, TensorMemory, WideSharedMemory, numpy_dtype
+from ..machine import Probe, SharedMemory, TensorMemory, WideSharedMemory, numpy_dtype
 from ..ordering import Actor, Unlike
 from .numbers import fp4_values, to_float
 from .submatrix import Submatrix, below
@@ -89,10 +89,18 @@ class Place:
         self.part = self.pattern, self.low - home
 
 
-class Operands:
-    """Reads operands; where they lie is worked out once for each layout."""
+def scaled(right: Submatrix, probe: Probe | None, cta: Any, unit: int) -> Submatrix:
+    """Matrix B of a product times the factor of the probe, if there is one. cta, unit: as of `Probe.factor`."""
+    if probe is None:
+        return right
+    return Submatrix.whole(right.values * np.float32(probe.factor(cta, unit)))
 
-    def __init__(self) -> None:
+
+class Operands:
+    """Reads operands; where they lie is worked out once for each layout. probe: is told of what they read."""
+
+    def __init__(self, probe: Probe | None = None) -> None:
+        self._probe = probe
         self._patterns: dict[Any, Pattern] = {}
         self._rows: dict[Any, int | None] = {}
         self._lasting: dict[tuple[Hashable, str], Place] = {}
@@ -110,6 +118,8 @@ class Operands:
         fmt = getattr(group[0].shape, which)
         place = self._place(smem, group, which, rows, known)
         pattern, base = place.pattern, place.base
+        if self._probe is not None:
+            self._probe.read(smem, place.low, place.high)
         if smem.boxes and pattern.dense and not pattern.mn_major and fmt.itemsize >= 1:
             loaded = self._loaded(smem, place, fmt.dtype)
             if loaded is not None:

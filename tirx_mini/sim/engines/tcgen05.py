@@ -40,7 +40,7 @@ from .issued import (
     untimed,
 )
 from .known import KnownBursts, KnownSeries
-from .operands import Operands, read_tmem
+from .operands import Operands, read_tmem, scaled
 from .scaled import multiply_scaled
 from .submatrix import Submatrix, below
 from .sums import accumulate_tmem, multiply
@@ -61,7 +61,7 @@ class TensorCores:
         self._step = partial(_step, gpu.spec.tensor_flops_per_cycle)
         self._series = KnownSeries(self._step)
         self._bursts = KnownBursts(self._step)
-        self._operands = Operands()
+        self._operands = Operands(gpu.probe)
         self._copies = Copies(gpu)
 
     def pipe(self, w: Warp) -> Pipe:
@@ -72,7 +72,7 @@ class TensorCores:
         pipe = pipes.get(w.lane)
         if pipe is None:
             agent = w.cta.cluster.causality.agent(f"{w.cta.name} MMA of {w.role}")
-            pipe = pipes[w.lane] = Pipe(w.cta, agent)
+            pipe = pipes[w.lane] = Pipe(w.cta, agent, w.warp_id)
         return pipe
 
     # -- instructions --------------------------------------------------------------------------------------------
@@ -364,6 +364,8 @@ class TensorCores:
             return
         actor = by.series.actor if by is not None else actor_of_product(mma)
         lefts, right = self._factors(group, ctas, actor, id(group) if by is not None else None)
+        issuer = (by or mma).pipe
+        right = scaled(right, self.gpu.probe, issuer.cta, issuer.warp)
         for c, left in zip(ctas, lefts, strict=True):
             self._accumulate(c, mma, left, right, actor)
 

@@ -174,6 +174,18 @@ class BoxCopier:
             block[box] = self.tensor[tensor]
         return block.reshape(-1).view(np.complex128)
 
+    def addresses(self, coords: tuple[int, ...]) -> np.ndarray:
+        """Return the places of the chunks of `read` in the argument, in bytes; -1 for one that is partly outside."""
+        size = self.dtype.itemsize
+        found = np.arange(coords[0] * size, (coords[0] + self.box[-1]) * size, CHUNK)
+        inside = (found >= 0) & (found + CHUNK <= self.dims[-1] * size)
+        outer = list(zip(coords[1:], self.box[-2::-1], self.dims[-2::-1], self.strides[-2::-1], strict=True))
+        for start, extent, limit, stride in outer:
+            place = np.arange(start, start + extent)
+            found = (place * stride)[(...,) + (None,) * found.ndim] + found
+            inside = ((place >= 0) & (place < limit))[(...,) + (None,) * inside.ndim] & inside
+        return np.where(inside, found, -1).reshape(-1)
+
     def write(self, coords: tuple[int, ...], chunks: np.ndarray) -> None:
         """Store a box; elements outside the tensor are skipped."""
         tensor, box, whole = self._clip(coords)
@@ -384,6 +396,10 @@ class RowsCopier(BoxCopier):
     def read(self, coords: tuple[int, ...]) -> np.ndarray:
         column, *rows = coords
         return np.concatenate([super(RowsCopier, self).read((column, row)) for row in rows])
+
+    def addresses(self, coords: tuple[int, ...]) -> np.ndarray:
+        column, *rows = coords
+        return np.concatenate([super(RowsCopier, self).addresses((column, row)) for row in rows])
 
     def write(self, coords: tuple[int, ...], chunks: np.ndarray) -> None:
         column, *rows = coords

@@ -36,13 +36,15 @@ from .wide import load_each, store_each
 
 @dataclass(eq=False, slots=True)
 class BulkCopy:
-    """A copy in flight. targets: for a load, the CTAs that receive it, each with the barrier it signals there.
+    """A copy in flight. warp: the number of the warp that issued it in its CTA.
 
+    targets: for a load, the CTAs that receive it, each with the barrier it signals there.
     source: what a store has read: its map, the byte of shared memory, and the writes that it found there.
     moved: from when to when its bytes come to shared memory, or leave it, in cycles.
     """
 
     cta: Cta
+    warp: int
     agent: Agent
     copier: BoxCopier
     coords: tuple[int, ...]
@@ -191,7 +193,7 @@ class TmaEngine:
         if w.dependence is not None:
             w.dependence.check(w, Operation.TMA_LOAD, copier.name, writes=False)
         agent = w.cta.cluster.causality.fork(w.agent, "TMA load")
-        copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, w.time, bars)
+        copy = BulkCopy(w.cta, w.warp_id, agent, copier, tuple(coords), offset, w.place, w.span, w.time, bars)
         if w.cta.cluster.checked:
             for cta, _ in bars:
                 self._incoming.setdefault(cta, {})[agent.index] = Incoming(agent.epoch, copier.name, w.place, w.span)
@@ -235,12 +237,12 @@ class TmaEngine:
     @staticmethod
     def _move_load(copy: BulkCopy) -> None:
         """The box comes into shared memory."""
-        copier = copy.copier
+        copier, probe = copy.copier, copy.cta.gpu.probe
         if copy.cta.cluster.width:
             for cta, _ in copy.targets:
                 load_each(copier, copy.coords, cta, copy.offset)
             return
-        if copier.constant and not copy.cta.cluster.checked:
+        if copier.constant and not copy.cta.cluster.checked and probe is None:
             box = copier.loaded(copy.coords)
             for cta, _ in copy.targets:
                 if cta.alive:
@@ -254,7 +256,7 @@ class TmaEngine:
         for cta, _ in copy.targets:
             if cta.alive:
                 cta.smem.shadow.write(copy.offset, copy.offset + copier.box_bytes, actor)
-                copier.write_smem(cta.smem, copy.offset, data)
+                copier.write_smem(cta.smem, copy.offset, data if probe is None else probe.loaded(copy, cta, data))
 
     # -- stores --------------------------------------------------------------------------------------------------
 
@@ -279,7 +281,7 @@ class TmaEngine:
         if w.dependence is not None:
             w.dependence.check(w, Operation.TMA_STORE, copier.name, writes=True)
         agent = w.cta.cluster.causality.fork(w.agent, "TMA store")
-        copy = BulkCopy(w.cta, agent, copier, tuple(coords), offset, w.place, w.span, w.time, reduce=reduce)
+        copy = BulkCopy(w.cta, w.warp_id, agent, copier, tuple(coords), offset, w.place, w.span, w.time, reduce=reduce)
         copy.groups = self.groups(w, w.lane)
         copy.groups.open.append(copy)
         copy.groups.elected = w.mask.elected

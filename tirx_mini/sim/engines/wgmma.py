@@ -20,7 +20,7 @@ from ..facts import Fault, Origin
 from ..machine import Blocking, Cta, RegisterArray, Registers, Warp
 from ..ordering import Actor, Agent, Operation, Proxy, Snapshot
 from ..timing import Flow
-from .operands import Operands
+from .operands import Operands, scaled
 from .submatrix import Submatrix
 from .sums import accumulate_registers, fragments
 from .wgmma_facts import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, WgmmasDiffer, WgmmaWait
@@ -37,6 +37,7 @@ class Warpgroup:
 
     def __init__(self, cta: Cta, number: int, agent: Agent, operands: Operands) -> None:
         self.cta = cta
+        self.number = number
         self.name = f"warpgroup {number}" if len(cta.warps) > WARPGROUP_WARPS else "the warpgroup"
         self.agent = agent
         self.groups: list[Group] = []
@@ -219,7 +220,9 @@ class Warpgroup:
             left = Submatrix.whole(from_registers(group, batch))
         else:
             left = self._operands.read(smem, mmas, "a", shape.m, actor, known)
-        right = self._operands.read(smem, mmas, "b", shape.n, actor, known)
+        right = scaled(
+            self._operands.read(smem, mmas, "b", shape.n, actor, known), self.cta.gpu.probe, self.cta, self.number
+        )
         if shape.d != "int32":
             accumulate_registers(registers, [left], [right], mma.accumulate)
             return

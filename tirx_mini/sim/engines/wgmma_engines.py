@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 from tirx_mini.hardware import WARPGROUP_WARPS
 
-from ..machine import Cta, RegisterArray, Warp
+from ..machine import Cta, Probe, RegisterArray, Warp
 from ..ordering import Unlike
 from .operands import Operands
 from .wgmma import Warpgroup, WarpWgmma
@@ -16,11 +16,11 @@ from .wgmma_group import Series
 class WgmmaEngines:
     """The warpgroups of the GPU, as their warps issue wgmma."""
 
-    def __init__(self) -> None:
+    def __init__(self, probe: Probe | None = None) -> None:
         self._warpgroups: dict[tuple[Cta, int], Warpgroup] = {}
         self._warps: dict[Warp, WarpWgmma] = {}
         self._known: dict[Hashable, Series] = {}
-        self._operands = Operands()
+        self._operands = Operands(probe)
 
     def of(self, w: Warp) -> WarpWgmma:
         """What a warp gave the tensor core of its warpgroup."""

@@ -61,6 +61,7 @@ from .memory import (
     element_of,
     partition,
 )
+from .probe import Probe
 from .register_facts import (
     BorrowedRegister,
     PendingRegister,
@@ -92,7 +93,8 @@ __all__ = [
     "Mask", "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact", "MbarrierWait", "MisalignedBarrier",
     "MisalignedMatrixRow", "MisalignedVector", "MissingInitFence", "Multiprocessor", "NamedBarrierWait",
     "NoSuchBarrier", "OFFSET_MASK", "POLL_CYCLES", "PartMbarrier", "Parted", "PartialSetmaxnreg", "PartialWarp",
-    "PendingRegister", "RegisterArray", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterPool", "RegisterWait",
+    "PendingRegister", "Probe", "RegisterArray", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterPool",
+    "RegisterWait",
     "Registers", "Reinitialised", "RemoteSignal", "FreshWait", "RepeatedWait", "ResidentCluster", "ResidentCta",
     "RoundsUnordered", "RunningWarp", "ScatteredRegisters", "SharedBuffer", "SharedMemory", "Signal", "SignalAtExit",
     "Sm", "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer", "TxCountOverflow", "UncheckedMbarrier",

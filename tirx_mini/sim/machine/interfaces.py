@@ -22,6 +22,7 @@ from .barriers import RepeatedWait
 from .image import KernelImage
 from .masks import Mask
 from .memory import Element, GlobalMemory, Locator, SharedMemory, TensorMemory
+from .probe import Probe
 from .registers import Registers
 
 
@@ -113,6 +114,11 @@ class Gpu(Protocol):
     @property
     def recorder(self) -> Recorder | None:
         """What makes the timeline, where one is asked for."""
+        ...
+
+    @property
+    def probe(self) -> Probe | None:
+        """The probe that changes data on their way, and is told of their use; None as a rule."""
         ...
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import hypothesis.strategies as st
@@ -26,7 +27,7 @@ from tests.tirx_mini.sim.bare import (
 from tirx_mini.hardware import B200
 from tirx_mini.isa import swizzle_bytes
 from tirx_mini.sim import RunningWarp
-from tirx_mini.sim.engines import TensorMapRule, broken_rule
+from tirx_mini.sim.engines import BoxCopier, TensorMapRule, broken_rule
 
 TILE = {"bar": ("uint64", 1), "tile": ("float16", 64 * 64)}
 LARGEST = {"bar": ("uint64", 1), "tile": ("float16", 64 * 5**3)}
@@ -66,6 +67,24 @@ def in_box(dims: tuple[int, ...], box: tuple[int, ...], coords: tuple[int, ...])
         place = tuple(c + i for c, i in zip(coords[::-1], index, strict=True))
         inside = all(0 <= p < d for p, d in zip(place, dims[::-1], strict=True))
         yield (place if inside else None), number
+
+
+@given(boxes())
+@settings(max_examples=60, deadline=None)
+def test_the_chunks_of_a_box_lie_where_it_says(
+    layout: tuple[tuple[int, ...], tuple[int, ...], int, tuple[int, ...]],
+) -> None:
+    dims, box, swizzle, coords = layout
+    data = (1 + np.arange(np.prod(dims))).astype(np.uint16).view(np.float16)
+    memory = SimpleNamespace(bytes={0: data.view(np.uint8)}, segments={}, constant=frozenset({0}))
+    described = tensor_map("A", data.reshape(dims[::-1]), box, swizzle)
+    copier = BoxCopier(described, memory, 0)  # pyright: ignore[reportArgumentType]
+    chunks, places = copier.read(coords).view(np.uint16).reshape(-1, 8), copier.addresses(coords)
+    for chunk, place in zip(chunks, places, strict=True):
+        if place >= 0:
+            assert np.array_equal(chunk, data.view(np.uint16)[place // 2 : place // 2 + 8])
+        else:
+            assert 0 in chunk  # a part of it, or all, is outside
 
 
 @pytest.mark.parametrize("coords", [(-8, 0), (0, -1), (-64, 16)])

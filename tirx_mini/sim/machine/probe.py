@@ -1,0 +1,29 @@
+"""Changes to the data of a run, which show what its results depend on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..timing import Clock
+
+
+class Probe:
+    """Changes what engines move and multiply, and is told when it is used. This one changes nothing.
+
+    clock: of the run that it is given to.
+    """
+
+    clock: Clock
+
+    def loaded(self, copy: Any, cta: Any, box: np.ndarray) -> np.ndarray:
+        """Return what a TMA load brings to a CTA. copy: an `engines.BulkCopy`. box: its bytes, in chunks of 16."""
+        return box
+
+    def read(self, smem: Any, low: int, high: int) -> None:
+        """An MMA reads these bytes of a shared memory now; the next `factor` is that of its product."""
+
+    def factor(self, cta: Any, unit: int) -> float:
+        """Return what products are multiplied by. unit: the warp of the CTA that issued them, or the warpgroup."""
+        return 1.0
