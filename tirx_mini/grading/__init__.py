@@ -6,7 +6,7 @@
 from .bench import OnGpu
 from .building import Builder, Built, Refused
 from .cache import Cache
-from .canonical import kernel_key
+from .canonical import canonical, canonical_text, kernel_key
 from .classroom import (
     KERNELS,
     REPORTS,
@@ -19,13 +19,13 @@ from .classroom import (
     in_threads,
 )
 from .entries import Entry, entries_of
-from .facts import Facts, contract_broken, facts_of, resident_ctas
+from .facts import Facts, contract_broken, facts_of, observed, resident_ctas
 from .features import LARGE, Seen, ahead, missing
 from .files import write_whole
 from .formats import autolab, gradescope
 from .grader import NotClosed, Watch, default_gpu, grade, unreadable
 from .handin import MOST_MEMBERS, HandIn, HandInError, packed, read_handin
-from .judges import Judges, kit_version
+from .judges import Judges
 from .launching import NoGpu
 from .lost import Exceeded, Lost
 from .pages import grade_page, grade_table, headline
@@ -45,6 +45,7 @@ from .submitted import (
 )
 from .tables import alike_csv, grades_csv
 from .text import plain_line
+from .version import kit_version
 from .web import grade_html
 
 __all__ = [
@@ -93,6 +94,8 @@ __all__ = [
     "ahead",
     "alike_csv",
     "autolab",
+    "canonical",
+    "canonical_text",
     "contract_broken",
     "default_gpu",
     "entries_of",
@@ -111,6 +114,7 @@ __all__ = [
     "likenesses",
     "load_rules",
     "missing",
+    "observed",
     "observed_case",
     "own_times",
     "packed",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import secrets
 import threading
 from collections.abc import Callable, Generator, Mapping
 from types import TracebackType
@@ -12,7 +13,7 @@ from ..course import Shape, measured_times
 from ..worker import Task, Worker
 from .heard import Heard, hearing
 from .judges import Judges
-from .judging import Judged, Opened, Question, Timed
+from .judging import Judged, Opened, Question, Timed, Tolerance
 from .launching import KernelEnded, NoGpu, compiling, gpu_here, launching, measuring
 from .lost import Exceeded, Lost
 
@@ -29,15 +30,15 @@ class Bench(Protocol):
         """The same, with these judges; the listener gets what kernels print elsewhere."""
         ...
 
-    def judged(self, question: Question, opened: Opened, seed: int, tolerance: tuple[float, float]) -> Judged:
-        """The kernel on data of a seed."""
+    def judged(self, question: Question, opened: Opened, tolerance: Tolerance) -> Judged:
+        """The kernel on data that are drawn for it."""
         ...
 
-    def timed(self, question: Question, opened: Opened, seed: int, tolerance: tuple[float, float]) -> Timed:
-        """The time of the kernel."""
+    def timed(self, question: Question, opened: Opened, tolerance: Tolerance) -> Judged:
+        """The same, with the time of the kernel."""
         ...
 
-    def good(self, step: int, shape: Shape, dtype: str, gpu: str) -> Mapping[str, float]:
+    def good(self, step: int, shape: Shape, dtype: str, gpu: str, tolerance: Tolerance) -> Mapping[str, float]:
         """The times of a good kernel of a step, in microseconds, by where they are from. The longest counts."""
         ...
 
@@ -52,14 +53,14 @@ class Simulated:
     def heard_by(self, judges: Judges, listener: Callable[[str], object]) -> Simulated:
         return Simulated(judges, self._gpu)
 
-    def judged(self, question: Question, opened: Opened, seed: int, tolerance: tuple[float, float]) -> Judged:
-        return self._judges.judged(question, opened, seed, tolerance)
+    def judged(self, question: Question, opened: Opened, tolerance: Tolerance) -> Judged:
+        return self._judges.judged(question, opened, tolerance)
 
-    def timed(self, question: Question, opened: Opened, seed: int, tolerance: tuple[float, float]) -> Timed:
-        return self._judges.timed(question, opened)
+    def timed(self, question: Question, opened: Opened, tolerance: Tolerance) -> Judged:
+        return self._judges.timed(question, opened, tolerance)
 
-    def good(self, step: int, shape: Shape, dtype: str, gpu: str) -> Mapping[str, float]:
-        return {"the reference": self._judges.reference_us(step, shape, dtype, gpu)}
+    def good(self, step: int, shape: Shape, dtype: str, gpu: str, tolerance: Tolerance) -> Mapping[str, float]:
+        return {"the reference": self._judges.reference_us(step, shape, dtype, gpu, tolerance)}
 
 
 class OnGpu:
@@ -93,17 +94,18 @@ class OnGpu:
         found._judges, found._listener = judges, listener
         return found
 
-    def judged(self, question: Question, opened: Opened, seed: int, tolerance: tuple[float, float]) -> Judged:
-        return self._launch(launching, question, seed, tolerance)
+    def judged(self, question: Question, opened: Opened, tolerance: Tolerance) -> Judged:
+        return self._launch(launching, question, tolerance)
 
-    def timed(self, question: Question, opened: Opened, seed: int, tolerance: tuple[float, float]) -> Timed:
-        return self._launch(measuring, question, seed, tolerance)
+    def timed(self, question: Question, opened: Opened, tolerance: Tolerance) -> Judged:
+        timed: Timed = self._launch(measuring, question, tolerance)
+        return Judged(timed.us is not None, timed.said, timed.page, timed.us)
 
-    def good(self, step: int, shape: Shape, dtype: str, gpu: str) -> Mapping[str, float]:
+    def good(self, step: int, shape: Shape, dtype: str, gpu: str, tolerance: Tolerance) -> Mapping[str, float]:
         """The measured time of the reference, and that of the table of this GPU, whose clock may have been higher."""
         key = step, shape, dtype
         if key not in self._good:
-            timed = self._launch(measuring, self._judges.reference(step, shape, dtype, gpu), 0, (0.1, 0.1))
+            timed = self._launch(measuring, self._judges.reference(step, shape, dtype, gpu), (0.1, 0.1))
             if timed.us is None:
                 raise Lost(f"the reference has no time: {timed.said}")
             found = {"the reference": timed.us}
@@ -113,12 +115,13 @@ class OnGpu:
             self._good[key] = found
         return self._good[key]
 
-    def _launch(self, task: Any, question: Question, seed: int, tolerance: tuple[float, float]) -> Any:
-        """Compile in a judge's process, then launch in the GPU's."""
+    def _launch(self, task: Any, question: Question, tolerance: Tolerance) -> Any:
+        """Compile in a judge's process, then launch in the GPU's on data of a seed that nobody knows before."""
         self._judges.ask(compiling, (question, self.arch))
         with self._lock:
             try:
-                heard = self._worker.call(listened, (task, (question, seed, tolerance)), _RUN_S)
+                given = task, (question, secrets.randbits(63), tolerance)
+                heard = self._worker.call(listened, given, _RUN_S)
             except TimeoutError:
                 raise Exceeded(f"it did not finish within {_RUN_S:g} s on the GPU and was ended") from None
             except KernelEnded as error:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import secrets
+import tempfile
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from .files import write_whole
+
+SECRET = ".secret"
+"""The file of a folder that has its secret."""
 
 
 class Cache:
@@ -22,9 +29,18 @@ class Cache:
         self._folder = folder
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
+        self._secret: bytes | None = None
         self._values: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._pending: dict[str, threading.Event] = {}
+
+    @property
+    def secret(self) -> bytes:
+        """Bytes that nobody else knows, for what is drawn at random: the same as long as the results are kept."""
+        with self._lock:
+            if self._secret is None:
+                self._secret = _secret_of(self._folder) if self._folder is not None else secrets.token_bytes(32)
+            return self._secret
 
     def value(self, key: str, make: Callable[[], tuple[Any, bool]]) -> Any:
         """The value of a key; `make` gives it where there is none, and says whether to keep it for others."""
@@ -68,3 +84,18 @@ class Cache:
         if self._folder is None:
             return
         write_whole(self._folder / f"{key}.json", json.dumps(value))
+
+
+def _secret_of(folder: Path) -> bytes:
+    """The secret of a folder, which the first who asks draws: whoever else asks meanwhile finds it whole."""
+    path = folder / SECRET
+    if not path.exists():
+        handle, name = tempfile.mkstemp(dir=folder)
+        try:
+            with os.fdopen(handle, "w") as stream:
+                stream.write(secrets.token_hex(32))
+            with suppress(FileExistsError):
+                os.link(name, path)
+        finally:
+            Path(name).unlink()
+    return path.read_bytes()

@@ -1,72 +1,95 @@
-"""What a kernel is, apart from how it is written: a key that two kernels share if no GPU could tell them apart."""
+"""The canonical form of a kernel, which is judged for all kernels that differ from it in names only.
+
+The judge executes this form, and caches what comes of it by a key that is a digest of all of it. So a cached result
+holds nothing of the file that it was made for, and follows from what the key covers.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
-from enum import Enum
+from dataclasses import fields
 from functools import cache
 from typing import Any
 
-from ..ir import Buffer, Hint, PrimFunc, Var
+from ..ir import Buffer, Expr, Hint, If, PrimFunc, Range, Seq, Stmt, TensorMap, Var
+from ..saved import save_json
 
-_NAMED = (Buffer, Var, PrimFunc)
-"""Classes whose names say nothing of what a kernel does."""
+PARAMS = ("A", "B", "D")
+"""The names of the parameters of a GEMM, by their places."""
 
 
-def kernel_key(lowered: PrimFunc) -> str:
-    """A digest of a lowered kernel without its names, spans and hints.
+def canonical(func: PrimFunc) -> PrimFunc:
+    """Return the kernel with names by first use, and without source lines, hints and spellings.
 
-    Variables and buffers are numbered by their first use. Kernels with equal keys are structurally equal, and the
-    simulator and the compiler do the same with them.
+    The parameters of a GEMM are named A, B and D by their places, and no other buffer has one of these names.
     """
-    digest = hashlib.sha256()
-    for token in _Tokens().of(lowered):
-        digest.update(token.encode("utf-8", "surrogatepass"))
-        digest.update(b"\0")
-    return digest.hexdigest()
+    return _Canonical().func(func)
 
 
-class _Tokens:
+def canonical_text(func: PrimFunc) -> str:
+    """Return the canonical form as JSON, from which `load_json` makes it again: forms that differ have other texts."""
+    return save_json(canonical(func))
+
+
+def kernel_key(func: PrimFunc) -> str:
+    """Return a digest of the canonical form. No GPU can tell kernels with equal keys apart."""
+    return hashlib.sha256(canonical_text(func).encode()).hexdigest()
+
+
+class _Canonical:
+    """Copies the nodes of one kernel. A node that has two places in it has one copy."""
+
     def __init__(self) -> None:
-        self._numbers: dict[int, int] = {}
-        self._kept: list[Any] = []
-        """What is numbered by its identity, which nothing else can have while it lives."""
+        self._made: dict[int, Any] = {}
+        self._names = {"v": 0, "b": 0}
 
-    def of(self, root: Any) -> Iterator[str]:
-        """The tokens of a tree, parents first. A stack instead of recursion: a kernel may be nested deeply."""
-        stack = [root]
-        while stack:
-            value = stack.pop()
-            if isinstance(value, Hint):
-                if value.body is not None:
-                    stack.append(value.body)
-                continue
-            if isinstance(value, (Var, Buffer)):
-                known = self._numbers.get(id(value))
-                if known is not None:
-                    yield f"#{known}"
-                    continue
-                self._numbers[id(value)] = len(self._numbers)
-                self._kept.append(value)
-            if isinstance(value, tuple):
-                items = [item for item in value if not _silent(item)]
-                yield f"({len(items)}"
-                stack += reversed(items)
-            elif is_dataclass(value) and not isinstance(value, (type, Enum)):
-                yield type(value).__name__
-                stack += [getattr(value, name) for name in reversed(_names(type(value)))]
-            else:
-                yield f"{type(value).__name__}:{value!r}"
+    def func(self, func: PrimFunc) -> PrimFunc:
+        names = PARAMS if len(func.params) == len(PARAMS) else tuple(f"p{n}" for n in range(len(func.params)))
+        params = tuple(self._named(param, name) for param, name in zip(func.params, names, strict=True))
+        return PrimFunc(
+            "kernel", params, self._of(func.body), self._of(tuple(func.attrs)), func.launch, self._of(func.tensor_maps)
+        )
+
+    def _of(self, value: Any) -> Any:
+        """The copy of what a field holds."""
+        if isinstance(value, tuple):
+            return tuple(map(self._of, value))
+        if not isinstance(value, (Expr, Stmt, Buffer, TensorMap, Range)):
+            return value
+        found = self._made.get(id(value))
+        if found is None:
+            found = self._made[id(value)] = self._copy(value)
+        return found
+
+    def _copy(self, node: Any) -> Any:
+        if isinstance(node, Hint):
+            return Seq(()) if node.body is None else self._of(node.body)
+        if isinstance(node, Seq):
+            return Seq(tuple(self._of(each) for each in node.stmts if not _silent(each)))
+        if isinstance(node, If) and node.orelse is not None and _silent(node.orelse):
+            return If(self._of(node.cond), self._of(node.then))
+        if isinstance(node, (Var, Buffer)):
+            return self._named(node, self._next("v" if isinstance(node, Var) else "b"))
+        kept = {name: self._of(getattr(node, name)) for name in _kept(type(node))}
+        return type(node)(**kept)
+
+    def _named(self, target: Var | Buffer, name: str) -> Any:
+        """The copy of a variable or buffer under a name."""
+        kept = {each: self._of(getattr(target, each)) for each in _kept(type(target)) if each != "name"}
+        made = self._made[id(target)] = type(target)(name=name, **kept)
+        return made
+
+    def _next(self, letter: str) -> str:
+        self._names[letter] += 1
+        return f"{letter}{self._names[letter]}"
 
 
-def _silent(value: Any) -> bool:
-    """Whether a statement does nothing."""
-    return isinstance(value, Hint) and value.body is None
+def _silent(stmt: Stmt) -> bool:
+    """Return whether a statement is a remark, which does nothing."""
+    return isinstance(stmt, Hint) and (stmt.body is None or _silent(stmt.body))
 
 
 @cache
-def _names(cls: type) -> tuple[str, ...]:
-    ignored = ("span", "name") if cls in _NAMED else ("span",)
-    return tuple(field.name for field in fields(cls) if field.name not in ignored)
+def _kept(cls: type) -> tuple[str, ...]:
+    """The fields of a class of nodes that say what a kernel does."""
+    return tuple(field.name for field in fields(cls) if field.name not in ("span", "written"))

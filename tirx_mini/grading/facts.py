@@ -1,36 +1,53 @@
-"""What a kernel does, as far as the steps of the course differ in it: read off its lowered IR and off a small run."""
+"""The facts in which kernels of different steps differ: read off the canonical form of a kernel and off a run.
+
+Loads and products on which D does not depend are left out, where the dependence of D is known.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from ..course import Shape
 from ..diagnose import Activity, Awaited, Interval, Timeline, Track, TrackKind
 from ..hardware import GpuSpec
-from ..ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, Launch, PrimFunc, Var, walk
+from ..ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, Launch, PrimFunc, TirxError, Var, walk
 from ..isa import Completion, Memory, instruction_of, written_params
+from ..sim import Simulation
+from .dependence import Dependence, dependence, depth_of
+from .drawn import matrices
+
+WARPS = 4
+"""Of a warpgroup."""
+WHOLE, SOME = 0.99, 1 / 8
+"""Shares that are all but what rounding hides, and more than a token."""
 
 
 @dataclass(frozen=True)
 class Facts:
     """Of the runs of one kernel at one size.
 
-    ctas: of the grid.
+    ctas: of the grid. working: clusters of those that were run whose products D has. tiles: the most of one CTA.
+    multiplies: whether all of D comes from MMAs.
     loads: the operands, "A" and "B", that TMA loads. copies: those that threads load, or copy without TMA.
     tma_store, thread_store: who writes D.
-    depth: how many K tiles are loaded, or being loaded, before the first MMA has ended.
-    producers, multipliers, writers: the warps of a CTA that issue the loads, the MMAs, and that write D back.
+    depth: how many K tiles are loaded, or being loaded, before an MMA has ended.
+    producers, multipliers: the warps of a CTA that issue the loads, and the MMAs. readers: of tensor memory.
     apart: whether the producers go on from load to load without a barrier of the whole CTA or cluster.
     tensor_memory: whether accumulators are in tensor memory, where one thread issues an MMA; else a warpgroup does.
     consumers: how many warps of a CTA issue MMAs; how many warpgroups, without tensor memory.
-    cluster: CTAs of a cluster. paired: whether two CTAs' tensor cores work on an MMA (cta_group=2).
-    multicast: whether a load goes to several CTAs.
+    cluster: CTAs of a cluster. paired: whether two CTAs' tensor cores work on each MMA (cta_group=2).
+    multicast: whether loads go to several CTAs.
+    steady: whether its course, addresses and operands are the same for all data, so that marks in them change nothing.
     ended: whether the run came to its end.
     """
 
     ctas: int = 0
+    working: int = 0
+    tiles: int = 0
+    multiplies: bool = False
     loads: frozenset[str] = frozenset()
     copies: frozenset[str] = frozenset()
     tma_store: bool = False
@@ -38,20 +55,20 @@ class Facts:
     depth: int = 0
     producers: frozenset[int] = frozenset()
     multipliers: frozenset[int] = frozenset()
-    writers: frozenset[int] = frozenset()
+    readers: frozenset[int] = frozenset()
     apart: bool = False
     tensor_memory: bool = False
     consumers: int = 0
     cluster: int = 1
     paired: bool = False
     multicast: bool = False
+    steady: bool = True
     ended: bool = True
 
     @property
     def roles(self) -> bool:
         """Whether loads and MMAs are issued by different warps, each in a loop of its own."""
         return bool(self.producers and self.multipliers) and not self.producers & self.multipliers and self.apart
-
 
     def as_dict(self) -> dict[str, Any]:
         """The same as JSON has it: sets as sorted lists."""
@@ -102,12 +119,14 @@ def resident_ctas(launch: Launch, gpu: GpuSpec) -> int:
     return gpu.sms * max(1, min(by_memory, by_threads, arch.ctas_per_sm))
 
 
-def facts_of(lowered: PrimFunc, trace: Timeline | None) -> Facts:
-    """The facts about a lowered kernel. trace: of a run of it; None where there was none."""
+def facts_of(lowered: PrimFunc, trace: Timeline | None, found: Dependence | None = None) -> Facts:
+    """The facts about a kernel in canonical form.
+
+    trace: of a run of it; None where there was none. found: what D depends on; without it, all that is done counts.
+    """
     launch = lowered.launch
     assert launch is not None
-    names = {id(buffer): name for buffer, name in zip(lowered.params, "ABD", strict=True)}
-    touched = {names[id(buffer)] for buffer in _touched(lowered) if id(buffer) in names}
+    touched = {buffer.name for buffer in _touched(lowered) if buffer in lowered.params}
     mmas = [node for node in walk(lowered.body) if isinstance(node, Call) and _in_tensor_memory(node)]
     static = Facts(
         ctas=launch.num_ctas,
@@ -115,13 +134,35 @@ def facts_of(lowered: PrimFunc, trace: Timeline | None) -> Facts:
         thread_store="D" in touched,
         tensor_memory=bool(mmas),
         cluster=launch.cluster_size,
-        paired=any(call.attr("cta_group") == 2 for call in mmas),
+        paired=bool(mmas) and all(call.attr("cta_group") == 2 for call in mmas),
         ended=False,
     )
     if trace is None:
         return static
-    called = {buffer.name: name for buffer, name in zip(lowered.params, "ABD", strict=True)}
-    return _observed(static, trace, called, launch)
+    facts = _observed(static, trace, launch)
+    return facts if found is None else _proven(facts, trace, launch, found)
+
+
+def observed(form: PrimFunc, spec: GpuSpec, shape: Shape, dtype: str, seed: int) -> Facts | None:
+    """Return the facts about a right kernel in canonical form, on data of a seed: what D depends on.
+
+    The result is None where that cannot be seen: where nothing is written, or A or B is.
+    """
+    if contract_broken(form):
+        return None
+    launch, data = form.launch, matrices(shape, dtype, seed)
+    assert launch is not None
+    found = dependence(Simulation(form, data, spec), data, range(launch.num_ctas // launch.cluster_size), seed)
+    return replace(facts_of(form, found[1], found[0]), steady=_steady(form, spec)) if found is not None else None
+
+
+def _steady(form: PrimFunc, spec: GpuSpec) -> bool:
+    """Return whether a kernel can be executed without its data."""
+    try:
+        Simulation(form, (None, None, None), spec, data=False)
+    except TirxError:
+        return False
+    return True
 
 
 def _in_tensor_memory(call: Call) -> bool:
@@ -137,27 +178,52 @@ def _touched(lowered: PrimFunc) -> Iterator[Buffer]:
             yield node.buffer.root
 
 
-def _observed(static: Facts, trace: Timeline, called: dict[str, str], launch: Launch) -> Facts:
-    """The facts with what a run adds. called: the roles of the parameters, by their names."""
+def _observed(static: Facts, trace: Timeline, launch: Launch) -> Facts:
+    """The facts with what a run adds."""
     loads = [each for each in trace.intervals if each.track.kind is TrackKind.TMA_LOAD]
-    stores = {called.get(_of(each)) for each in trace.intervals if each.track.kind is TrackKind.TMA_STORE}
-    producers, multipliers, writers = (_issuers(trace, part) for part in (TMA, MMA, WRITE_BACK))
+    stores = {_of(each) for each in trace.intervals if each.track.kind is TrackKind.TMA_STORE}
+    producers, multipliers = _issuers(trace, TMA), _issuers(trace, MMA)
     return replace(
         static,
-        loads=frozenset(called[_of(each)] for each in loads if _of(each) in called) & {"A", "B"},
+        working=len({each.cluster for each in trace.ctas}),
+        tiles=max(Counter(each.cta for each in trace.tiles).values(), default=0),
+        multiplies=bool(multipliers),
+        loads=frozenset(_of(each) for each in loads) & {"A", "B"},
         tma_store="D" in stores,
         depth=_depth(trace, loads),
         producers=frozenset(track.warp or 0 for track in producers),
         multipliers=frozenset(track.warp or 0 for track in multipliers),
-        writers=frozenset(track.warp or 0 for track in writers),
-        apart=_apart(trace, loads, producers, launch),
+        readers=frozenset(each.track.warp or 0 for each in trace.intervals if each.name.startswith(READS)),
+        apart=_apart(trace, producers, launch),
         consumers=_most_units(multipliers, 1 if static.tensor_memory else 4),
         multicast=any(name == "multicast to CTAs" for each in loads for name, _ in each.operands),
         ended=trace.stuck is None,
     )
 
 
-TMA, MMA, WRITE_BACK = "TMA", "MMA", "write-back"
+def _proven(facts: Facts, trace: Timeline, launch: Launch, found: Dependence) -> Facts:
+    """The facts without what D does not depend on."""
+    loads = [load for load in found.loads if load.counts]
+    issuers = {(load.issuer, load.warp) for load in loads}
+    producers = [track for track in trace.roles if (track.cta, track.warp) in issuers]
+    width = 1 if facts.tensor_memory else WARPS
+    multiplying = {(cta, unit * width + warp) for _, cta, unit in found.multipliers for warp in range(width)}
+    return replace(
+        facts,
+        working=len({cluster for cluster, _, _ in found.multipliers}),
+        multiplies=found.multiplied >= WHOLE,
+        depth=depth_of(loads),
+        producers=frozenset(warp for _, warp in issuers),
+        multipliers=frozenset(warp for _, warp in multiplying),
+        apart=_apart(trace, producers, launch),
+        consumers=found.consumers,
+        multicast=sum(not load.alone and load.to != load.issuer for load in loads) >= SOME * len(loads) > 0,
+    )
+
+
+TMA, MMA = "TMA", "MMA"
+READS = "tcgen05.ld"
+"""The instructions that read tensor memory."""
 
 
 def _issuers(trace: Timeline, part: str) -> list[Track]:
@@ -196,11 +262,12 @@ def _depth(trace: Timeline, loads: Iterable[Interval]) -> int:
     return max(map(len, filled.values()), default=0)
 
 
-def _apart(trace: Timeline, loads: Iterable[Interval], producers: Iterable[Track], launch: Launch) -> bool:
+def _apart(trace: Timeline, producers: Iterable[Track], launch: Launch) -> bool:
     """Whether no warp that issues loads waits for its whole CTA or cluster between the first and the last of them."""
     starts: dict[int, list[float]] = defaultdict(list)
-    for each in loads:
-        starts[each.track.cta].append(each.start)
+    for each in trace.intervals:
+        if each.track.kind is TrackKind.TMA_LOAD:
+            starts[each.track.cta].append(each.start)
     issuing = set(producers)
     return not any(
         min(starts[each.track.cta]) < each.start < max(starts[each.track.cta]) and _of_all(each, launch)

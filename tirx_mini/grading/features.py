@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ..course import Shape
 from ..hardware import GpuSpec
 from .facts import Facts
 
@@ -17,23 +18,31 @@ from .facts import Facts
 class Seen:
     """What a step is judged by.
 
-    facts: of a small run.
+    facts: of a run.
     large: CTAs of the grid at `LARGE`; None where the step has no such size, or the kernel was not built for it.
     held: how many of these a GPU holds at a time.
     gpu: which one is modelled.
+    shape: of the run, where it is another one than the problem that shows what a step teaches.
     """
 
     facts: Facts
     large: int | None
     held: int
     gpu: GpuSpec
+    shape: Shape | None = None
 
     @property
     def persistent(self) -> bool:
         """Whether the grid of a large problem fits on the GPU, so that a CTA computes several tiles."""
         return self.large is not None and self.large <= self.held
 
+    def deep(self, stages: int) -> bool:
+        """Return whether so many K tiles are loaded ahead, or as many as a problem with few of them certainly has."""
+        return self.facts.depth >= (stages if self.shape is None else min(stages, self.shape[2] // WIDEST))
 
+
+WIDEST = 128
+"""Columns of a wide K tile."""
 LARGE = 8192, 8192, 1024
 """The shape at which grids are compared with the GPU: 4,096 tiles of 128 × 128, more CTAs than any GPU holds."""
 
@@ -44,13 +53,21 @@ Rule = Callable[[Seen], str]
 
 
 def _multiplies(seen: Seen) -> str:
-    return "" if seen.facts.multipliers else "no MMA is issued: the tensor cores do not multiply"
+    if seen.facts.multiplies:
+        return ""
+    if seen.facts.multipliers:
+        return "D does not come from the tensor cores: without the products of the MMAs, parts of it are the same"
+    return "no MMA is issued: the tensor cores do not multiply"
 
 
 def _tiles(seen: Seen) -> str:
-    if seen.facts.ctas > 1:
+    facts = seen.facts
+    if seen.shape is not None and seen.shape[0] * seen.shape[1] <= 128 * 128:
         return ""
-    return "the grid has one CTA: from step 3 on, CTAs compute the tiles of D side by side"
+    if facts.ctas > 1 and facts.working > 1:
+        return ""
+    does = "one of the CTAs computes all of D" if facts.ctas > 1 else "the grid has one CTA"
+    return f"{does}: from step 3 on, CTAs compute the tiles of D side by side"
 
 
 def _loads(seen: Seen) -> str:
@@ -73,13 +90,21 @@ def _stores(seen: Seen) -> str:
     return "threads store to D, too: from step 4 on, TMA stores all of it" if seen.facts.thread_store else ""
 
 
+def _blind(seen: Seen) -> str:
+    if seen.facts.steady:
+        return ""
+    return "what it loads, or which way it goes, depends on its data: from step 5 on, it must be the same for all data"
+
+
 def _ring(seen: Seen) -> str:
-    if seen.facts.depth >= 2:
+    if seen.deep(2):
         return ""
     return "one K tile is loaded at a time: from step 5 on, stages let the next one be loaded during an MMA"
 
 
 def _persistent(seen: Seen) -> str:
+    if seen.persistent and seen.large is not None and seen.facts.ctas > seen.large:
+        return f"the grid has {seen.facts.ctas:,} CTAs, and only {seen.large:,} at {_AT_LARGE}: it is another kernel"
     if seen.persistent:
         return ""
     if seen.large is None:
@@ -104,13 +129,13 @@ def _roles(seen: Seen) -> str:
 
 def _writers(seen: Seen) -> str:
     facts = seen.facts
-    if not facts.tensor_memory or facts.writers - facts.producers - facts.multipliers:
+    if not facts.tensor_memory or not facts.readers & (facts.producers | facts.multipliers):
         return ""
     return "the warps that issue loads or MMAs also write back: from step 7 on, a warpgroup does nothing else"
 
 
 def _deep(seen: Seen) -> str:
-    if seen.facts.depth >= 4:
+    if seen.deep(4):
         return ""
     return f"{_stages(seen)} loaded ahead: step 8 has a pipeline of four stages"
 
@@ -120,12 +145,12 @@ def _pairs(seen: Seen) -> str:
     if facts.cluster < 2:
         return "the kernel has no clusters: step 9 has clusters of two CTAs"
     if seen.facts.tensor_memory:
-        return "" if facts.paired else "no MMA has cta_group=2: in step 9 the tensor cores of two CTAs share an MMA"
+        return "" if facts.paired else "not every MMA has cta_group=2: in step 9 the tensor cores of two CTAs share it"
     return "" if facts.multicast else "no load is multicast: in step 9 a load brings a tile to both CTAs of a cluster"
 
 
 def _two(seen: Seen) -> str:
-    if seen.facts.consumers >= 2:
+    if seen.facts.consumers >= 2 or (seen.shape is not None and seen.facts.tiles <= 1):
         return ""
     unit = "warp of a CTA issues MMAs" if seen.facts.tensor_memory else "warpgroup of a CTA multiplies"
     return f"one {unit}: step 10 has two, each with results of its own"
@@ -182,15 +207,16 @@ def _one_consumer(seen: Seen) -> str:
 
 
 _TMA = (_loads, _stores)
-_ROLES = (*_TMA, _ring, _persistent, _roles, _writers)
+_RING = (*_TMA, _blind, _ring)
+_ROLES = (*_RING, _persistent, _roles, _writers)
 
 TEACHES: dict[int, tuple[Rule, ...]] = {
     1: (_multiplies,),
     2: (_multiplies,),
     3: (_multiplies, _tiles),
     4: (_multiplies, _tiles, *_TMA),
-    5: (_multiplies, _tiles, *_TMA, _ring),
-    6: (_multiplies, *_TMA, _ring, _persistent),
+    5: (_multiplies, _tiles, *_RING),
+    6: (_multiplies, *_RING, _persistent),
     7: (_multiplies, *_ROLES),
     8: (_multiplies, *_ROLES, _deep),
     9: (_multiplies, *_ROLES, _pairs),
@@ -211,6 +237,11 @@ LATER: dict[int, tuple[Rule, ...]] = {
     10: (),
 }
 """What only later steps introduce: a kernel that does it is that step's."""
+
+JUDGED_BY_GRID = frozenset(
+    step for step in TEACHES if _persistent in TEACHES[step] or _one_tile in LATER[step]
+)
+"""The steps that look at the grid of a large problem."""
 
 
 def missing(step: int, seen: Seen) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import tempfile
 import threading
 import time
@@ -99,7 +98,7 @@ def grade(
             bench, name = None, spec.name
         judge = StepJudge(
             handin, kernels, judges, bench or Simulated(judges, name), rules, spec.name.lower(), full=full,
-            on_gpu=target == "cuda", seed=secrets.randbits(63), prints=prints, building=threading.Lock(),
+            on_gpu=target == "cuda", prints=prints, building=threading.Lock(),
             until=begun + (rules.judge.full_total_s if full else rules.judge.total_s),
         )  # fmt: skip
         with ThreadPoolExecutor(jobs) as pool:

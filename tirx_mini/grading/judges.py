@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-import importlib
+import hmac
 import math
 import os
 import queue
@@ -18,6 +18,7 @@ from typing import Any
 from ..course import Shape
 from ..worker import ProcessEnded, Worker, signal_name
 from .cache import Cache
+from .drawn import WHOLE
 from .facts import Facts
 from .heard import Heard, hearing
 from .judging import (
@@ -25,7 +26,7 @@ from .judging import (
     Judged,
     Opened,
     Question,
-    Timed,
+    Tolerance,
     Unusable,
     bounding,
     gridding,
@@ -37,6 +38,7 @@ from .judging import (
 from .lost import Exceeded, Lost
 from .references import References
 from .rules import JudgeLimits
+from .version import kit_version
 
 Task = Callable[[Any], Generator[None, None, Any]]
 
@@ -83,42 +85,52 @@ class Judges:
         """Whether the kernel can be lowered, and its key."""
         return self.ask(opening, question)
 
-    def judged(self, question: Question, opened: Opened, seed: int, tolerance: tuple[float, float]) -> Judged:
-        """The kernel on data of a seed."""
-        key = self._key("data", question, opened, *tolerance)
-        found = self._shared(key, judging, (question, seed, tolerance), asdict, lambda judged: judged.clean)
+    def judged(self, question: Question, opened: Opened, tolerance: Tolerance) -> Judged:
+        """The kernel on data that nobody has seen before, and its predicted time."""
+        return self._judged("data", judging, question, opened, tolerance)
+
+    def timed(self, question: Question, opened: Opened, tolerance: Tolerance) -> Judged:
+        """The same; of a large problem, D is compared in parts, and the time may be worked out of those of parts."""
+        if math.prod(question.shape) <= WHOLE:
+            return self.judged(question, opened, tolerance)
+        return self._judged("time", timing, question, opened, tolerance)
+
+    def _judged(
+        self, what: str, task: Task, question: Question, opened: Opened, tolerance: Tolerance
+    ) -> Judged:
+        key = self._key(what, question, opened, *tolerance)
+        asked = question, self._seed(key), tolerance
+        found = self._shared(key, task, asked, asdict, lambda judged: judged.clean)
         return found if isinstance(found, Judged) else Judged(**found)
 
-    def timed(self, question: Question, opened: Opened) -> Timed:
-        """The predicted time of the kernel."""
-        key = self._key("time", question, opened)
-        found = self._shared(key, timing, question, asdict, lambda timed: timed.us is not None)
-        return found if isinstance(found, Timed) else Timed(**found)
-
-    def facts(self, question: Question, opened: Opened) -> Facts:
-        """What the kernel does."""
-        key = self._key("facts", question, opened)
-        found = self._shared(key, observing, question, Facts.as_dict, lambda facts: facts.ended)
+    def facts(self, question: Question, opened: Opened, right: bool = True) -> Facts:
+        """Return the facts about the kernel. right: whether its D is; otherwise all that it does counts."""
+        key = self._key("facts", question, opened, right)
+        asked = question, self._seed(key), right
+        found = self._shared(key, observing, asked, Facts.as_dict, lambda facts: facts.ended)
         return found if isinstance(found, Facts) else Facts.from_dict(found)
+
+    def grid(self, question: Question, opened: Opened, tolerance: Tolerance | None) -> Grid:
+        """The grid of the kernel, whose D is compared in parts; without a tolerance, not at all."""
+        key = self._key("grid", question, opened, tolerance)
+        asked = question, self._seed(key), tolerance
+        found = self._shared(key, gridding, asked, asdict, lambda grid: not grid.wrong)
+        return found if isinstance(found, Grid) else Grid(**found)
 
     def reference(self, step: int, shape: Shape, dtype: str, gpu: str) -> Question:
         """The reference of a step."""
         return self._references.question(step, shape, dtype, gpu)
 
-    def reference_us(self, step: int, shape: Shape, dtype: str, gpu: str) -> float:
+    def reference_us(self, step: int, shape: Shape, dtype: str, gpu: str, tolerance: Tolerance) -> float:
         """The predicted time of the reference of a step, in microseconds."""
         question = self.reference(step, shape, dtype, gpu)
         try:
-            timed = self.timed(question, self.opened(question))
+            timed = self.timed(question, self.opened(question), tolerance)
         except Exceeded as error:
-            timed = Timed(None, str(error))
+            timed = Judged(False, str(error))
         if timed.us is None:
             raise Lost(f"the reference has no time: {timed.said}")
         return timed.us
-
-    def grid(self, question: Question) -> Grid:
-        """The grid of the kernel."""
-        return self.ask(gridding, question)
 
     def bound(self, question: Question) -> str:
         """What bounds the kernel; "" where it takes too long to find out."""
@@ -128,10 +140,15 @@ class Judges:
             return ""
 
     def _key(self, what: str, question: Question, opened: Opened, *more: object) -> str:
-        """Of a result: all that it depends on."""
-        shape = "x".join(map(str, question.shape))
-        parts = (kit_version(), what, question.gpu, question.sms or "all", shape, question.dtype, *more)
-        return f"{opened.key}-{'-'.join(map(str, parts))}"
+        """A digest of all that a result depends on: the kernel, the GPU, the rules, and whoever judges."""
+        limits = self._seconds, self._memory_mb
+        parts = kit_version(), what, opened.key, question.shape, question.dtype, question.spec, limits, more
+        return hmac.digest(self._cache.secret, repr(parts).encode(), "sha256").hex()
+
+    @staticmethod
+    def _seed(key: str) -> int:
+        """Of the data for a result: equal kernels get the same, and no hand-in can work out which."""
+        return int(key[:15], 16)
 
     def _shared(
         self, key: str, task: Task, asked: Any, to_json: Callable[[Any], Any], keep: Callable[[Any], bool]
@@ -182,11 +199,6 @@ class Judges:
 def _ended(status: int | None) -> str:
     how = f"by {signal_name(-status)}" if status is not None and status < 0 else f"with status {status}"
     return f"the judge's process ended {how}"
-
-
-def kit_version() -> str:
-    """Of the package, whose next version may predict other times."""
-    return importlib.import_module("tirx_mini").__version__
 
 
 _OUT_OF_TIME = int(getattr(signal, "SIGXCPU", 0))

@@ -15,20 +15,25 @@ from typing import Any
 
 import numpy as np
 
-from ..course import DTYPES, Shape, matches, shape_text, wrong_finding
+from ..course import Shape, matches, shape_text, wrong_finding
 from ..diagnose import Finding, Report, failed
 from ..driver import simulate
 from ..hardware import GpuSpec, gpu_spec
-from ..ir import Buffer, PrimFunc, TirxError
+from ..ir import TILELANG, Attributes, Buffer, Launch, PrimFunc, TirxError
 from ..passes import lower
 from ..report import WIDTH, finding_page, plain
 from ..saved import SavedKernelError, load_json
-from .canonical import kernel_key
-from .facts import contract_broken, facts_of, resident_ctas
+from .canonical import canonical, kernel_key
+from .drawn import Matrices, matrices, right_in_clusters, wrong_tile
+from .facts import contract_broken, facts_of, observed, resident_ctas
 from .similar import Prints, prints
 
 PAGE_WIDTH = WIDTH - 4
 """Columns of pages, which stand indented on the page of a grade."""
+CLUSTERS = 3
+"""Clusters of which D is compared where a large launch is timed."""
+KEPT = 12
+"""Kernels that a process keeps lowered: those of the problems of one step."""
 _DEEP = 20_000
 """Python frames: a kernel may be nested deeply, and is bounded by `load_json`."""
 
@@ -70,6 +75,7 @@ class Opened:
 class Judged:
     """A run on data. ok: whether D is right, without an error. said: what is wrong, in a sentence. page: the finding.
 
+    us: the predicted time, in microseconds; None where the run came to no end.
     clean: whether nothing at all was found, so that the result has no lines of this file.
     ended: whether the run came to an end within the limits.
     """
@@ -77,13 +83,14 @@ class Judged:
     ok: bool
     said: str = ""
     page: str = ""
+    us: float | None = None
     clean: bool = False
     ended: bool = True
 
 
 @dataclass(frozen=True)
 class Timed:
-    """A predicted time. us: in microseconds; None where the run came to no end. said: why, in a sentence."""
+    """A time. us: in microseconds; None where the run came to no end. said: why, in a sentence."""
 
     us: float | None
     said: str = ""
@@ -92,13 +99,16 @@ class Timed:
 
 @dataclass(frozen=True)
 class Grid:
-    """ctas: of the grid. held: how many of them the GPU holds at a time."""
+    """ctas: of the grid. held: how many of them the GPU holds at a time. wrong: what is wrong with D, in a sentence."""
 
     ctas: int
     held: int
+    wrong: str = ""
 
 
 Task = Generator[None, None, Any]
+Tolerance = tuple[float, float]
+"""(rtol, atol)."""
 
 
 def opening(question: Question) -> Task:
@@ -111,41 +121,45 @@ def opening(question: Question) -> Task:
     return Opened(kernel_key(lowered), prints(lowered))
 
 
-def judging(asked: tuple[Question, int, tuple[float, float]]) -> Task:
+def judging(asked: tuple[Question, int, Tolerance]) -> Task:
     """`Judged`. asked: also the seed of the data, and the tolerance."""
     question, seed, tolerance = asked
-    func, lowered = loaded(question)
-    m, n, k = question.shape
-    kind, rng = DTYPES[question.dtype], np.random.default_rng(seed)
-    a, b = (rng.standard_normal(shape, dtype=np.float32).astype(kind) for shape in ((m, k), (n, k)))
-    d = np.full((m, n), np.nan, kind)
+    form = _form(question)
+    data = matrices(question.shape, question.dtype, seed)
     yield
-    broken = contract_broken(lowered)
+    broken = contract_broken(form)
     if broken:
         return Judged(False, broken)
-    # The kernel gets copies: one that overwrites its inputs is compared with what they were.
-    report = simulate(lowered, a.copy(), b.copy(), d, gpu=question.spec)
-    right = report.comparable and matches(a, b, d, tolerance)
-    if report.errors:
-        return Judged(False, _said(report), _pages(report))
-    if not right and report.verdict == "incomplete":  # what did not run, or was not modelled, may be what is missing
-        return Judged(False, _said(report), _pages(report), ended=False)
-    if not right:
-        if not report.comparable:
-            return Judged(False, f"the run ended as {report.verdict}", _pages(report))
-        wrong = wrong_finding(a, b, d, func, report, tolerance)
-        return Judged(False, wrong.message, plain(finding_page(wrong), PAGE_WIDTH))
-    return Judged(True, _warned(report), clean=not report.findings and report.verdict == "ok")
+    report, right = _run(form, data, question.spec, tolerance)
+    if report.errors or not right:
+        return _explained(question, report, data, tolerance)
+    clean = not report.findings and report.verdict == "ok"
+    return Judged(True, _warned(report), us=report.time_us, clean=clean)
 
 
-def timing(question: Question) -> Task:
-    """`Timed`."""
-    _, lowered = loaded(question)
+def timing(asked: tuple[Question, int, Tolerance]) -> Task:
+    """`Judged` of a large problem: D is compared where clusters at random write it, and the time is sampled.
+
+    Where that shows a mistake, and where clusters work together, the whole is run.
+    """
+    question, seed, tolerance = asked
+    form, spec = _form(question), question.spec
+    data = matrices(question.shape, question.dtype, seed)
     yield
-    report = simulate(lowered, gpu=question.spec, data=False, sampled=True, jobs=1)
-    if report.time_us is None or report.errors:
-        return Timed(None, _said(report), _pages(report))
-    return Timed(report.time_us)
+    broken = contract_broken(form)
+    if broken:
+        return Judged(False, broken)
+    if right_in_clusters(form, data, spec, seed, tolerance, CLUSTERS):
+        report = simulate(form, gpu=spec, data=False, sampled=True, jobs=1)
+        if report.time_us is not None and report.verdict == "clock" and not report.findings:
+            return Judged(True, us=report.time_us, clean=True)
+    report, wrong = _run_large(form, data, spec, seed, tolerance)
+    if not wrong:
+        clean = not report.findings and report.verdict == "ok"
+        return Judged(True, _warned(report), us=report.time_us, clean=clean)
+    if not report.comparable or report.errors:  # the names and lines are those of the file
+        report, wrong = _run_large(loaded(question)[1], data, spec, seed, tolerance)
+    return Judged(False, wrong, _pages(report), report.time_us)
 
 
 def bounding(question: Question) -> Task:
@@ -156,20 +170,78 @@ def bounding(question: Question) -> Task:
     return str(report.bound) if report.bound is not None else ""
 
 
-def observing(question: Question) -> Task:
-    """`Facts`."""
-    _, lowered = loaded(question)
+def observing(asked: tuple[Question, int, bool]) -> Task:
+    """`Facts`. asked: also the seed of the data, and whether D is known to be right.
+
+    Of a kernel whose D is wrong, nothing can be said to depend on anything: all that it does counts.
+    """
+    question, seed, right = asked
+    form, spec = _form(question), question.spec
     yield
-    report = simulate(lowered, gpu=question.spec, data=False, trace=True)
-    return facts_of(lowered, report.trace)
+    facts = observed(form, spec, question.shape, question.dtype, seed) if right else None
+    if facts is not None:
+        return facts
+    report = simulate(form, gpu=spec, data=False, trace=True)
+    return facts_of(form, report.trace)
 
 
-def gridding(question: Question) -> Task:
-    """`Grid`."""
-    _, lowered = loaded(question)
+def gridding(asked: tuple[Question, int, Tolerance | None]) -> Task:
+    """`Grid`. asked: also the seed of the data, and the tolerance; None where D is not compared."""
+    question, seed, tolerance = asked
+    form, spec = _form(question), question.spec
     yield
-    assert lowered.launch is not None
-    return Grid(lowered.launch.num_ctas, resident_ctas(lowered.launch, question.spec))
+    wrong = contract_broken(form)
+    if tolerance is not None and not wrong:
+        data = matrices(question.shape, question.dtype, seed)
+        if not right_in_clusters(form, data, spec, seed, tolerance):
+            _, wrong = _run_large(loaded(question)[1], data, spec, seed, tolerance)
+    return Grid(_launch(form).num_ctas, resident_ctas(_launch(form), spec), wrong)
+
+
+# -- runs --------------------------------------------------------------------------------------------------------------
+
+
+def _run(kernel: PrimFunc, data: Matrices, spec: GpuSpec, tolerance: Tolerance) -> tuple[Report, bool]:
+    """The report of a run on data, and whether D is right.
+
+    The kernel gets copies: one that overwrites its inputs is compared with what they were.
+    """
+    a, b, d = data
+    d.fill(np.nan)
+    report = simulate(kernel, a.copy(), b.copy(), d, gpu=spec, jobs=1)
+    return report, report.comparable and matches(a, b, d, tolerance)
+
+
+def _run_large(
+    kernel: PrimFunc, data: Matrices, spec: GpuSpec, seed: int, tolerance: Tolerance
+) -> tuple[Report, str]:
+    """The report of a run of a large problem, and what is wrong with D in tiles at random, in a sentence."""
+    a, b, d = data
+    d.fill(np.nan)
+    report = simulate(kernel, a.copy(), b.copy(), d, gpu=spec, jobs=1)
+    if report.errors or not report.comparable:
+        return report, _said(report)
+    return report, wrong_tile(data, seed, tolerance)
+
+
+def _explained(question: Question, report: Report, data: Matrices, tolerance: Tolerance) -> Judged:
+    """Why a run was wrong, in the names and lines of the file. report: of the canonical form, which has neither."""
+    func, lowered = loaded(question)
+    again, right = _run(lowered, data, question.spec, tolerance)
+    if right and not again.errors:
+        return Judged(False, _said(report), us=report.time_us)
+    if not again.errors and again.comparable and again.verdict != "incomplete":
+        a, b, d = data
+        wrong = wrong_finding(a, b, d, func, again, tolerance)
+        return Judged(False, wrong.message, plain(finding_page(wrong), PAGE_WIDTH), again.time_us)
+    # what did not run, or was not modelled, may be what is missing
+    ended = bool(again.errors) or again.verdict != "incomplete"
+    return Judged(False, _said(again), _pages(again), again.time_us, ended=ended)
+
+
+def _launch(form: PrimFunc) -> Launch:
+    assert form.launch is not None
+    return form.launch
 
 
 # -- the kernel --------------------------------------------------------------------------------------------------------
@@ -191,12 +263,22 @@ def loaded(question: Question) -> tuple[PrimFunc, PrimFunc]:
     return _parsed(question)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=KEPT)
+def _form(question: Question) -> PrimFunc:
+    """The kernel in canonical form, which is what is judged."""
+    return canonical(loaded(question)[1])
+
+
+@lru_cache(maxsize=KEPT)
 def _parsed(question: Question) -> tuple[PrimFunc, PrimFunc]:
     try:
         func = load_json(question.text, {question.path: question.label})
     except SavedKernelError as error:
         raise Unusable(f"what the hand-in built is not a kernel: {error}") from None
+    if func.launch is not None or func.tensor_maps:
+        raise Unusable("what the hand-in built is lowered already: return the kernel as `Tx.prim_func` makes it")
+    if Attributes(func.attrs).get(TILELANG):
+        raise Unusable("what the hand-in built is a kernel of TileLang: write it with `Tx.prim_func`")
     _check_parameters(func, question)
     try:
         return func, lower(func)
@@ -210,12 +292,19 @@ def _check_parameters(func: PrimFunc, question: Question) -> None:
     m, n, k = question.shape
     wanted = [((m, k), question.dtype), ((n, k), question.dtype), ((m, n), question.dtype)]
     found = [(param.shape, str(param.dtype)) for param in func.params if isinstance(param, Buffer)]
-    if len(func.params) != 3 or found != wanted or any(param.layout is not None for param in _buffers(func)):
+    plain = len({id(param) for param in func.params}) == len(wanted) and all(map(_is_plain, _buffers(func)))
+    if len(func.params) != len(wanted) or found != wanted or not plain:
         had = ", ".join(f"{param.name} {param.shape} {param.dtype}" for param in _buffers(func)) or "none"
         raise Unusable(
             f"the parameters must be A {(m, k)}, B {(n, k)} and D {(m, n)} of {question.dtype} for "
             f"{shape_text(question.shape)}; they are {had[:200]}"
         )
+
+
+def _is_plain(param: Buffer) -> bool:
+    """Return whether a buffer is one of its own, row after row in global memory."""
+    viewed = param.source is not None or param.byte_offset or param.elem_offset is not None
+    return param.scope == "global" and param.layout is None and not viewed and param.allocated_addr is None
 
 
 def _buffers(func: PrimFunc) -> list[Buffer]:

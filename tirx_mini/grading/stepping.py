@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -14,10 +14,11 @@ from ..course import STEPS, Case, Shape, shape_text
 from ..hardware import DEFAULT_GPU, gpu_spec
 from .bench import Bench
 from .building import Built, Refused
-from .features import LARGE, Seen, ahead, missing
+from .drawn import WHOLE
+from .features import JUDGED_BY_GRID, LARGE, Seen, ahead, missing
 from .handin import HandIn
 from .judges import Judges
-from .judging import Judged, Opened, Question
+from .judging import Grid, Judged, Opened, Question
 from .lost import Exceeded, Lost
 from .results import Part
 from .rules import PARTS, Rules
@@ -84,7 +85,7 @@ class StepJudge:
 
     bench: where kernels are run and timed; what they do is seen in the simulator in any case.
     gpu: the modelled one. full: all sizes of the assignment. on_gpu: all of them, on a GPU.
-    seed: of the data. building: held while a kernel is built.
+    building: held while a kernel is built.
     until: when no further step is begun, by `time.monotonic`.
     """
 
@@ -96,7 +97,6 @@ class StepJudge:
     gpu: str
     full: bool
     on_gpu: bool
-    seed: int
     prints: Callable[[int, Prints], None] | None = None
     building: threading.Lock = field(default_factory=threading.Lock)
     until: float = math.inf
@@ -107,155 +107,19 @@ class StepJudge:
         if time.monotonic() > self.until:
             late = Lost("the judge's time for one hand-in was over before this step")
             return tuple(_lost(name, late) for name in PARTS), ""
-        try:
-            correctness, failed = self._correctness(step)
-        except Lost as error:
-            return tuple(_lost(name, error) for name in PARTS), ""
-        if isinstance(failed, NoKernel):
-            return (correctness, *_unjudged("there is no kernel")), self._command(step, None)
-        if isinstance(failed, Endless):
-            others = _unjudged("not judged, as the kernel does not come to an end within the limits")
-            return (correctness, *others), self._command(step, failed.case)
-        try:
-            performance, slow = self._performance(step, bool(correctness.passed))
-        except Lost as error:
-            performance, slow = _lost("performance", error), None
-        try:
-            implementation = self._implementation(step)
-        except Lost as error:
-            implementation = _lost("implementation", error)
-        case = failed or (Case(slow) if slow else None)
-        reproduce = self._command(step, case) if case else ""
-        if not reproduce and implementation.passed is False:
-            reproduce = f"python grade.py {self.handin.file} --steps {step}"
-        return (correctness, performance, implementation), reproduce
-
-    # -- the parts -----------------------------------------------------------------------------------------------------
-
-    def _correctness(self, step: int) -> tuple[Part, Case | Endless | NoKernel | None]:
-        """The part, and what failed: a case; the reason where there is no kernel of the step at all."""
-        cases = self.rules.cases(step, self._folder, full=self.full, gpu=self.on_gpu)
-        said = ""
-        for number, case in enumerate(cases):
-            kernel = self._kernel(step, case)
-            if isinstance(kernel, NoKernel):
-                none = number == 0 and not kernel.shape
-                said = kernel.said if none else f"at {_at(case)}: {kernel.said}"
-                return Part("correctness", False, 0.0, said, _pages(kernel.page)), kernel if none else case
-            if number == 0 and self.prints is not None:
-                self.prints(step, kernel.opened.prints)
-            try:
-                judged = self.bench.judged(kernel.question, kernel.opened, self.seed, self._tolerance)
-            except Exceeded as error:
-                judged = Judged(False, str(error), ended=False)
-            if not judged.ok:
-                judged = self._explained(step, judged)
-                right = f"; {number} smaller size{'s are' if number > 1 else ' is'} right" if number else ""
-                part = Part("correctness", False, 0.0, f"at {_at(case)}: {judged.said}{right}", _pages(judged.page))
-                return part, case if judged.ended else Endless(case)
-            said = said or judged.said
-        sizes = f"{len(cases)} sizes" if len(cases) != 1 else _at(cases[0])
-        warned = f", {said}" if said else ""
-        return Part("correctness", True, 1.0, f"D is right at {sizes}{warned}"), None
-
-    def _explained(self, step: int, judged: Judged) -> Judged:
-        """What went wrong on a GPU, with the page of what the simulator finds at a small size, if it finds anything."""
-        if not self.on_gpu or judged.page:
-            return judged
-        kernel = self._kernel(step, self.rules.cases(step, self._folder)[0])
-        if isinstance(kernel, NoKernel):
-            return judged
-        try:
-            found = self.judges.judged(kernel.question, kernel.opened, self.seed, self._tolerance)
-        except (Exceeded, Lost):
-            return judged
-        if found.ok:
-            return judged
-        return replace(judged, said=f"{judged.said}; the simulator finds: {found.said}", page=found.page)
-
-    def _performance(self, step: int, right: bool) -> tuple[Part, Shape | None]:
-        """The part, and the shape at which the kernel is too slow or has no time."""
-        sentences: list[str] = []
-        slow = None
-        for shape in self.rules.timed(step, full=self.full, gpu=self.on_gpu):
-            found = self._compared(step, shape)
-            if isinstance(found, NoKernel):
-                said = f"at {shape_text(shape)}: {found.said}"
-                return Part("performance", False, 0.0, said, _pages(found.page)), shape
-            kernel, us, good = found
-            sentences.append(f"{_against(us, good)} at {shape_text(shape)}")
-            if us > max(good.values()) * (1 + self.rules.steps[step].slower):
-                slow = shape
-                sentences.append(f"at most {self.rules.steps[step].slower:.0%} more is allowed")
-                sentences += filter(None, [self.judges.bound(kernel.question) if right and not self.on_gpu else ""])
-                break
-        said = f"{self.bench.how}: {'; '.join(sentences)}"
-        if not right:
-            return Part("performance", None, 0.0, f"{said}; the time of a wrong kernel does not count"), None
-        return Part("performance", slow is None, 0.0 if slow else 1.0, said), slow
-
-    def _compared(self, step: int, shape: Shape) -> tuple[Kernel, float, Mapping[str, float]] | NoKernel:
-        """The kernel of a step for a shape, its time and those of good kernels, in microseconds."""
-        kernel = self._kernel(step, Case(shape))
-        if isinstance(kernel, NoKernel):
-            return kernel
-        try:
-            timed = self.bench.timed(kernel.question, kernel.opened, self.seed, self._tolerance)
-            if timed.us is None:
-                return NoKernel(timed.said, timed.page)
-            return kernel, timed.us, self.bench.good(step, shape, self.dtype, self.gpu)
-        except Exceeded as error:
-            return NoKernel(str(error))
-
-    def _implementation(self, step: int) -> Part:
-        case = observed_case(step, self._folder)
-        kernel = self._kernel(step, case)
-        if isinstance(kernel, NoKernel) and kernel.shape and STEPS[step].free == "MNK":
-            case = observed_case(max(STEPS), self._folder)  # a kernel of a later step may take larger tiles only
-            kernel = self._kernel(step, case)
-        if isinstance(kernel, NoKernel):
-            return Part("implementation", False, 0.0, f"at {_at(case)}: {kernel.said}", _pages(kernel.page))
-        try:
-            facts = self.judges.facts(kernel.question, kernel.opened)
-            large = self._kernel(step, Case(LARGE)) if STEPS[step].free == "MNK" else None
-            grid = self.judges.grid(large.question) if isinstance(large, Kernel) else None
-        except Exceeded as error:
-            return Part("implementation", False, 0.0, f"at {_at(case)}: {error}")
-        seen = Seen(facts, grid.ctas if grid else None, grid.held if grid else 0, gpu_spec(self.gpu))
-        problems = [*missing(step, seen), *ahead(step, seen)]
-        if not problems:
-            return Part("implementation", True, 1.0, f"uses what step {step} teaches")
-        stopped = "" if facts.ended else " (as far as it ran: it did not come to its end)"
-        return Part("implementation", False, 0.0, f"{'; '.join(problems)}{stopped}")
-
-    # -- kernels -------------------------------------------------------------------------------------------------------
+        return _OneStep(self, step).parts()
 
     @property
-    def _tolerance(self) -> tuple[float, float]:
+    def tolerance(self) -> tuple[float, float]:
         return self.rules.rtol, self.rules.atol
 
     @property
-    def _folder(self) -> str:
+    def folder(self) -> str:
+        """Of the architecture's references."""
         return gpu_spec(self.gpu).architecture.kernels
 
-    def _kernel(self, step: int, case: Case) -> Kernel | NoKernel:
-        """The kernel of a step for a case, or why there is none."""
-        with self.building:
-            built = self.kernels.build(step, case.shape, self.dtype, case.sms)
-        if isinstance(built, Refused):
-            return _refused(step, built)
-        path = str(self.kernels.file)
-        question = Question(
-            built.text, self.handin.source, self.handin.file, path, step, case.shape, self.dtype, self.gpu, case.sms
-        )
-        try:
-            opened = self.judges.opened(question)
-        except Exceeded as error:
-            return NoKernel(str(error))
-        return NoKernel(opened.problem, opened.page) if opened.problem else Kernel(question, opened)
-
-    def _command(self, step: int, case: Case | None) -> str:
-        """What shows the student the same."""
+    def command(self, step: int, case: Case | None) -> str:
+        """Return the command that shows the student the same."""
         words = ["python -m tirx_mini check", f"{self.handin.file}:hgemm_v{step}"]
         if case is not None:
             words += ["--shape", ",".join(map(str, case.shape))]
@@ -264,6 +128,233 @@ class StepJudge:
         if case is not None and case.sms is not None:
             words += ["--sms", str(case.sms)]
         return " ".join(words)
+
+
+class _OneStep:
+    """One step of a hand-in. Its kernel for a problem is built once: D, time and facts are those of the same kernel."""
+
+    def __init__(self, judge: StepJudge, step: int) -> None:
+        self._judge, self._step = judge, step
+        self._kernels: dict[Case, Kernel | NoKernel] = {}
+        self._judged: dict[Case, Judged] = {}
+        self._grid: Grid | None = None
+        self._given = judge.rules.cases(step, judge.folder, full=judge.full, gpu=judge.on_gpu)
+        """The problems of the rules."""
+        self._shown = replace(observed_case(step, judge.folder), timed=False)
+        """The problem that shows what the step teaches."""
+
+    def parts(self) -> tuple[tuple[Part, ...], str]:
+        """As of `StepJudge`."""
+        judge, step = self._judge, self._step
+        try:
+            correctness, failed = self._correctness()
+        except Lost as error:
+            return tuple(_lost(name, error) for name in PARTS), ""
+        if isinstance(failed, NoKernel):
+            return (correctness, *_unjudged("there is no kernel")), judge.command(step, None)
+        if isinstance(failed, Endless):
+            others = _unjudged("not judged, as the kernel does not come to an end within the limits")
+            return (correctness, *others), judge.command(step, failed.case)
+        try:
+            performance, slow = self._performance(bool(correctness.passed))
+        except Lost as error:
+            performance, slow = _lost("performance", error), None
+        try:
+            implementation = self._implementation(bool(correctness.passed))
+        except Lost as error:
+            implementation = _lost("implementation", error)
+        case = failed or (Case(slow) if slow else None)
+        reproduce = judge.command(step, case) if case else ""
+        if not reproduce and implementation.passed is False:
+            reproduce = f"python grade.py {judge.handin.file} --steps {step}"
+        return (correctness, performance, implementation), reproduce
+
+    # -- the parts -----------------------------------------------------------------------------------------------------
+
+    def _compared(self) -> tuple[Case, ...]:
+        """The problems at which D is compared: those of the rules and, as points depend on them, all others.
+
+        The cheapest first.
+        """
+        if self._judge.on_gpu:
+            return self._given
+        timed = (Case(shape, timed=False) for shape in self._judge.rules.timed(self._step, full=self._judge.full))
+        return tuple(sorted({*self._given, self._shown, *timed}, key=lambda case: (math.prod(case.shape), str(case))))
+
+    def _correctness(self) -> tuple[Part, Case | Endless | NoKernel | None]:
+        """The part, and what failed: a case; the reason where there is no kernel of the step at all."""
+        judge, number, said = self._judge, 0, ""
+        for case in self._compared():
+            kernel = self._kernel(case)
+            if isinstance(kernel, NoKernel):
+                if kernel.shape and case not in self._given and case == self._shown:
+                    continue  # another problem shows what it does
+                none = number == 0 and not kernel.shape
+                said = kernel.said if none else f"at {_at(case)}: {kernel.said}"
+                return Part("correctness", False, 0.0, said, _pages(kernel.page)), kernel if none else case
+            if number == 0 and judge.prints is not None:
+                judge.prints(self._step, kernel.opened.prints)
+            judged = self._run(case, kernel)
+            if not judged.ok:
+                judged = self._explained(judged)
+                right = f"; {number} smaller size{'s are' if number > 1 else ' is'} right" if number else ""
+                part = Part("correctness", False, 0.0, f"at {_at(case)}: {judged.said}{right}", _pages(judged.page))
+                return part, case if judged.ended else Endless(case)
+            said = said or judged.said
+            number += 1
+        try:
+            wrong = self._look_at_large(judge.tolerance)
+        except Exceeded as error:
+            return Part("correctness", False, 0.0, f"at {shape_text(LARGE)}: {error}"), Endless(Case(LARGE))
+        if wrong:
+            return Part("correctness", False, 0.0, f"at {shape_text(LARGE)}: {wrong}"), Case(LARGE)
+        sizes = f"{number} sizes" if number != 1 else _at(self._given[0])
+        warned = f", {said}" if said else ""
+        return Part("correctness", True, 1.0, f"D is right at {sizes}{warned}"), None
+
+    def _run(self, case: Case, kernel: Kernel) -> Judged:
+        """Run a kernel on data, once for each case."""
+        if case not in self._judged:
+            bench = self._judge.bench
+            run = bench.judged if case in self._given else bench.timed
+            try:
+                self._judged[case] = run(kernel.question, kernel.opened, self._judge.tolerance)
+            except Exceeded as error:
+                self._judged[case] = Judged(False, str(error), ended=False)
+        return self._judged[case]
+
+    def _explained(self, judged: Judged) -> Judged:
+        """What went wrong on a GPU, with the page of what the simulator finds at a small size, if it finds anything."""
+        judge = self._judge
+        if not judge.on_gpu or judged.page:
+            return judged
+        kernel = self._kernel(judge.rules.cases(self._step, judge.folder)[0])
+        if isinstance(kernel, NoKernel):
+            return judged
+        try:
+            found = judge.judges.judged(kernel.question, kernel.opened, judge.tolerance)
+        except (Exceeded, Lost):
+            return judged
+        if found.ok:
+            return judged
+        return replace(judged, said=f"{judged.said}; the simulator finds: {found.said}", page=found.page)
+
+    def _look_at_large(self, tolerance: tuple[float, float] | None) -> str:
+        """Ask for the grid of a large problem, where the step has one; what is wrong with its D, in a sentence."""
+        if STEPS[self._step].free != "MNK" or self._step not in JUDGED_BY_GRID:
+            return ""
+        large = self._kernel(Case(LARGE))
+        if isinstance(large, Kernel):
+            self._grid = self._judge.judges.grid(large.question, large.opened, tolerance)
+        return self._grid.wrong if self._grid is not None else ""
+
+    def _performance(self, right: bool) -> tuple[Part, Shape | None]:
+        """The part, and the shape at which the kernel is too slow or has no time."""
+        judge, slower = self._judge, self._judge.rules.steps[self._step].slower
+        sentences: list[str] = []
+        slow = None
+        for shape in judge.rules.timed(self._step, full=judge.full, gpu=judge.on_gpu):
+            found = self._timed(shape)
+            if isinstance(found, NoKernel):
+                said = f"at {shape_text(shape)}: {found.said}"
+                return Part("performance", False, 0.0, said, _pages(found.page)), shape
+            kernel, us, good = found
+            sentences.append(f"{_against(us, good)} at {shape_text(shape)}")
+            if us > max(good.values()) * (1 + slower):
+                slow = shape
+                sentences.append(f"at most {slower:.0%} more is allowed")
+                sentences += filter(None, [judge.judges.bound(kernel.question) if right and not judge.on_gpu else ""])
+                break
+        said = f"{judge.bench.how}: {'; '.join(sentences)}"
+        if not right:
+            return Part("performance", None, 0.0, f"{said}; the time of a wrong kernel does not count"), None
+        return Part("performance", slow is None, 0.0 if slow else 1.0, said), slow
+
+    def _timed(self, shape: Shape) -> tuple[Kernel, float, Mapping[str, float]] | NoKernel:
+        """The kernel for a shape, its time and those of good kernels, in microseconds."""
+        judge, case = self._judge, Case(shape, timed=False)
+        kernel = self._kernel(case)
+        if isinstance(kernel, NoKernel):
+            return kernel
+        try:
+            known = None if judge.on_gpu else self._run(case, kernel)
+            timed = known or judge.bench.timed(kernel.question, kernel.opened, judge.tolerance)
+            if timed.us is None:
+                return NoKernel(timed.said, timed.page)
+            return kernel, timed.us, judge.bench.good(self._step, shape, judge.dtype, judge.gpu, judge.tolerance)
+        except Exceeded as error:
+            return NoKernel(str(error))
+
+    def _implementation(self, right: bool) -> Part:
+        shown = self._shown
+        kernel = self._kernel(shown)
+        if isinstance(kernel, NoKernel) and kernel.shape and STEPS[self._step].free == "MNK":
+            # a kernel of a later step may take larger tiles only
+            shown = replace(observed_case(max(STEPS), self._judge.folder), timed=False)
+            kernel = self._kernel(shown)
+        if isinstance(kernel, NoKernel):
+            return Part("implementation", False, 0.0, f"at {_at(shown)}: {kernel.said}", _pages(kernel.page))
+        for case in (shown, *(self._looked_at() if right else ())):
+            try:
+                if self._grid is None:
+                    self._look_at_large(None)
+                problems, ended = self._problems(case, None if case == shown else case.shape, right)
+            except Exceeded as error:
+                return Part("implementation", False, 0.0, f"at {_at(case)}: {error}")
+            if problems:
+                stopped = "" if ended else " (as far as it ran: it did not come to its end)"
+                where = "" if case == shown else f"at {_at(case)}: "
+                return Part("implementation", False, 0.0, f"{where}{'; '.join(problems)}{stopped}")
+        return Part("implementation", True, 1.0, f"uses what step {self._step} teaches")
+
+    def _looked_at(self) -> Iterator[Case]:
+        """The problems beside the one that shows what the step teaches: those of a size that the rules name."""
+        judge, step = self._judge, self._step
+        timed = () if judge.on_gpu else judge.rules.timed(step, full=judge.full)
+        sizes = STEPS[step].all_shapes(full=True) if judge.on_gpu or judge.full else judge.rules.steps[step].data
+        for case in self._compared():
+            named = case.shape in timed or (case.shape in sizes and math.prod(case.shape) <= WHOLE)
+            if case.sms is None and case != self._shown and named:
+                yield case
+
+    def _problems(self, case: Case, shape: Shape | None, right: bool) -> tuple[list[str], bool]:
+        """Return in sentences what the kernel for a case lacks or is ahead of, and whether the run came to its end."""
+        judge, kernel = self._judge, self._kernel(case)
+        assert isinstance(kernel, Kernel)
+        if right and case not in self._judged:  # the problems of a GPU are others
+            judged = judge.judges.judged(kernel.question, kernel.opened, judge.tolerance)
+            if not judged.ok:
+                return [judged.said], True
+        facts = judge.judges.facts(kernel.question, kernel.opened, right)
+        ctas, held = (self._grid.ctas, self._grid.held) if self._grid is not None else (None, 0)
+        seen = Seen(facts, ctas, held, gpu_spec(judge.gpu), shape)
+        return [*missing(self._step, seen), *ahead(self._step, seen)], facts.ended
+
+    # -- kernels -------------------------------------------------------------------------------------------------------
+
+    def _kernel(self, case: Case) -> Kernel | NoKernel:
+        """The kernel for a case, or why there is none."""
+        case = replace(case, timed=False)
+        if case not in self._kernels:
+            self._kernels[case] = self._built(case)
+        return self._kernels[case]
+
+    def _built(self, case: Case) -> Kernel | NoKernel:
+        judge = self._judge
+        with judge.building:
+            built = judge.kernels.build(self._step, case.shape, judge.dtype, case.sms)
+        if isinstance(built, Refused):
+            return _refused(self._step, built)
+        path = str(judge.kernels.file)
+        question = Question(
+            built.text, judge.handin.source, judge.handin.file, path, self._step, case.shape, judge.dtype, judge.gpu,
+            case.sms,
+        )  # fmt: skip
+        try:
+            opened = judge.judges.opened(question)
+        except Exceeded as error:
+            return NoKernel(str(error))
+        return NoKernel(opened.problem, opened.page) if opened.problem else Kernel(question, opened)
 
 
 def _refused(step: int, refused: Refused) -> NoKernel:

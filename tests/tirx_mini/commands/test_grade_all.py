@@ -60,7 +60,7 @@ def test_what_the_grader_failed_at_has_no_score_and_is_tried_again(
     for name in ("bob.tar", "sam.tar"):
         (folder / name).unlink()
     words = ["--all", str(folder), "--out", str(out), "--rules", rules, "--jobs", "1"]
-    monkeypatch.setattr("tirx_mini.grading.judges.timing", ends)
+    monkeypatch.setattr("tirx_mini.grading.judges.judging", ends)
     assert main(words) == 1
     said = "not graded: step 1: the judge's process ended by SIGKILL"
     assert f"ann was {said}" in capsys.readouterr().out

@@ -54,3 +54,16 @@ def test_a_broken_file_counts_as_none(tmp_path: Path, damage: bytes) -> None:
     assert Cache(tmp_path).value("k", lambda: (2, True)) == 2
     assert Cache(tmp_path).value("k", lambda: pytest.fail("not mended")) == 2
     assert [each.name for each in tmp_path.iterdir()] == [file.name]
+
+
+def test_the_secret_of_a_folder_lasts_as_long_as_its_results(tmp_path: Path) -> None:
+    secret = Cache(tmp_path).secret
+    assert len(secret) >= 32 and Cache(tmp_path).secret == secret
+    assert {path.stat().st_mode & 0o077 for path in tmp_path.iterdir()} == {0}
+    assert len({secret, Cache().secret, Cache().secret, Cache(tmp_path / "other").secret}) == 4
+
+
+def test_who_asks_at_the_same_time_gets_the_same_secret(tmp_path: Path) -> None:
+    caches = [Cache(tmp_path) for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(lambda cache: cache.secret, caches))) == 1

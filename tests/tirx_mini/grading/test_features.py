@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,14 +19,16 @@ from tirx_mini.grading import (
     Facts,
     Seen,
     ahead,
+    canonical,
     contract_broken,
     facts_of,
     missing,
+    observed,
     observed_case,
     resident_ctas,
 )
 from tirx_mini.hardware import gpu_spec
-from tirx_mini.ir import Launch, PrimFunc
+from tirx_mini.ir import Buffer, Launch, PrimFunc
 from tirx_mini.passes import lower
 
 ROOT = Path(__file__).parents[3]
@@ -35,10 +38,17 @@ BOTH = {(1, 2), (2, 1), (3, 1), (3, 2)}
 loop of one round, and one tile of D a grid of one CTA. Where sizes do not fit, correctness tells them apart."""
 
 
-def seen(kernel: PrimFunc, launch: Launch | None, gpu: str, sms: int | None = None) -> Seen:
-    """launch: of the kernel at `LARGE`."""
-    lowered, spec = lower(kernel), gpu_spec(gpu).with_sms(sms)
-    facts = facts_of(lowered, simulate(lowered, gpu=spec, data=False, trace=True).trace)
+def seen(
+    kernel: PrimFunc, launch: Launch | None, gpu: str, sms: int | None = None, *, needed: bool = True
+) -> Seen:
+    """Return the facts about a right kernel. launch: of the kernel at `LARGE`. needed: only those that its D needs."""
+    form, spec = canonical(lower(kernel)), gpu_spec(gpu).with_sms(sms)
+    (m, k), (n, _), _ = (param.shape for param in form.params if isinstance(param, Buffer))
+    if needed:
+        facts = observed(form, spec, (m, n, k), "float16", 7)
+    else:
+        facts = facts_of(form, simulate(form, gpu=spec, data=False, trace=True).trace)
+    assert facts is not None
     held = resident_ctas(launch, gpu_spec(gpu)) if launch is not None else 0
     return Seen(facts, launch.num_ctas if launch is not None else None, held, gpu_spec(gpu))
 
@@ -52,21 +62,21 @@ def large_launch(folder: str, number: int) -> Launch | None:
 
 
 @cache
-def reference(folder: str, number: int, case: Case) -> Seen | None:
-    """A reference at the problem by which some step is judged; None where it does not take it."""
+def reference(folder: str, number: int, case: Case, needed: bool = False) -> Seen | None:
+    """A reference at the problem by which some step is judged; None where it does not take it. needed: as of `seen`."""
     factory = load_kernels(ROOT / "kernels_ref", folder, sms=case.sms)[number]
     try:
         kernel = factory(*case.shape)
     except ValueError:
         return None
-    return seen(kernel, large_launch(folder, number), GPUS[folder], case.sms)
+    return seen(kernel, large_launch(folder, number), GPUS[folder], case.sms, needed=needed)
 
 
 @pytest.mark.parametrize("folder", GPUS)
 @pytest.mark.parametrize("step", STEPS)
 def test_a_reference_is_its_own_step_and_no_other(step: int, folder: str) -> None:
     for number in STEPS:
-        found = reference(folder, number, observed_case(step, folder))
+        found = reference(folder, number, observed_case(step, folder), needed=number == step)
         problems = ["not built"] if found is None else [*missing(step, found), *ahead(step, found)]
         if number == step:
             assert not problems
@@ -103,7 +113,11 @@ def test_the_page_says_what_is_missing_or_ahead(number: int, step: int, sentence
 
 def test_stages_that_are_not_loaded_ahead_are_no_pipeline(tmp_path: Path) -> None:
     """Shared memory and mbarriers for two stages, of which one is filled before the first MMA."""
-    kernel = Edit(step=5, old="PRE_NUM = min(PIPE_DEPTH, K_TILES)", new="PRE_NUM = 1").kernel(tmp_path)
+    kernel = Edit(
+        5, "PRE_NUM = min(PIPE_DEPTH, K_TILES)", "PRE_NUM = 1",
+        (("if k + PIPE_DEPTH < K_TILES:", "if k + 1 < K_TILES:"),
+         ("tma_load(stage, k + PIPE_DEPTH)", "tma_load((stage + 1) % PIPE_DEPTH, k + 1)")),
+    ).kernel(tmp_path)  # fmt: skip
     assert "one K tile is loaded at a time" in " ".join(missing(5, seen(kernel, None, "b200")))
 
 
@@ -129,9 +143,11 @@ def test_no_reference_breaks_the_contract(folder: str) -> None:
         assert contract_broken(lower(factory(*STEPS[number].shape(512 if number < 9 else 1024)))) == ""
 
 
-def test_facts_survive_json() -> None:
-    facts = Facts(ctas=3, loads=frozenset("AB"), producers=frozenset({7}), depth=4)
-    assert Facts.from_dict(facts.as_dict()) == facts
+@pytest.mark.parametrize("folder", GPUS)
+def test_facts_survive_json(folder: str) -> None:
+    found = reference(folder, 7, Case((256, 256, 256)), needed=True)
+    assert found is not None
+    assert Facts.from_dict(json.loads(json.dumps(found.facts.as_dict()))) == found.facts
 
 
 STYLES = [
@@ -163,5 +179,5 @@ def test_what_counts_is_what_a_kernel_does_and_not_how_it_is_written(
     with imports():
         spec.loader.exec_module(module)
     kernel = getattr(module, factory)(*shape, **options)
-    found = replace(seen(kernel, None, "b200"), large=1 if step >= 6 else 10_000, held=2)
+    found = replace(seen(kernel, None, "b200"), large=148 if step >= 6 else 10_000, held=148)
     assert [*missing(step, found), *ahead(step, found)] == []

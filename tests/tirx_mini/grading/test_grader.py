@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timezone
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 
 from tests.kernels_ref.skeletons import filled_in
-from tirx_mini.course import STEPS
+from tirx_mini.course import STEPS, Shape
 from tirx_mini.grading import (
     Cache,
     Graded,
@@ -29,6 +30,7 @@ from tirx_mini.grading import (
     gradescope,
     load_rules,
 )
+from tirx_mini.grading.drawn import WHOLE
 from tirx_mini.report import plain
 from tirx_mini.sandbox import find_sandbox
 
@@ -227,6 +229,7 @@ def test_a_judge_that_is_killed_costs_no_points(
 ) -> None:
     """A wrong kernel scores 0 whatever else is found, so that is final."""
     monkeypatch.setattr(f"tirx_mini.grading.judges.{task}", ends)
+    monkeypatch.setattr("tirx_mini.grading.judges.WHOLE", 1 if task == "timing" else WHOLE)
     file = handin([3])
     with Judges(1, RULES.judge) as judges:
         found = grade(replace(file, source=file.source.replace(*replaced)), small(3), judges=judges, steps=[3])
@@ -260,3 +263,32 @@ def test_what_a_kernel_prints_is_in_the_report_as_text(judges: Judges, capfd: py
     assert capfd.readouterr() == ("", "")
     assert printed.splitlines()[0] in plain(grade_page(found))
     assert "\\x1b[2Jscore" in grade_html(found) and "\\x1b[2Jscore" in gradescope(found)["tests"][0]["output"]
+
+
+class NoChip:
+    """Stands for a GPU: what it would run, the judges simulate."""
+
+    arch, name, how = "sm_100a", "NVIDIA B200", "measured on NVIDIA B200"
+
+    def __init__(self, judges: Judges) -> None:
+        self._judges = judges
+        self.judged, self.timed = judges.judged, judges.timed
+
+    def heard_by(self, judges: Judges, listener: Callable[[str], object]) -> NoChip:
+        return NoChip(judges)
+
+    def good(self, step: int, shape: Shape, dtype: str, gpu: str, tolerance: tuple[float, float]) -> dict[str, float]:
+        return {"the reference": self._judges.reference_us(step, shape, dtype, gpu, tolerance)}
+
+
+@pytest.mark.parametrize(("wrong", "score"), [(0, 5), (512, 0), (4096, 0)])
+def test_a_hand_in_on_a_gpu_is_judged_there_and_looked_at_in_the_simulator(
+    wrong: int, score: float, judges: Judges
+) -> None:
+    """512 is the problem that shows what the second step does, 4096 the largest that is timed."""
+    source = filled_in("sm100", [2])
+    head, _, tail = source.rpartition("accum=(k != 0)")
+    file = HandIn("x.py", "gemm_kernels.py", f"{head}accum=(k > K * (K == {wrong})){tail}")
+    bench: Any = NoChip(judges)
+    found = grade(file, RULES, judges=judges, bench=bench, target="cuda", steps=[2])
+    assert (found.target, found.gpu, found.score) == ("cuda", "NVIDIA B200", score)

@@ -9,12 +9,16 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from tirx_mini.grading import Exceeded, Judges, Lost, load_rules
+from tirx_mini.grading import Cache, Exceeded, Judges, Lost, kit_version, load_rules
+from tirx_mini.grading.heard import Heard
+from tirx_mini.grading.judging import Judged, Opened, Question
+from tirx_mini.hardware import gpu_spec
 
 LIMITS = replace(load_rules().judge, seconds=0.2, memory_mb=4096)
 
@@ -133,3 +137,79 @@ def test_what_kernels_print_goes_to_the_listener_and_is_bounded(
     assert len(heard[1]) < 5000
     assert judges.ask(prints, 1) == 1 and len(heard) == 2
     assert capfd.readouterr() == ("", "")
+
+
+QUESTION = Question("text", "source", "label", "path", 4, (256, 256, 128), "float16", "b200")
+KERNEL = Opened("digest of the kernel")
+
+
+class Counting(Judges):
+    """Judges that count what they are asked, and find nothing wrong."""
+
+    asked: ClassVar[list[Any]] = []
+
+    def _call(self, task: Any, asked: Any) -> Heard:
+        self.asked.append(asked)
+        return Heard(Judged(True, us=1.0, clean=True))
+
+
+def asked(cache: Cache, question: Question = QUESTION, opened: Opened = KERNEL, **changes: Any) -> list[Any]:
+    """Return the questions to judges with a cache. changes: `tolerance`, or fields of their limits."""
+    Counting.asked.clear()
+    tolerance = changes.pop("tolerance", (1e-3, 1e-2))
+    Counting(1, replace(LIMITS, **changes), cache).judged(question, opened, tolerance)
+    return list(Counting.asked)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"opened": Opened("digest of another one")},
+        {"question": replace(QUESTION, shape=(256, 128, 256))},
+        {"question": replace(QUESTION, dtype="bfloat16")},
+        {"question": replace(QUESTION, gpu="b300")},
+        {"question": replace(QUESTION, sms=2)},
+        {"tolerance": (1e-3, 1e-3)},
+        {"seconds": 4},
+        {"memory_mb": 2048},
+    ],
+)
+def test_a_result_is_kept_for_all_that_it_depends_on(changes: dict[str, Any]) -> None:
+    cache = Cache()
+    assert asked(cache) and not asked(cache)
+    assert asked(cache, **changes) and not asked(cache, **changes) and not asked(cache)
+
+
+def test_a_result_is_not_that_of_other_sources_or_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = Cache()
+    assert asked(cache)
+    with monkeypatch.context() as patch:
+        patch.setattr("tirx_mini.grading.judges.kit_version", lambda: "another one")
+        assert asked(cache)
+    with monkeypatch.context() as patch:
+        patch.setattr("tirx_mini.grading.judging.gpu_spec", lambda name: replace(gpu_spec(name), hbm_tbps=9.0))
+        assert asked(cache)
+    assert not asked(cache)
+
+
+def test_who_hands_a_kernel_in_is_not_asked_for() -> None:
+    cache = Cache()
+    assert asked(cache)
+    assert not asked(cache, replace(QUESTION, text="t", source="s", label="l", path="p", step=5))
+
+
+def test_equal_kernels_get_equal_data_that_nobody_can_work_out() -> None:
+    """The seed follows from the kernel and from a secret of the cache."""
+    seeds = [asked(cache)[0][1] for cache in (Cache(), Cache())]
+    assert seeds[0] != seeds[1]
+    cache = Cache()
+    assert len({asked(cache, opened=Opened(key))[0][1] for key in "abc"}) == 3
+
+
+def test_the_version_follows_from_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert kit_version.__wrapped__() == kit_version.__wrapped__()
+    (tmp_path / "step.py").write_text("x = 1")
+    monkeypatch.setattr("tirx_mini.grading.version.resource", lambda name: tmp_path)
+    one = kit_version.__wrapped__()
+    (tmp_path / "step.py").write_text("x = 2")
+    assert len({one, kit_version.__wrapped__(), kit_version()}) == 3

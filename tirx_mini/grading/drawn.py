@@ -1,0 +1,118 @@
+"""Data that the judge draws, and the parts of a large D that it compares.
+
+A hand-in is built before anything is drawn. So it cannot tell which numbers a kernel will get, and which clusters of a
+large launch are run.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from functools import lru_cache
+from statistics import NormalDist
+
+import numpy as np
+
+from ..course import DTYPES, Shape, matches
+from ..hardware import GpuSpec
+from ..ir import PrimFunc, TirxError
+from ..sim import Simulation
+
+WHOLE = 2048**3
+"""M · N · K of the largest problem of which all of D is compared."""
+BLOCK, TILE = 32, 128
+"""Rows and columns of D that are looked at together, where some clusters wrote it; and of a tile of a whole D."""
+TILES = 16
+"""Tiles of D that are compared where all clusters of a large launch are run."""
+
+Matrices = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""A, B and D."""
+
+
+def matrices(shape: Shape, dtype: str, seed: int) -> Matrices:
+    """Return A and B of normal numbers, and D of zeros, which take no memory until it is written."""
+    m, n, k = shape
+    kind, rng = DTYPES[dtype], np.random.default_rng(seed)
+    a, b = (_normal(rng, extents).astype(kind, copy=False) for extents in ((m, k), (n, k)))
+    return a, b, np.zeros((m, n), kind)
+
+
+def _normal(rng: np.random.Generator, extents: tuple[int, int]) -> np.ndarray:
+    """Normal numbers: of a large matrix one of 256, which takes a fraction of the time."""
+    if extents[0] * extents[1] < 1 << 20:
+        return rng.standard_normal(extents, dtype=np.float32)
+    return _quantiles()[rng.integers(0, 256, extents, dtype=np.uint8)]
+
+
+@lru_cache(maxsize=1)
+def _quantiles() -> np.ndarray:
+    normal = NormalDist()
+    return np.array([normal.inv_cdf((number + 0.5) / 256) for number in range(256)], np.float16)
+
+
+def right_in_clusters(
+    form: PrimFunc, data: Matrices, spec: GpuSpec, seed: int, tolerance: tuple[float, float], count: int = 1
+) -> bool:
+    """Return whether so many clusters at random, run alone, write their share of D and nothing wrong.
+
+    False says nothing of a kernel whose clusters work together. form: writes neither A nor B. data: D is zero.
+    """
+    launch = form.launch
+    assert launch is not None
+    among = range(launch.num_ctas // launch.cluster_size)
+    clusters = sorted(random.Random(seed).sample(among, min(count, len(among))))
+    try:
+        outcome = Simulation(form, data, spec).excerpt(clusters)
+    except TirxError:  # it cannot be executed at all
+        return False
+    a, b, d = data
+    if outcome.fault is not None or outcome.blocked or d.shape[0] % BLOCK or d.shape[1] % BLOCK:
+        return False
+    there = d[::BLOCK, ::BLOCK] != 0
+    share = there.size * len(clusters) * launch.cluster_size / launch.num_ctas
+    return 2 * np.count_nonzero(there) >= share and _blocks_match(a, b, d, there, tolerance)
+
+
+def _blocks_match(
+    a: np.ndarray, b: np.ndarray, d: np.ndarray, there: np.ndarray, tolerance: tuple[float, float]
+) -> bool:
+    """Return whether the blocks of D that are there are the product."""
+    return all(matches(a[rows], b[columns], d[rows, columns], tolerance) for rows, columns in _blocks(there))
+
+
+def product_where(a: np.ndarray, b: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """Return A @ B.T as elements of A hold it, where something is there; NaN for the rest, in float32."""
+    product = np.full(there.shape, np.nan, np.float32)
+    a, b, kind = a.astype(np.float32), b.astype(np.float32), a.dtype
+    for rows, columns in _blocks(there[::BLOCK, ::BLOCK]):
+        product[rows, columns] = (a[rows] @ b[columns].T).astype(kind)
+    product[~there] = np.nan
+    return product
+
+
+def _blocks(there: np.ndarray) -> Iterator[tuple[slice, slice]]:
+    """Yield the rows and columns of the parts of a matrix of which a block of `BLOCK` elements is there.
+
+    there: by block. Neighbours in a row are one part, and so are equal rows one below the other.
+    """
+    top = 0
+    while top < len(there):
+        end = top + 1
+        while end < len(there) and (there[end] == there[top]).all():
+            end += 1
+        edges = np.flatnonzero(np.diff(there[top].astype(np.int8), prepend=0, append=0)).tolist()
+        for first, last in zip(edges[::2], edges[1::2], strict=True):
+            yield slice(top * BLOCK, end * BLOCK), slice(first * BLOCK, last * BLOCK)
+        top = end
+
+
+def wrong_tile(data: Matrices, seed: int, tolerance: tuple[float, float]) -> str:
+    """Return what is wrong with a tile of D, of some at random and those without a result; "" if nothing is."""
+    a, b, d = data
+    places = [(row, column) for row in range(0, d.shape[0], TILE) for column in range(0, d.shape[1], TILE)]
+    random.Random(seed).shuffle(places)
+    for row, column in (*(place for place in places if not np.isfinite(d[place])), *places[:TILES]):
+        rows, columns = slice(row, row + TILE), slice(column, column + TILE)
+        if not matches(a[rows], b[columns], d[rows, columns], tolerance):
+            return f"D[{row}:{row + TILE}, {column}:{column + TILE}] is wrong"
+    return ""
