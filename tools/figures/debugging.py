@@ -28,7 +28,7 @@ class Case:
 
     edits: what is replaced in the reference of the step. command, options: of `python -m tirx_mini`. shown: (part of a
     line, how many lines from there on): what the page quotes; the rest is left out. diff: whether the
-    page shows the edits.
+    page shows the fix.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Case:
     diff: bool = True
 
     def passage(self) -> str:
-        """The mistake as a diff, the command, and what it prints."""
+        """The fix of the mistake as a diff, the command, and what it prints."""
         parts = [self._diff()] if self.edits and self.diff else []
         file = f"step{self.step:02}.py:hgemm_v{self.step}" if self.edits else self._reference
         command = " ".join(["python -m tirx_mini", self.command, file, *self.options])
@@ -54,11 +54,12 @@ class Case:
         return f"kernels_ref/sm100/{reference(self.step).name}"
 
     def _diff(self) -> str:
-        before = reference(self.step).read_text(encoding="utf-8")
-        after = before
+        right = reference(self.step).read_text(encoding="utf-8")
+        wrong = right
         for old, new in self.edits.items():
-            after = after.replace(old, new)
-        changed = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))[3:]
+            wrong = wrong.replace(old, new)
+        around = int(len(wrong.splitlines()) < len(right.splitlines()))  # lines that show the place of what is missing
+        changed = list(difflib.unified_diff(wrong.splitlines(), right.splitlines(), n=around, lineterm=""))[3:]
         lines = [line for line in changed if not line.startswith("@@")]
         indent = min(len(line) - 1 - len(line[1:].lstrip()) for line in lines)
         return "\n".join(["```diff", *(line[0] + line[1 + indent :] for line in lines), "```"])

@@ -14,9 +14,19 @@ def test_explain_prints_the_section(code: str, capsys: pytest.CaptureFixture[str
     assert main(["explain", code]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "TX107 Fewer threads arrive than the barrier counts"
-    assert "+tma2mma.init(2)" in map(str.strip, lines)
+    assert "-tma2mma.init(2)" in map(str.strip, lines) and "+tma2mma.init(1)" in map(str.strip, lines)
     text = " ".join(" ".join(lines).split())
     assert "Fix. Initialise with the arrivals of one round" in text and "**" not in text and "```" not in text
+
+
+def test_a_fix_is_red_for_what_goes_and_green_for_what_comes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert main(["explain", "TX107"]) == 0
+    out = capsys.readouterr().out
+    assert "\033[91m-tma2mma.init(2)" in out and "\033[92m+tma2mma.init(1)" in out
 
 
 @pytest.mark.parametrize("columns", [50, 80])

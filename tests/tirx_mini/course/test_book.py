@@ -35,22 +35,22 @@ def option(example: Example, name: str, default: str) -> str:
     return match.group(1) if match else default
 
 
-def edited(text: str, diff: str) -> str:
-    """`text` with each hunk's `-` lines replaced by its `+` lines, wherever they stand and however deep."""
+def edited(text: str, diff: str, gone: str = "-", new: str = "+") -> str:
+    """`text` with each hunk's `gone` lines replaced by its `new` lines, wherever they stand and however deep."""
     lines = text.splitlines()
     for hunk in diff.split("@@\n"):
-        old = [line[1:] for line in hunk.splitlines() if line[:1] != "+"]
+        old = [line[1:] for line in hunk.splitlines() if line[:1] != new]
         wanted = [line.strip() for line in old]
         places = [i for i in range(len(lines)) if [line.strip() for line in lines[i : i + len(old)]] == wanted]
-        assert len(places) == 1, f"the hunk stands {len(places)} times in the reference:\n{hunk}"
+        assert len(places) == 1, f"the hunk stands {len(places)} times in the text:\n{hunk}"
         (place,) = places
         indent = " " * (len(lines[place]) - len(lines[place].lstrip()) - (len(old[0]) - len(old[0].lstrip())))
         kept = iter(lines[place : place + len(old)])
-        new: list[str] = []
+        made: list[str] = []
         for line in hunk.splitlines():
-            source = next(kept) if line[:1] != "+" else indent + line[1:]
-            new += [source] if line[:1] != "-" else []
-        lines[place : place + len(old)] = new
+            source = next(kept) if line[:1] != new else indent + line[1:]
+            made += [source] if line[:1] != gone else []
+        lines[place : place + len(old)] = made
     return "\n".join(lines) + "\n"
 
 
@@ -59,11 +59,17 @@ def kernel_of(example: Example, folder: Path) -> PrimFunc:
     if example.language == "python":
         path.write_text(PRELUDE + example.text, encoding="utf-8")
         return load_module(path).kernel
-    step, arch = int(option(example, "step", "")), option(example, "arch", "sm100")
-    (reference,) = (ROOT / "kernels_ref" / arch).glob(f"step{step:02}_*.py")
-    text = edited(reference.read_text(encoding="utf-8"), example.text)
+    step = int(option(example, "step", ""))
+    text = edited(reference_of(example), example.text, gone="+", new="-")
     path.write_text(re.sub(r"(?m)^SM_COUNT = \d+$", f"SM_COUNT = {SMS}", text), encoding="utf-8")
     return load_kernels(path)[step](*SHAPES[step])
+
+
+def reference_of(example: Example) -> str:
+    """The reference that a diff leads to."""
+    step, arch = int(option(example, "step", "")), option(example, "arch", "sm100")
+    (path,) = (ROOT / "kernels_ref" / arch).glob(f"step{step:02}_*.py")
+    return path.read_text(encoding="utf-8")
 
 
 def found(example: Example, folder: Path) -> list[Finding]:
@@ -90,6 +96,18 @@ def test_the_example_of_a_section_leads_to_its_code(code: str, tmp_path: Path) -
     findings = found(example, tmp_path)
     assert findings and findings[0].code == code, "\n".join(f"{f.code}: {f.diagnostic.render()}" for f in findings)
     assert findings[0].happened is (code not in POSSIBLE), findings[0].order
+
+
+def test_a_diff_is_a_fix_that_one_applies() -> None:
+    """Undone in the reference and applied again, each gives the reference: its `+` lines are right, its place plain."""
+    examples = [example for section in BOOK.sections.values() for example in section.examples]
+    diffs = [example for example in examples if example.language == "diff"]
+    assert len(diffs) > 50
+    for diff in diffs:
+        reference = reference_of(diff)
+        mistaken = edited(reference, diff.text, gone="+", new="-")
+        assert mistaken != reference
+        assert edited(mistaken, diff.text) == reference, diff.text
 
 
 @pytest.mark.parametrize("code", codes())
