@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..course import STEPS, load_kernels
+from ..files import write_whole
 from ..grading import (
     KERNELS,
     OF_FILES,
@@ -58,7 +59,6 @@ from ..grading import (
     times_of_files,
     times_of_table,
     unreadable,
-    write_whole,
 )
 from ..hardware import BLACKWELL, HOPPER
 from ..passes import lower

@@ -21,7 +21,6 @@ from .classroom import (
 from .entries import Entry, entries_of
 from .facts import Facts, contract_broken, facts_of, observed, resident_ctas
 from .features import LARGE, Seen, ahead, missing
-from .files import write_whole
 from .formats import autolab, gradescope
 from .grader import NotClosed, Watch, default_gpu, grade, unreadable
 from .handin import MOST_MEMBERS, HandIn, HandInError, packed, read_handin
@@ -129,5 +128,4 @@ __all__ = [
     "times_of_files",
     "times_of_table",
     "unreadable",
-    "write_whole",
 ]

@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ..files import write_whole
 from .entries import Entry
-from .files import write_whole
 from .handin import HandIn, HandInError, read_handin
 from .results import Graded
 from .rules import NEVER_LATE, Lateness

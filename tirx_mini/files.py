@@ -1,0 +1,99 @@
+"""Files that a command writes: each is there whole or not at all, whatever ends the process or fills the disk."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+class OutputError(Exception):
+    """A file, or the standard output, cannot be written; the message is a sentence."""
+
+
+def output_file(text: str) -> Path:
+    """The argument of a command that names a file to write. Raises `OutputError` where that is known to fail."""
+    path = Path(text)
+    with _explained(path):
+        if path.is_dir():
+            raise OutputError(f"{path} is a folder: name a file in it")
+        if not path.parent.is_dir():
+            raise OutputError(f"there is no folder {path.parent} for {path.name}: make it, or name another file")
+        place = path if _is_device(path) else path.parent
+        if not os.access(place, os.W_OK):
+            raise OutputError(f"{place} may not be written to: name a file elsewhere")
+    return path
+
+
+def output_folder(path: Path) -> Path:
+    """The folder, which is made where there is none. Raises `OutputError`."""
+    with _explained(path):
+        if path.exists() and not path.is_dir():
+            raise OutputError(f"{path} is a file: name a folder")
+        path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file: whoever opens it meanwhile, or after a crash, finds the old one or the new one.
+
+    What is no file, as /dev/stdout, is written to. Raises `OutputError`.
+    """
+    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+    with _writing, _explained(path):
+        if _is_device(path):
+            with path.open("wb") as stream:
+                stream.write(data)
+        else:
+            _replace(Path(os.path.realpath(path)), data)  # a link stays one
+
+
+def no_more_writes(patience_s: float) -> None:
+    """Wait until no file is half-written, and let none begin: for the end of the process."""
+    _writing.acquire(timeout=patience_s)
+
+
+def writing() -> bool:
+    """Whether a file is half-written now."""
+    return _writing.locked()
+
+
+def reason(error: OSError) -> str:
+    """Why the system refuses, as a part of a sentence."""
+    text = error.strerror or str(error)
+    return text[:1].lower() + text[1:]
+
+
+_writing = threading.Lock()
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Within it, an error of the system is an `OutputError`."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {reason(error)}") from None
+
+
+def _is_device(path: Path) -> bool:
+    return path.exists() and not path.is_file()
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write beside the file, with its rights, and let that take its place."""
+    beside = path.with_name(f".{os.urandom(6).hex()}.tmp")
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            with suppress(FileNotFoundError):
+                beside.chmod(path.stat().st_mode & 0o7777)
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
