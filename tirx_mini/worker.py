@@ -26,6 +26,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, TypeVar
 
+from .ending import as_child, end_group, signals_held
+
 STARTUP_S = 120.0
 """Seconds that a task may take to its `yield`: a GPU's imports PyTorch, creates a CUDA context and copies arguments."""
 
@@ -76,57 +78,79 @@ class Worker:
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
         self._messages: queue.Queue[tuple[str, Any]] = queue.Queue()
+        self._closed = False
+        self._changing = threading.Lock()  # another thread may close it
 
     def call(self, task: Task, payload: Any, limit_s: float) -> Any:
         """The result of `task`; `limit_s`, in seconds, counts from its ``yield``.
 
         Raises `TimeoutError` after that time, and any exception of the task; either ends the child.
         """
-        self.start()
-        assert self._child is not None and self._child.stdin is not None
+        child, messages = self._started()
+        assert child.stdin is not None
         try:
-            pickle.dump((task, payload), self._child.stdin)
-            self._child.stdin.flush()
-            _answer(self._messages, STARTUP_S)
-            return _answer(self._messages, limit_s)
+            try:
+                pickle.dump((task, payload), child.stdin)
+                child.stdin.flush()
+            except ValueError:  # another thread has closed it
+                raise _Closed from None
+            _answer(messages, STARTUP_S)
+            return _answer(messages, limit_s)
         except (BrokenPipeError, _Closed):
-            status = self._ended()
-            self.close()
+            status = _status(child)
+            self._end()
             raise ProcessEnded(status) from None
         except BaseException:
-            self.close()
+            self._end()
             raise
 
     def close(self) -> None:
-        """End the child, even during a task."""
+        """End the child, even during a task of another thread. There will be no other one."""
+        self._closed = True
+        self._end()
+
+    def start(self) -> None:
+        """Start the child, if it does not run: it is ready sooner then."""
+        self._started()
+
+    def _started(self) -> tuple[subprocess.Popen[bytes], queue.Queue[tuple[str, Any]]]:
+        with self._changing:
+            if self._child is None or self._child.poll() is not None:
+                self._drop()
+                if self._closed:
+                    raise RuntimeError("the worker has been closed")
+                self._start()
+            assert self._child is not None
+            return self._child, self._messages
+
+    def _end(self) -> None:
+        with self._changing:
+            self._drop()
+
+    def _drop(self) -> None:
         if self._child is not None:
             assert self._child.stdin is not None
-            self._child.kill()
+            if self._child.poll() is None:
+                end_group(self._child.pid)
             self._child.wait()
             with suppress(OSError):  # the rest of a payload cannot be written any more
                 self._child.stdin.close()
             self._child = None
 
-    def start(self) -> None:
-        """Start the child, if it does not run: it is ready sooner then."""
-        if self._child is None or self._child.poll() is not None:
-            self.close()
-            self._start()
-
-    def _ended(self) -> int | None:
-        """The exit status of the child, which has closed its end."""
-        assert self._child is not None
-        with suppress(subprocess.TimeoutExpired):
-            return self._child.wait(1)
-        return None
-
     def _start(self) -> None:
         # Isolated, a child reads no variables of Python's and imports nothing from the working directory.
         command = [sys.executable, "-I", "-X", "utf8", "-c", _BOOT, json.dumps(search_path())]
-        self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         assert self._child.stdout is not None
         self._messages = queue.Queue()
         threading.Thread(target=_forward, args=(self._child.stdout, self._messages), daemon=True).start()
+
+
+def _status(child: subprocess.Popen[bytes]) -> int | None:
+    """The exit status of a child that has closed its end."""
+    with suppress(subprocess.TimeoutExpired):
+        return child.wait(1)
+    return None
 
 
 class Twin:
@@ -164,7 +188,8 @@ class Twin:
                 with warnings.catch_warnings():
                     # Python 3.12 warns of any fork beside threads, such as those of NumPy. The copy needs none of them.
                     warnings.simplefilter("ignore", DeprecationWarning)
-                    process.start()
+                    with signals_held():
+                        process.start()
             except OSError:
                 ours.close()
                 raise
@@ -187,15 +212,15 @@ class Twin:
     def close(self) -> None:
         """End the child, even during an item."""
         if self._process is not None and self._connection is not None:
-            self._process.kill()
+            end_group(self._process.pid)
             self._process.join()
             self._connection.close()
             self._process = self._connection = None
 
 
 def _attend(ours: Connection, theirs: Connection, work: Callable[[Any], Any], shared: memoryview) -> None:
-    """The twin's side. It ends with this process, which closes the other end of the pipe."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """The twin's side."""
+    as_child()
     ours.close()
     free = 0
     while True:
@@ -327,6 +352,7 @@ def supervise(task: Task, payload: Any, limit_s: float) -> Any:
 
 def serve() -> None:
     """The child's side: tasks from stdin, their messages to stdout. The output of kernels goes to stderr."""
+    as_child()
     sys.stdout.flush()
     with os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)

@@ -30,10 +30,11 @@ from rich.console import Console
 
 import tirx_mini as tvm
 from tirx_mini.course import Shape, load_kernels
+from tirx_mini.ending import command
 from tirx_mini.ir import TirxError
+from tirx_mini.pool import Lost, run_bounded
 from tools.damage import STRUCTURE, damaged
 from tools.mutants.judge import RUNS, on_small_gpu
-from tools.pool import Lost, run_bounded
 from tools.source import REFERENCES, ROOT, KernelSource
 
 BOUND_S = 60.0
@@ -184,4 +185,4 @@ def campaign(seeds: Sequence[int], jobs: int, console: Console) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Generator
@@ -121,6 +122,28 @@ def test_a_child_that_has_ended_is_replaced() -> None:
         assert worker.call(says_who, None, 30) != first
     finally:
         worker.close()
+
+
+@posix
+def test_a_worker_that_is_closed_fails_in_the_thread_that_waits_and_starts_no_other_child(tmp_path: Path) -> None:
+    worker, raised = Worker(), list[BaseException]()
+
+    def waits() -> None:
+        for _ in range(2):
+            try:
+                worker.call(hangs, str(tmp_path / "pid"), 600)
+            except RuntimeError as error:
+                raised.append(error)
+
+    thread = threading.Thread(target=waits)
+    thread.start()
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        time.sleep(0.02)
+    worker.close()
+    thread.join(20)
+    assert not thread.is_alive() and str(raised[-1]) == "the worker has been closed"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
 def squares(payload: Any) -> Generator[None, None, Any]:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import multiprocessing
-import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -20,8 +17,10 @@ import numpy.typing as npt
 
 from ..diagnose import BUDGET, Report
 from ..driver import simulate
+from ..files import write_whole
 from ..hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from ..ir import PrimFunc, TirxError
+from ..pool import Lost, run_bounded
 from ..report import exact_product, product_error
 from .check import LARGEST_TRACED
 from .constants import Constant, ConstantError
@@ -220,41 +219,55 @@ def run_tasks(tasks: Sequence[Task], jobs: int = 1) -> Iterator[tuple[int, Row]]
     if jobs <= 1 or len(tasks) == 1:
         yield from ((index, run_task(tasks[index], jobs)) for index in order)
         return
-    # Each process has one core's share: NumPy's own threads would only get in each other's way.
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        futures: dict[Future[Row], int] = {pool.submit(run_task, tasks[index]): index for index in order}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+    for place, done in run_bounded(_done, [tasks[index] for index in order], jobs=jobs):
+        task = tasks[order[place]]
+        yield order[place], _ended(task) if isinstance(done, Lost) else _written(task, *done)
+
+
+def _ended(task: Task) -> Row:
+    """The row of a task whose process did not come to its end."""
+    detail = "the system ended the process of this row, most likely for its memory: try --jobs 1, or a smaller --size"
+    return Row(task.step, task.shape, "error", detail=detail)
 
 
 def run_task(task: Task, jobs: int = 1) -> Row:
     """Build the kernel, simulate it and judge the result. Never raises for what the kernel did wrong.
 
-    jobs: how many processes a run of parts may take.
+    jobs: how many processes a run of parts may take. Raises `OutputError` where the timeline cannot be written.
     """
-    start = time.perf_counter()
+    return _written(task, *_done(task, jobs))
+
+
+def _written(task: Task, row: Row, timeline: str) -> Row:
+    """The row, once its timeline is written: by this process, as a child may be ended in the middle of a file."""
     if task.timeline is not None:
         task.timeline.unlink(missing_ok=True)  # an old one would look like this row's
+        if timeline:
+            write_whole(task.timeline, timeline)
+    return row
+
+
+def _done(task: Task, jobs: int = 1) -> tuple[Row, str]:
+    """The row, and the text of its timeline; "" for none."""
+    start = time.perf_counter()
     try:
         kernel = _build(task)
     except (TirxError, KernelFileError, ValueError) as error:
         verdict = "fault" if isinstance(error, TirxError) else "refused" if isinstance(error, ValueError) else "error"
         wall = time.perf_counter() - start
         codes = (error.diagnostic.code,) if isinstance(error, TirxError) else ()
-        return Row(task.step, task.shape, verdict, len(codes), wall_s=wall, detail=str(error), codes=codes)
+        return Row(task.step, task.shape, verdict, len(codes), wall_s=wall, detail=str(error), codes=codes), ""
     if not task.data:
         report = simulate(kernel, gpu=task.spec, budget=task.budget, data=False, sampled=True, jobs=jobs)
-        return _predicted(task, report, time.perf_counter() - start)
+        return _predicted(task, report, time.perf_counter() - start), ""
     a, b, d = _data(*task.problem)
     report = simulate(kernel, a, b, d, gpu=task.spec, schedules=task.schedules, seed=task.seed, budget=task.budget,
                       trace=task.why or task.timeline is not None)  # fmt: skip
-    wall = time.perf_counter() - start
+    wall, timeline = time.perf_counter() - start, ""
     if task.timeline is not None and report.trace is not None:
         traced = Traced(replace(report, kernel=f"hgemm_v{task.step}"), task.spec, shape_text(task.shape))
-        task.timeline.write_text(timeline_form(traced, task.timeline.suffix), encoding="utf-8")
-    return _judge(task, report, a, b, d, wall)
+        timeline = timeline_form(traced, task.timeline.suffix)
+    return _judge(task, report, a, b, d, wall), timeline
 
 
 def _predicted(task: Task, report: Report, wall: float) -> Row:

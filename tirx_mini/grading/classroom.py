@@ -143,8 +143,10 @@ def _named(handin: HandIn, entry: Entry) -> HandIn:
     return replace(handin, name=f"{plain_line(entry.path.name)}/{handin.name}") if entry.path.is_dir() else handin
 
 
-def in_threads(grader: Grader, jobs: int) -> GradeAll:
-    """Grades `jobs` hand-ins at a time. An interruption drops those that have not begun."""
+def in_threads(grader: Grader, jobs: int, stop: Callable[[], object] = lambda: None) -> GradeAll:
+    """Grades `jobs` hand-ins at a time. An interruption drops those that have not begun, and calls `stop`, which has
+    those that have begun end soon.
+    """
 
     def grade_all(todo: Mapping[str, HandIn]) -> Iterator[tuple[str, Outcome | Exception]]:
         with ThreadPoolExecutor(jobs, thread_name_prefix="grade") as pool:
@@ -153,6 +155,9 @@ def in_threads(grader: Grader, jobs: int) -> GradeAll:
                 for future in as_completed(names):
                     error = future.exception()
                     yield names[future], error if isinstance(error, Exception) else future.result()
+            except (KeyboardInterrupt, GeneratorExit):
+                stop()
+                raise
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
 

@@ -102,7 +102,11 @@ def grade(
             until=begun + (rules.judge.full_total_s if full else rules.judge.total_s),
         )  # fmt: skip
         with ThreadPoolExecutor(jobs) as pool:
-            results = list(pool.map(lambda step: _one(judge, step, watch), steps))
+            try:
+                results = list(pool.map(lambda step: _one(judge, step, watch), steps))
+            except KeyboardInterrupt:
+                judges.close()  # the pool waits for its threads, and they for answers
+                raise
         log, problem = kernels.log, kernels.problem
     results, problem = _said_once(results, problem)
     late = lateness(rules.lateness, handed_in if handed_in is not None else own_time(handin))

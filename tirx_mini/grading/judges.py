@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import hmac
 import math
-import os
 import queue
 import signal
 import time
@@ -16,6 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from ..course import Shape
+from ..ending import one_thread_each
 from ..worker import ProcessEnded, Worker, signal_name
 from .cache import Cache
 from .drawn import WHOLE
@@ -55,8 +55,7 @@ class Judges:
     """
 
     def __init__(self, jobs: int, limits: JudgeLimits, cache: Cache | None = None, full: bool = False) -> None:
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-            os.environ.setdefault(name, "1")  # each process has one core's share
+        one_thread_each()
         self.jobs = jobs
         self._references = References()
         self._memory_mb = limits.memory_mb
@@ -72,6 +71,10 @@ class Judges:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the processes, even while other threads ask: these then get `Lost`."""
         for worker in self._all:
             worker.close()
 

@@ -21,7 +21,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tirx_mini.commands import step_list
-from tools.pool import Lost, run_bounded
+from tirx_mini.ending import command
+from tirx_mini.pool import Lost, run_bounded
 from tools.source import REFERENCES
 
 from .equivalent import EQUIVALENTS, Equivalent, reason
@@ -169,4 +170,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))
