@@ -14,7 +14,14 @@ KIT = os.path.dirname(os.path.abspath(__file__))
 HERE = os.path.realpath(os.curdir)
 sys.path[:] = [KIT, *(path for path in sys.path if os.path.isabs(path) and os.path.realpath(path) != HERE)]
 
-from tirx_mini.commands.grade import main
+from tirx_mini.ending import command
+
+
+def main() -> int:
+    from tirx_mini.commands import run  # which takes a second: Ctrl-C has its handler by now
+
+    return run("grade", sys.argv[1:], prog="python grade.py")
+
 
 if __name__ == "__main__":
-    sys.exit(main(prog="python grade.py"))
+    sys.exit(command(main))

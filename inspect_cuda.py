@@ -9,7 +9,14 @@ The same as ``python -m tirx_mini inspect``.
 
 import sys
 
-from tirx_mini.commands.inspect import main
+from tirx_mini.ending import command
+
+
+def main() -> int:
+    from tirx_mini.commands import run  # which takes a second: Ctrl-C has its handler by now
+
+    return run("inspect", sys.argv[1:], prog="python inspect_cuda.py")
+
 
 if __name__ == "__main__":
-    sys.exit(main(prog="python inspect_cuda.py"))
+    sys.exit(command(main))

@@ -8,33 +8,42 @@ import sys
 from collections.abc import Sequence
 
 from tirx_mini import __version__
-from tirx_mini.commands import COMMANDS, run
-from tirx_mini.pytorch import PyTorchMissing
+from tirx_mini.ending import command
 
 PROG = "python -m tirx_mini"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status: 2 for bad input, where argparse raises `SystemExit` with the same."""
-    argv = list(sys.argv[1:] if argv is None else argv)
+    """Run one command; returns the exit status: 2 for bad input, where argparse raises `SystemExit` with the same.
+
+    argv: by default the arguments of this process, which is then ended as `ending.command` says.
+    """
+    if argv is None:
+        return command(lambda: main(sys.argv[1:]))
+    from tirx_mini.commands import reported  # which takes a second: Ctrl-C has its handler by now
+
+    return reported(lambda: _run(list(argv)))
+
+
+def _run(argv: list[str]) -> int:
+    from tirx_mini.commands import COMMANDS, run
+
     if argv and argv[0] in COMMANDS:
-        try:
-            return run(argv[0], argv[1:])
-        except PyTorchMissing as error:
-            print(f"error: {error}", file=sys.stderr)
-            return 2
+        return run(argv[0], argv[1:])
     parser = _parser()
-    command: str | None = parser.parse_known_args(argv)[0].command
-    if command is None:
+    name: str | None = parser.parse_known_args(argv)[0].command
+    if name is None:
         parser.print_help(sys.stderr)
     else:
-        near = difflib.get_close_matches(command, COMMANDS, n=1)
+        near = difflib.get_close_matches(name, COMMANDS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(COMMANDS)}"
-        print(f"error: {command!r} is not a command; {hint}", file=sys.stderr)
+        print(f"error: {name!r} is not a command; {hint}", file=sys.stderr)
     return 2
 
 
 def _parser() -> argparse.ArgumentParser:
+    from tirx_mini.commands import COMMANDS
+
     lines = [f"  {name:<10}{summary}" for name, summary in COMMANDS.items()]
     parser = argparse.ArgumentParser(
         prog=PROG,

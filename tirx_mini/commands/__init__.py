@@ -1,7 +1,8 @@
 """The command lines of ``python -m tirx_mini``: one module a command, with a ``main(argv) -> int``.
 
 A command reads its arguments, calls the library (`tirx_mini.course` and the rooms below it), prints, and returns its
-exit status: 0 for success, 1 for a kernel that is wrong, 2 for bad input. The library computes the same without it.
+exit status: 0 for success, 1 for a kernel that is wrong, 2 for bad input or a file that cannot be written, 141 where
+the reader of the output closes it, 128 + its number for a signal. The library computes the same without it.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 from .arguments import step_list
+from .output import reported
 
 COMMANDS: Mapping[str, str] = MappingProxyType({
     "ladder": "run the steps of the course in the simulator and print a table",
@@ -27,9 +30,12 @@ COMMANDS: Mapping[str, str] = MappingProxyType({
 """Every command with its summary; the module of this room that has its name is imported when it is run."""
 
 
-def run(command: str, argv: Sequence[str]) -> int:
-    """Run one of `COMMANDS`; returns its exit status. Bad arguments raise `SystemExit`, as argparse does."""
-    return importlib.import_module(f"{__name__}.{command}").main(argv)
+def run(command: str, argv: Sequence[str], **options: Any) -> int:
+    """Run one of `COMMANDS`; returns its exit status. Bad arguments raise `SystemExit`, as argparse does.
+
+    options: of the `main` of the command.
+    """
+    return reported(lambda: importlib.import_module(f"{__name__}.{command}").main(argv, **options))
 
 
-__all__ = ["COMMANDS", "run", "step_list"]
+__all__ = ["COMMANDS", "reported", "run", "step_list"]

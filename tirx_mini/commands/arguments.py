@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 from ..course import Shape, parse_steps, parse_what_if
 from ..diagnose import BUDGET
+from ..files import output_file
 from ..hardware import DEFAULT_GPU
 
 T = TypeVar("T")
 
 INCOMPLETE = 3
 """The exit status where nothing is wrong as far as a kernel is modelled, and something is not."""
+TERMINAL = Path("-")
+"""As a file to write: standard output, and what the command prints besides goes to standard error."""
 
 
 def argument(parse: Callable[[str], T]) -> Callable[[str], T]:
@@ -33,6 +37,11 @@ def parse_positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ValueError(f"{text!r} is not a positive number")
     return int(text)
+
+
+def file_or_terminal(text: str) -> Path:
+    """`TERMINAL`, or a file that can be written. Raises `OutputError`."""
+    return TERMINAL if text == str(TERMINAL) else output_file(text)
 
 
 def parse_shape(text: str) -> Shape:

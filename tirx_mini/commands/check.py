@@ -6,7 +6,6 @@ import argparse
 import json
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -23,17 +22,23 @@ from ..course import (
     what_if,
 )
 from ..diagnose import DEFAULT_LIMIT
+from ..files import write_whole
 from ..ir import TirxError
 from ..report import barrier_table, report_page
 from ..script import explained
-from .arguments import INCOMPLETE, add_simulation_arguments, add_what_if, positive, shape
+from .arguments import (
+    INCOMPLETE,
+    TERMINAL,
+    add_simulation_arguments,
+    add_what_if,
+    file_or_terminal,
+    positive,
+    shape,
+)
 from .waiting import meter
 
 if TYPE_CHECKING:
     from ..course import Scheduled
-
-TERMINAL = Path("-")
-"""As the file of ``--json``: standard output, and the pages go to standard error."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -74,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.json == TERMINAL:
             print(text)
         else:
-            options.json.write_text(text + "\n", encoding="utf-8")
+            write_whole(options.json, text + "\n")
     if checked.report.verdict == "incomplete":
         return INCOMPLETE
     return 0 if checked.ok else 1
@@ -113,7 +118,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--all", action="store_true", help="show a page for each finding, those that follow from others too"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the report as JSON (- for the terminal)")
+    parser.add_argument(
+        "--json", type=file_or_terminal, metavar="FILE", help="also write the report as JSON (- for the terminal)"
+    )
     return parser
 
 

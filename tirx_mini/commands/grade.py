@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.status import Status
 
 from ..course import STEPS, student_file
+from ..files import output_file, output_folder, write_whole
 from ..grading import (
     Cache,
     Graded,
@@ -39,10 +40,7 @@ from ..grading import (
 from ..invocation import as_module, shadows
 from ..sandbox import SandboxError
 from . import grade_all
-from .arguments import argument, positive, step_list
-
-TERMINAL = Path("-")
-"""As the file of ``--json``: standard output, and the page goes to standard error."""
+from .arguments import TERMINAL, argument, file_or_terminal, positive, step_list
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini grade") -> int:
@@ -99,7 +97,7 @@ def _graded(path: Path, rules: Rules, options: argparse.Namespace, console: Cons
     with _Progress(console, len(options.steps)) as progress:
         return grade(
             handin, rules, target=options.target, gpu=options.gpu, jobs=options.jobs, full=options.full,
-            cache=Cache(options.cache) if options.cache is not None else None, steps=options.steps,
+            cache=Cache(output_folder(options.cache)) if options.cache is not None else None, steps=options.steps,
             handed_in=submitted, watch=progress.watch, own=options.own,
         )  # fmt: skip
 
@@ -110,11 +108,11 @@ def _write(graded: Graded, options: argparse.Namespace) -> None:
     if options.json == TERMINAL:
         sys.stdout.write(text)
     elif options.json is not None:
-        options.json.write_text(text, encoding="utf-8")
+        write_whole(options.json, text)
     if options.html is not None:
-        options.html.write_text(grade_html(graded), encoding="utf-8")
+        write_whole(options.html, grade_html(graded))
     if options.gradescope is not None:
-        options.gradescope.write_text(json.dumps(gradescope(graded), ensure_ascii=False) + "\n", encoding="utf-8")
+        write_whole(options.gradescope, json.dumps(gradescope(graded), ensure_ascii=False) + "\n")
     if options.autolab:
         sys.stdout.write(autolab(graded))
 
@@ -194,8 +192,10 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         "--jobs", type=positive, default=min(2, os.cpu_count() or 1), metavar="N", help="steps at a time (default: 2)"
     )
     parser.add_argument("--cache", type=Path, metavar="DIR", help="keep results of kernels there, for later runs")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the grade as JSON (- for the terminal)")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="also write the page as HTML")
-    parser.add_argument("--gradescope", type=Path, metavar="FILE", help="also write Gradescope's results.json")
+    parser.add_argument(
+        "--json", type=file_or_terminal, metavar="FILE", help="also write the grade as JSON (- for the terminal)"
+    )
+    parser.add_argument("--html", type=output_file, metavar="FILE", help="also write the page as HTML")
+    parser.add_argument("--gradescope", type=output_file, metavar="FILE", help="also write Gradescope's results.json")
     parser.add_argument("--autolab", action="store_true", help="print what Autolab reads")
     return parser

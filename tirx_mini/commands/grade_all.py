@@ -17,7 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ..course import STEPS, load_kernels
-from ..files import write_whole
+from ..ending import farewell, unwinding
+from ..files import output_folder, write_whole
 from ..grading import (
     KERNELS,
     OF_FILES,
@@ -67,6 +68,7 @@ from ..resources import resource
 from ..sandbox import find_sandbox
 from .arguments import positive
 
+_INTERRUPTED = "interrupted; the same command goes on from here"
 _MOST_ALIKE = 10
 """Pairs of hand-ins that are printed; the file has all."""
 
@@ -88,6 +90,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             console.print(f"{said}: {', '.join(map(plain_line, names))}", markup=False, soft_wrap=True)
     settings = repr([kit_version(), rules.digest, options.full, options.gpu, options.modal])
     with ExitStack() as stack:
+        # Machines elsewhere have to be released in order; here, processes are ended.
+        stack.enter_context(unwinding() if options.modal else farewell(_INTERRUPTED))
         try:
             grade_all = _cloud(options) if options.modal else stack.enter_context(_here(rules, options))
             watch = stack.enter_context(_bar(console, len(entries)))
@@ -98,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 lateness=rules.lateness, times=times, watch=watch,
             )  # fmt: skip
         except KeyboardInterrupt:
-            console.print("interrupted; the same command goes on from here", markup=False)
+            console.print(_INTERRUPTED, markup=False)
             return 130
         except ValueError as error:
             console.print(f"error: {error}", markup=False, soft_wrap=True)
@@ -149,10 +153,7 @@ def _make(out: Path, handins: Path) -> None:
     place = out.resolve()
     if any(above.exists() and above.samefile(handins) for above in (place, *place.parents)):
         raise HandInError(f"{out} is in the folder of the hand-ins; name a folder beside it with --out")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise HandInError(f"the folder {out} cannot be made: {error.strerror}") from None
+    output_folder(out)
 
 
 @contextmanager
@@ -172,7 +173,7 @@ def _here(rules: Rules, options: argparse.Namespace) -> Iterator[GradeAll]:
             )  # fmt: skip
             return Outcome(graded, known)
 
-        yield in_threads(one, jobs)
+        yield in_threads(one, jobs, judges.close)
 
 
 def _cloud(options: argparse.Namespace) -> GradeAll:

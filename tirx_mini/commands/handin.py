@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from ..course import student_file
+from ..files import output_file, write_whole
 from ..grading import HandInError, packed, read_handin
 from .grade import main as grade
 
@@ -22,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     path: Path = options.file or student_file()
     try:
         handin = read_handin(path)
-        options.output.write_bytes(packed(handin))
+        write_whole(options.output, packed(handin))
         again = read_handin(options.output)
     except (HandInError, OSError) as error:
         console.print(f"error: {error}", markup=False, soft_wrap=True)
@@ -46,7 +47,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="your kernels (default: gemm_kernels.py)")
     parser.add_argument(
-        "-o", "--output", type=Path, default=DEFAULT, metavar="TAR", help=f"what to write (default: {DEFAULT})"
-    )
+        "-o", "--output", type=output_file, default=str(DEFAULT), metavar="TAR",
+        help=f"what to write (default: {DEFAULT})",
+    )  # fmt: skip
     parser.add_argument("--no-score", dest="score", action="store_false", help="do not grade it")
     return parser

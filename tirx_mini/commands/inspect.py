@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import io
 import shutil
 import sys
@@ -23,6 +24,7 @@ from ..course import (
     step_range,
     student_file,
 )
+from ..files import output_file, write_whole
 from ..hardware import DEFAULT_ARCH, architecture_of
 from ..ir import PrimFunc, TirxError
 from ..passes import PIPELINE
@@ -69,7 +71,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini ins
             print(error if isinstance(error, TirxError) else f"error: {error}", file=sys.stderr)
             return 1 if isinstance(error, (TirxError, ToolchainError)) else 2
     if options.output:
-        options.output.write_text(text, encoding="utf-8")
+        write_whole(options.output, text)
     else:
         _print(text)
     return 0
@@ -105,7 +107,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument("--quotes", action="store_true", help="quote the kernel's lines in the CUDA C++")
     parser.add_argument("--diff", action="store_true", help="with --stage passes: only the changes of each pass")
     parser.add_argument("--list-passes", action="store_true", help="list the passes of the lowering, and nothing else")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE")
+    parser.add_argument("-o", "--output", type=output_file, metavar="FILE", help="write to FILE")
     return parser
 
 
@@ -161,13 +163,9 @@ def _parts(line: str, width: int) -> Iterator[str]:
 
 
 def _print(text: str) -> None:
-    """Print as UTF-8, as with --output; a reader that closes the pipe early (``| head``) ends the program quietly."""
+    """Print the text: for a terminal in its lines, else in UTF-8, as --output writes it, but for a stream of ASCII."""
     if sys.stdout.isatty():
         text = folded(text, shutil.get_terminal_size().columns)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        sys.stderr.close()
+    elif isinstance(sys.stdout, io.TextIOWrapper) and codecs.lookup(sys.stdout.encoding).name != "ascii":
+        sys.stdout.reconfigure(encoding="utf-8", errors=sys.stdout.errors)
+    sys.stdout.write(text)

@@ -24,6 +24,7 @@ from ..course import (
     what_if_tasks,
     with_timelines,
 )
+from ..files import output_file, output_folder, write_whole
 from ..ir import TirxError
 from .arguments import INCOMPLETE, add_simulation_arguments, add_what_if, positive, step_list
 from .ladder_table import ladder_table, why_table
@@ -56,10 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         tasks = [replace(task, why=options.why and task.data) for task in tasks]
         changed = what_if_tasks(tasks, options.what_if) if options.what_if else []
         if options.trace is not None:
-            if options.trace.is_file():
-                raise ValueError(f"{options.trace} is a file; --trace takes a folder")
-            options.trace.mkdir(parents=True, exist_ok=True)
-            tasks = with_timelines(tasks, options.trace, options.trace_as)
+            tasks = with_timelines(tasks, output_folder(options.trace), options.trace_as)
     except (KernelFileError, ValueError) as error:
         console.print(f"error: {error}", markup=False)
         return 2
@@ -82,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             console.rule(f"step {row.step}, {shape_text(row.shape)}: {row.verdict}", align="left")
             console.print(row.detail, markup=False, highlight=False)
     if options.json:
-        options.json.write_text("".join(json.dumps(asdict(row)) + "\n" for row in rows), encoding="utf-8")
+        write_whole(options.json, "".join(json.dumps(asdict(row)) + "\n" for row in rows))
     if any(not row.ok and row.verdict != "incomplete" for row in rows):
         return 1
     return 0 if all(row.ok for row in rows) else INCOMPLETE
@@ -111,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
         help=f"what they are written as: {', '.join(FORMS)} (default: .html)",
     )  # fmt: skip
     add_what_if(parser)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write one JSON object a row")
+    parser.add_argument("--json", type=output_file, metavar="FILE", help="also write one JSON object a row")
     return parser
 
 

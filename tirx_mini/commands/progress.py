@@ -25,11 +25,10 @@ from ..course import (
     plan,
     student_file,
 )
-from .arguments import positive
+from ..files import write_whole
+from .arguments import TERMINAL, file_or_terminal, positive
 from .rows import run_with_bar
 
-TERMINAL = Path("-")
-"""As the file of ``--json``: standard output, and the table goes to standard error."""
 _STYLES = {State.FAST: "green", State.RIGHT: "yellow", State.BUILDS: "yellow", State.TODO: "cyan"}
 _UNSTYLED = (State.NOT_BEGUN, State.ABSENT)
 _CODES = 2
@@ -65,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.json == TERMINAL:
             sys.stdout.write(text + "\n")
         else:
-            options.json.write_text(text + "\n", encoding="utf-8")
+            write_whole(options.json, text + "\n")
     return 0
 
 
@@ -80,7 +79,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--jobs", type=positive, default=min(2, os.cpu_count() or 1), metavar="N", help="runs at a time (default: 2)"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the table as JSON (- for the terminal)")
+    parser.add_argument(
+        "--json", type=file_or_terminal, metavar="FILE", help="also write the table as JSON (- for the terminal)"
+    )
     return parser
 
 

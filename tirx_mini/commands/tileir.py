@@ -6,13 +6,13 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..arguments import ArgumentError
 from ..course import TILE_PROGRAMS, KernelFileError, tile_launch
+from ..files import output_file, write_whole
 from ..hardware import DEFAULT_GPU
 from ..ir import TirxError
 from ..runtime import ToolchainError
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini til
         print(error if isinstance(error, TirxError) else f"error: {error}", file=sys.stderr)
         return 1 if isinstance(error, (TirxError, ToolchainError)) else 2
     if options.output:
-        options.output.write_text(text, encoding="utf-8")
+        write_whole(options.output, text)
     else:
         sys.stdout.write(text)
     for note in program.context.notes:
@@ -93,7 +93,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     told.add_argument("--occupancy", type=positive, metavar="N", help="CTAs that are to fit on one SM")
     told.add_argument("--agents", choices=(SPECIALIZED, UNSPECIALIZED), help="warps that only load, or none")
     told.add_argument("--schedule", choices=(SERIAL, COST_BASED), help="the order of operations")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE")
+    parser.add_argument("-o", "--output", type=output_file, metavar="FILE", help="write to FILE")
     return parser
 
 

@@ -30,19 +30,27 @@ from ..course import (
     told_apart,
     what_if,
 )
+from ..files import write_whole
 from ..hardware import gpu_spec
 from ..ir import TirxError
 from ..report import FIRST, SLOWEST, report_page
 from ..tile_ir import simulate as simulate_tiles
-from .arguments import INCOMPLETE, add_simulation_arguments, add_what_if, argument, positive, shape
+from .arguments import (
+    INCOMPLETE,
+    TERMINAL,
+    add_simulation_arguments,
+    add_what_if,
+    argument,
+    file_or_terminal,
+    positive,
+    shape,
+)
 from .waiting import meter
 
 CLOCK = "clock"
 """The verdict of a run without data that found nothing."""
 TILE_SIZE = 1024
 """Of a tile program of the course."""
-TERMINAL = Path("-")
-"""As the file: eighty columns of text on the terminal."""
 
 
 def parse_cta(text: str) -> str | int:
@@ -55,12 +63,12 @@ def parse_cta(text: str) -> str | int:
 
 
 def parse_file(text: str) -> Path:
-    """A file whose suffix says what is written. Raises `ValueError`."""
+    """A file whose suffix says what is written. Raises `ValueError`, and `OutputError` where it cannot be written."""
     path = Path(text)
     if path != TERMINAL and path.suffix not in FORMS:
         named = f"{path.suffix or 'no suffix'} is not"
         raise ValueError(f"{named} a form of a timeline; the file ends in {', '.join(FORMS)}, or is - for the terminal")
-    return path
+    return file_or_terminal(text)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -99,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.output == TERMINAL:
         print(text, end="")
     else:
-        options.output.write_text(text, encoding="utf-8")
+        write_whole(options.output, text)
     fine = checked.ok or checked.report.verdict == CLOCK
     if not fine or options.output != TERMINAL:
         _show(checked, console)

@@ -17,7 +17,12 @@ _HEAD = """# Commands
 
 This page lists the commands `python -m tirx_mini COMMAND` with their arguments and options. `python -m tirx_mini
 COMMAND --help` prints the same. The exit status is 0 for success, 1 for a kernel that is wrong, 2 for bad input,
-and 3 where nothing is wrong as far as the simulator models the kernel."""
+and 3 where nothing is wrong as far as the simulator models the kernel.
+
+Ctrl-C, `kill` and a terminal that is closed end a command at once, with its processes and temporary files. The exit
+status is then 130, 143 or 129, and it is 141 where the reader of the output closes it, as `| head` does. A file is
+written whole or not at all. Where it cannot be written, the exit status is 2, and a sentence on standard error says
+why."""
 
 
 class _Parsed(Exception):

@@ -13,7 +13,7 @@ from tirx_mini.__main__ import main
 from tirx_mini.commands import COMMANDS
 
 ROOM = Path(tirx_mini.__file__).parent / "commands"
-SHARED = {"__init__", "arguments", "grade_all", "ladder_table", "rows", "waiting"}
+SHARED = {"__init__", "arguments", "grade_all", "ladder_table", "output", "rows", "waiting"}
 
 
 def test_every_module_of_the_room_is_a_command_in_the_table() -> None:
