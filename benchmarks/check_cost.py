@@ -28,6 +28,7 @@ from measure import in_process
 
 from tirx_mini import simulate
 from tirx_mini.course import STEPS, arch_folder, default_kernels, load_kernels, steps_from
+from tirx_mini.ending import command
 from tirx_mini.hardware import DEFAULT_ARCH
 from tirx_mini.ir import PrimFunc
 from tirx_mini.sim import Mbarrier
@@ -121,4 +122,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

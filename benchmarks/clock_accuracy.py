@@ -19,12 +19,10 @@ from __future__ import annotations
 import argparse
 import csv
 import itertools
-import multiprocessing
 import os
 import statistics
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,9 +31,10 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tirx_mini import simulate
+from tirx_mini import pool, simulate
 from tirx_mini.commands import step_list
 from tirx_mini.course import DTYPES, STEPS, StepTimes, arch_folder, default_kernels, load_kernels, measured_times
+from tirx_mini.ending import command
 from tirx_mini.hardware import GPUS, gpu_spec
 from tirx_mini.resources import resource
 
@@ -124,15 +123,9 @@ def predict_all(gpu: str, options: argparse.Namespace) -> list[Prediction]:
         todo = list(cases(times, options.steps, sizes, options.dtype))
     else:
         return []
-    # Each process has one core's share: NumPy's own threads would only get in each other's way.
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-    with ProcessPoolExecutor(options.jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        largest_first = sorted(todo, key=lambda case: -case[1])
-        futures = [
-            pool.submit(predict, gpu, step, size, options.dtype, us, options.single) for step, size, us in largest_first
-        ]
-        return sorted((future.result() for future in futures), key=lambda p: (p.size, p.step))
+    largest_first = sorted(todo, key=lambda case: -case[1])
+    items = [(gpu, step, size, options.dtype, us, options.single) for step, size, us in largest_first]
+    return sorted(pool.in_order(pool.spread(predict), items, jobs=options.jobs), key=lambda p: (p.size, p.step))
 
 
 def in_order(predictions: Sequence[Prediction]) -> tuple[int, int]:
@@ -190,4 +183,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

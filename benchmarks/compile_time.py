@@ -26,6 +26,7 @@ from measure import in_process
 from tirx_mini.codegen import cuda_source
 from tirx_mini.commands import step_list
 from tirx_mini.course import STEPS, default_kernels, load_kernels
+from tirx_mini.ending import command
 from tirx_mini.hardware import DEFAULT_ARCH
 from tirx_mini.passes import lower
 from tirx_mini.runtime import compile_cuda
@@ -89,4 +90,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

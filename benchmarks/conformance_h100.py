@@ -12,14 +12,12 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import multiprocessing
 import os
 import platform
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -33,9 +31,11 @@ from conformance import CASES
 from conformance.blackwell import BLACKWELL
 
 import tirx_mini as tvm
+from tirx_mini.ending import command
 from tirx_mini.hardware import B200, H100
 from tirx_mini.ir import Call, PrimFunc, walk
 from tirx_mini.isa import TABLE
+from tirx_mini.pool import in_order
 from tirx_mini.runtime import Executable, KernelFault, KernelTimeout
 
 GPU = "h100"
@@ -130,16 +130,15 @@ def difference(name: str, chip: np.ndarray, model: np.ndarray) -> str:
 
 def run(indices: Sequence[int], jobs: int, limit_s: float, on_gpu: bool) -> Iterator[Result]:
     """Each case in turn; other processes prepare ahead."""
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for index, prepared in zip(indices, pool.map(prepare, indices), strict=True):
-            case, start = CASES[index], time.perf_counter()
-            if on_gpu or prepared.trouble:
-                outcome, detail = measure(prepared, case.faults, limit_s)
-            else:
-                outcome, detail = "not run", "simulated and compiled"
-            yield Result(
-                case.family, case.what, outcome, detail, prepared.instructions, round(time.perf_counter() - start, 3)
-            )
+    for index, prepared in zip(indices, in_order(prepare, indices, jobs=jobs), strict=True):
+        case, start = CASES[index], time.perf_counter()
+        if on_gpu or prepared.trouble:
+            outcome, detail = measure(prepared, case.faults, limit_s)
+        else:
+            outcome, detail = "not run", "simulated and compiled"
+        yield Result(
+            case.family, case.what, outcome, detail, prepared.instructions, round(time.perf_counter() - start, 3)
+        )
 
 
 def compiled_only() -> Iterator[Result]:
@@ -263,4 +262,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

@@ -28,6 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tirx_mini.compat.tvm import imports
+from tirx_mini.ending import command
 from tirx_mini.ir import Binary, Call, PrimFunc, TensorMap, int_value, walk
 from tirx_mini.passes import lower
 
@@ -231,4 +232,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import tirx_mini as tvm
 from kernels_ref.sm90.extra_every_shape import hgemm, shared_tiles
 from tirx_mini.course import Shape, load_kernels, matches, shape_text
+from tirx_mini.ending import command
 from tirx_mini.hardware import HOPPER
 from tirx_mini.ir import PrimFunc
 from tirx_mini.runtime import device_arch
@@ -83,4 +84,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

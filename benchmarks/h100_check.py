@@ -18,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tirx_mini.course import STEPS
+from tirx_mini.ending import command
 
 ROOT = Path(__file__).parents[1]
 STEP_TESTS = tuple(f"tests/test_step{step:02}.py" for step in STEPS)
@@ -70,4 +71,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

@@ -26,6 +26,7 @@ from ladder import parse_shapes
 
 from kernels_ref.sm90.extra_every_shape import hgemm
 from tirx_mini.course import Shape, shape_text
+from tirx_mini.ending import command
 
 ROOT = Path(__file__).parents[1]
 SHAPES: tuple[Shape, ...] = ((2048, 2048, 2048), (4096, 4096, 4096), (6144, 6144, 6144), (8192, 8192, 8192))
@@ -89,4 +90,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

@@ -16,9 +16,7 @@ import itertools
 import statistics
 import sys
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -26,6 +24,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from kernels_ref.sm90.extra_every_shape import planned
 from kernels_ref.sm90.extra_plans import Plan, cycles, plans
 from tirx_mini.course import Shape, shape_text
+from tirx_mini.ending import command
+from tirx_mini.pool import in_order, spread
 
 DTYPE = "float16"
 MOST, WITHIN = 9, 1.35
@@ -112,9 +112,8 @@ def main() -> int:
 
         shapes = [shape for shape, *_ in measured(options.like)] if options.like else drawn(options.draw)
         todo = [(shape, each) for shape in shapes for each in contestants(shape)]
-        with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-            for complaint in filter(None, pool.map(build, *zip(*todo, strict=True))):
-                print(complaint)
+        for complaint in filter(None, in_order(spread(build), todo, jobs=options.jobs)):
+            print(complaint)
         found = [(shape, *measure(shape, options.rounds)) for shape in shapes]
     print(f"{'M × N × K':>20} {'ratio':>6} {'slower':>6}  {'preferred':24} fastest")
     results = [judged(*each) for each in found]
@@ -134,4 +133,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

@@ -17,10 +17,8 @@ import math
 import random
 import statistics
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 
 import torch
@@ -36,7 +34,9 @@ from tilelang_h100 import library
 from kernels_ref.sm90.extra_every_shape import hgemm
 from tirx_mini.commands import step_list
 from tirx_mini.course import STEPS, Shape, shape_text
+from tirx_mini.ending import command
 from tirx_mini.hardware import H100
+from tirx_mini.pool import in_order, spread
 
 ROOT = Path(__file__).parents[1]
 SQUARES = tuple((n, n, n) for n in (512, 1024, 1536, 2048, 2560, 3072, 4096, 5120, 6144, 7168, 8192))
@@ -132,8 +132,8 @@ def main() -> int:
         options.shapes = drawn(options.draw)
     steps, dtypes = options.steps, options.dtypes.split(",")
     complaints = build_all(steps, options.shapes, dtypes, ROOT / "kernels_ref", options.jobs, this_gpu())
-    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-        complaints += pool.map(build_extra, *zip(*((s, d) for s in options.shapes for d in dtypes), strict=True))
+    extra = [(shape, dtype) for shape in options.shapes for dtype in dtypes]
+    complaints += in_order(spread(build_extra), extra, jobs=options.jobs)
     for complaint in filter(None, complaints):
         print(complaint)
     flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
@@ -164,4 +164,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

@@ -22,10 +22,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from datetime import date
-from multiprocessing import get_context
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -34,9 +32,11 @@ from chart import chart_of_table
 
 from tirx_mini.commands import step_list
 from tirx_mini.course import STEPS, Shape, load_kernels, shape_text, steps_from
+from tirx_mini.ending import command
 from tirx_mini.hardware import GpuSpec, nearest_gpu
 from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
+from tirx_mini.pool import in_order, spread
 from tirx_mini.runtime import build as compile_for_gpu
 from tirx_mini.runtime import device_arch
 
@@ -96,11 +96,15 @@ def this_gpu() -> GpuSpec:
 
 def build(step: int, shape: Shape, dtype: str, kernels: Path, gpu: GpuSpec) -> str:
     """Compile one kernel into the cache; returns what is wrong, or nothing."""
+    what = f"step {step} at {shape_text(shape)} {dtype}"
     try:
         kernel = load_kernels(kernels, gpu.architecture.kernels)[step](*shape, dtype=dtype)
     except ValueError:
         return ""  # a shape that the step's tiles do not cover
-    return compiled(kernel, f"step {step} at {shape_text(shape)} {dtype}", gpu)
+    try:
+        return compiled(kernel, what, gpu)
+    except Exception as error:  # told, and the others are built
+        return f"{what}: {error}"
 
 
 def compiled(kernel: PrimFunc, what: str, gpu: GpuSpec) -> str:
@@ -114,14 +118,8 @@ def build_all(
     steps: Sequence[int], shapes: Sequence[Shape], dtypes: Sequence[str], kernels: Path, jobs: int, gpu: GpuSpec
 ) -> list[str]:
     """Compile everything. Returns complaints."""
-    todo = [(step, shape, dtype) for step in steps for shape in shapes for dtype in dtypes]
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        futures = {pool.submit(build, *one, kernels, gpu): one for one in todo}
-        complaints = []
-        for future, what in futures.items():
-            error = future.exception()
-            complaints.append(f"{what}: {error}" if error else future.result())
-    return [text for text in complaints if text]
+    todo = [(step, shape, dtype, kernels, gpu) for step in steps for shape in shapes for dtype in dtypes]
+    return [text for text in in_order(spread(build), todo, jobs=jobs) if text]
 
 
 # -- running ---------------------------------------------------------------------------------------------------------
@@ -311,4 +309,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

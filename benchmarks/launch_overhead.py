@@ -24,6 +24,7 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tirx_mini as tvm
+from tirx_mini.ending import command
 from tirx_mini.ir import PrimFunc
 from tirx_mini.layout import SwizzleMode, tma_shared_layout
 from tirx_mini.runtime import Executable, LaunchGraph
@@ -140,4 +141,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

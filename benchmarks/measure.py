@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import resource
 import sys
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Any
+
+from tirx_mini.pool import in_order, spread
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,7 @@ class Outcome:
 
 def in_process(work: Callable[..., Any], *args: Any) -> Outcome:
     """``work(*args)`` in a fresh process; `work` is a function at the top level of a module."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(_run, work, args).result()
+    return next(in_order(spread(_run), [(work, args)], jobs=1))
 
 
 def _run(work: Callable[..., Any], args: tuple[Any, ...]) -> Outcome:

@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tirx_mini as tvm
 from tirx_mini.course import TOLERANCES, KernelFileError, KernelRef, load_kernel, make_arguments
+from tirx_mini.ending import command
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.report import product_shape
 from tirx_mini.runtime import KernelFailure, device_arch
@@ -81,4 +82,4 @@ class Differs(AssertionError):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

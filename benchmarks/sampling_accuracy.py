@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import multiprocessing
 import os
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from rich.console import Console
@@ -27,7 +25,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tirx_mini import simulate
 from tirx_mini.commands import step_list
 from tirx_mini.course import STEPS, arch_folder, default_kernels, load_kernels, steps_from
+from tirx_mini.ending import command
 from tirx_mini.hardware import DEFAULT_GPU, GPUS, gpu_spec
+from tirx_mini.pool import in_order, spread
 
 BOUND = 0.02
 """How far the two may be apart."""
@@ -51,27 +51,23 @@ def main() -> int:
     parser.add_argument("--no-whole", action="store_true", help="do not simulate whole launches")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
     options = parser.parse_args()
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
     table = Table(title=f"Runs of parts and whole runs, {options.gpu.upper()}", box=None, pad_edge=False)
     for name in ("step", "size", "parts µs", "whole µs", "apart", "parts s", "whole s"):
         table.add_column(name, justify="right")
     cases = list(itertools.product(options.steps, map(int, options.sizes.split(","))))
     worst = 0.0
-    with ProcessPoolExecutor(options.jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        wholes = [
-            None if options.no_whole else pool.submit(timed, options.gpu, step, n, False) for step, n in cases[::-1]
-        ]
-        parts = [pool.submit(timed, options.gpu, step, n, True) for step, n in cases]
-        for (step, size), part, whole in zip(cases, parts, wholes[::-1], strict=True):
-            us, seconds = part.result()
-            row = [str(step), str(size), f"{us:.1f}"]
-            if whole is None:
-                table.add_row(*row, "", "", f"{seconds:.1f}", "")
-                continue
-            whole_us, whole_s = whole.result()
-            worst = max(worst, abs(us / whole_us - 1))
-            table.add_row(*row, f"{whole_us:.1f}", f"{us / whole_us - 1:+.1%}", f"{seconds:.1f}", f"{whole_s:.1f}")
+    wholes = [] if options.no_whole else [(options.gpu, step, n, False) for step, n in cases[::-1]]
+    parts = [(options.gpu, step, n, True) for step, n in cases]
+    found = dict(zip([*wholes, *parts], in_order(spread(timed), [*wholes, *parts], jobs=options.jobs), strict=True))
+    for step, size in cases:
+        us, seconds = found[options.gpu, step, size, True]
+        row = [str(step), str(size), f"{us:.1f}"]
+        if options.no_whole:
+            table.add_row(*row, "", "", f"{seconds:.1f}", "")
+            continue
+        whole_us, whole_s = found[options.gpu, step, size, False]
+        worst = max(worst, abs(us / whole_us - 1))
+        table.add_row(*row, f"{whole_us:.1f}", f"{us / whole_us - 1:+.1%}", f"{seconds:.1f}", f"{whole_s:.1f}")
     console = Console()
     console.print(table)
     if not options.no_whole:
@@ -80,4 +76,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

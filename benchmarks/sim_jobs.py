@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tirx_mini import simulate
 from tirx_mini.course import STEPS, load_kernels
+from tirx_mini.ending import command
 from tirx_mini.hardware import gpu_spec
 from tirx_mini.ir import PrimFunc
 
@@ -93,4 +94,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

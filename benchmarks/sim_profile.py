@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tirx_mini import simulate
 from tirx_mini.course import STEPS, load_kernels
+from tirx_mini.ending import command
 from tirx_mini.hardware import DEFAULT_ARCH, architecture_of, nearest_gpu
 
 ROOT = Path(__file__).parents[1]
@@ -106,4 +107,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

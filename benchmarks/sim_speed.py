@@ -24,6 +24,7 @@ from measure import in_process
 
 from tirx_mini import simulate
 from tirx_mini.course import STEPS, default_kernels, load_kernels
+from tirx_mini.ending import command
 
 
 @dataclass(frozen=True)
@@ -85,4 +86,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

@@ -25,6 +25,7 @@ from contest import Contest
 
 from tirx_mini.commands import step_list
 from tirx_mini.course import steps_from
+from tirx_mini.ending import command
 
 ROOT = Path(__file__).parents[1]
 FLUSH_BYTES = 512 << 20
@@ -76,4 +77,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

@@ -16,11 +16,9 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +31,8 @@ from tile_cases import ATTENTION, CHOICES, EPSILON, EXPERTS, Array, Case, Consta
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tirx_mini as tvm
+from tirx_mini.ending import command
+from tirx_mini.pool import in_order
 from tirx_mini.runtime import LaunchGraph
 from tirx_mini.tile_ir import ct, run
 
@@ -249,8 +249,7 @@ def main() -> int:
     options = parser.parse_args()
     problems = {name: found for name, found in cases().items() if options.problems in name}
     every = [case for found in problems.values() for case in found]
-    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-        complaints = list(pool.map(build, every))
+    complaints = list(in_order(build, every, jobs=options.jobs))
     for complaint in filter(None, complaints):
         print(complaint, flush=True)
     ours = frozenset(case.file for case, complaint in zip(every, complaints, strict=True) if not complaint)
@@ -278,4 +277,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

@@ -16,14 +16,15 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import astuple, dataclass, fields
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tirx_mini.ending import command
+from tirx_mini.pool import Lost, run_bounded, spread
 
 GPUS = ("h100", "b200")
 FLOATS = ("float16", "bfloat16", "float32")
@@ -224,11 +225,12 @@ def main() -> int:
         for gpu in GPUS
     ]
     rows: list[Row] = []
-    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-        for done in as_completed([pool.submit(judged, *case) for case in work]):
-            row = done.result()
-            rows.append(row)
-            print(f"{len(rows):3}/{len(work)}  {' '.join(map(str, astuple(row)))}", flush=True)
+    for index, found in run_bounded(spread(judged), work, jobs=options.jobs):
+        program, plan, _, dtype, gpu, schedules = work[index]
+        lost = isinstance(found, Lost)
+        row = Row(program, plan, dtype, gpu, schedules, 0, found.reason, math.nan, math.nan) if lost else found
+        rows.append(row)
+        print(f"{len(rows):3}/{len(work)}  {' '.join(map(str, astuple(row)))}", flush=True)
     if options.csv:
         with options.csv.open("w", newline="") as file:
             writer = csv.writer(file)
@@ -240,4 +242,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

@@ -17,9 +17,7 @@ import sys
 import time
 import types
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +29,8 @@ from tilelang_cases import Case, cases
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tirx_mini as tvm
+from tirx_mini.ending import command
+from tirx_mini.pool import in_order
 from tirx_mini.runtime import LaunchGraph
 from tirx_mini.tilelang import language
 from tirx_mini.tilelang.pipeline import FAST_MATH, lower
@@ -158,8 +158,7 @@ def main() -> int:
     parser.add_argument("--csv", type=Path)
     options = parser.parse_args()
     every = [case for case in cases() if options.problems in case.problem]
-    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-        complaints = list(pool.map(build, every))
+    complaints = list(in_order(build, every, jobs=options.jobs))
     for complaint in filter(None, complaints):
         print(complaint, flush=True)
     built = [case for case, complaint in zip(every, complaints, strict=True) if not complaint]
@@ -180,4 +179,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

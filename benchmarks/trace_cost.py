@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tirx_mini.course import STEPS, Traced, default_kernels, load_kernels, timeline_form
 from tirx_mini.diagnose import Report, simulate
+from tirx_mini.ending import command
 from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
 from tirx_mini.passes import lower
 
@@ -80,4 +81,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tirx_mini.ending import command
+
 from . import __doc__ as ABOUT
 from .store import ROOT, Entry, entries, said, store, stored
 
@@ -97,4 +99,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(main))
