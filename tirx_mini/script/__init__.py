@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import ir, tirx
     from .builder import Builder, current, in_dialect_of_tvm, is_reading
+    from .cuda_names import CUDA_NAMES, CudaSpelling
     from .diagnostics import caller_span, did_you_mean, explained
     from .encoding import add_16B_offset, encode_matrix_descriptor
     from .functions import inline
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _MODULES = ("ir", "tirx")
 _NAMES = {
     "builder": ("Builder", "current", "in_dialect_of_tvm", "is_reading"),
+    "cuda_names": ("CUDA_NAMES", "CudaSpelling"),
     "diagnostics": ("caller_span", "did_you_mean", "explained"),
     "encoding": ("add_16B_offset", "encode_matrix_descriptor"),
     "written": ("from_source",),
@@ -35,6 +37,8 @@ _PLACES = {name: module for module, names in _NAMES.items() for name in names}
 """The module of each name. They are imported when they are asked for: a reader of source needs no language."""
 
 __all__ = [
+    "CUDA_NAMES",
+    "CudaSpelling",
     "REFUSALS",
     "Untyped",
     "BufferType",

@@ -15,6 +15,7 @@ from tirx_mini.layout import LayoutError
 from tirx_mini.pytorch import how_to_install, is_missing
 from tirx_mini.records import replace
 
+from .cuda_names import cuda_spelling
 from .refused import refusal
 from .source import in_package, is_source, line_span
 
@@ -48,8 +49,12 @@ class UnknownName(TirxError, AttributeError):
 def unknown(owner: str, name: str, hint: str | None) -> UnknownName:
     """The error for an unknown attribute of `owner`, at the user's line that accesses it.
 
-    For a name of TVM's dialect that the language does not have, it says why, and what to use.
+    For a name of TVM's dialect that the language does not have, it says why, and what to use; for a name of CUDA C++,
+    how a kernel spells it.
     """
+    spelling = cuda_spelling(name)
+    if spelling is not None:
+        return UnknownName(f"`{owner}` has no attribute `{name}`", caller_span(), spelling.hint(), kind="unknown-name")
     refused = refusal(f"{owner}.{name}".removeprefix("Tx."))
     if refused is not None:
         message = f"`{owner}.{name}` of TVM is not supported: {refused.why}"

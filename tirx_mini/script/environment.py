@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
@@ -13,6 +14,7 @@ from typing import Any
 from tirx_mini.ir import Buffer, Expr, Span, TirxError
 from tirx_mini.records import dataclass
 
+from .cuda_names import cuda_spelling
 from .diagnostics import UnknownName, did_you_mean
 from .reassigned import Assignments
 
@@ -161,22 +163,36 @@ class Outside:
                 return scope[name]
         value = getattr(builtins, name, MISSING)
         if value is MISSING:
-            known = [*env.visible(), *self.cells, *self.caller, *self.globals, *dir(builtins)]
-            hint = self._language(name) or did_you_mean(name, known)
-            raise TirxError(f"`{name}` is not defined", hint=hint, kind="unknown-name")
+            raise self._undefined(name, env)
         return value
 
+    def _undefined(self, name: str, env: Env) -> TirxError:
+        spelling = cuda_spelling(name)
+        if spelling is not None:
+            message = f"`{name}` is a name of CUDA C++, which a kernel spells otherwise"
+            return TirxError(message, hint=spelling.hint(*self._aliases()), kind="unknown-name")
+        known = [*env.visible(), *self.cells, *self.caller, *self.globals, *dir(builtins)]
+        hint = self._language(name) or did_you_mean(name, known) or "define it before this line, or outside the kernel"
+        return TirxError(f"`{name}` is not defined", hint=hint, kind="unknown-name")
+
     def _language(self, name: str) -> str | None:
-        """A hint for a name of the language or of its layouts that lacks its prefix."""
-        for alias, module in {**self.globals, **self.caller}.items():
-            if isinstance(module, ModuleType) and module.__name__.endswith(".script.tirx"):
-                try:
-                    getattr(module, name)
-                except UnknownName as error:
-                    hint = error.diagnostic.hint or ""
-                    return hint if hint.startswith("write") else None
-                return f"did you mean `{alias}.{name}`?"
+        """A hint for a name of the language that lacks its prefix."""
+        for alias, module in self._aliases().items():
+            try:
+                getattr(module, name)
+            except UnknownName as error:
+                hint = error.diagnostic.hint or ""
+                return hint if hint.startswith("write") else None
+            except AttributeError:  # a name with two underscores, as Python's protocols ask for
+                return None
+            return f"did you mean `{alias}.{name}`?"
         return None
+
+    def _aliases(self) -> Mapping[str, ModuleType]:
+        """The language by the names under which it is imported; at most one of them."""
+        visible = {**self.globals, **self.caller}.items()
+        modules = ((n, v) for n, v in visible if isinstance(v, ModuleType) and v.__name__.endswith(".script.tirx"))
+        return dict(itertools.islice(modules, 1))
 
 
 def keeps_meaning(value: Any) -> bool:

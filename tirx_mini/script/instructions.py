@@ -13,6 +13,7 @@ from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads, manual, n
 from tirx_mini.records import dataclass
 
 from .builder import current, in_dialect_of_tvm, in_native_dialect, place
+from .cuda_names import cuda_spelling
 from .defaults import TVM_DEFAULTS
 from .diagnostics import caller_span, did_you_mean, unknown
 from .refused import refusal
@@ -32,6 +33,8 @@ class Path:
 
     def __getattr__(self, name: str) -> Any:
         child = self.below.get(name)
+        if child is None and cuda_spelling(name) is not None:
+            raise unknown(f"Tx.{self.name}", name, None)
         if child is None and name.startswith("__"):
             raise AttributeError(name)
         path = f"{self.name}.{name}"

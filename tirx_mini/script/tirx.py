@@ -18,6 +18,7 @@ from tirx_mini.tile import OPS, SPELLINGS, op_of
 
 from .blocks import alloc_block_buffer, axis, block, block_attr, init, reads, where, writes
 from .collectives import COLLECTIVES
+from .cuda_names import cuda_spelling
 from .diagnostics import did_you_mean, unknown
 from .encoding import ENCODING
 from .forms import FORMS
@@ -219,7 +220,7 @@ def _generated(name: str) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
+    if name.startswith("__") and cuda_spelling(name) is None:
         raise AttributeError(name)
     value = special(name) if name in SPECIALS else _generated(name)
     if value is None:

@@ -12,7 +12,7 @@ from typing import Any
 from tirx_mini.compat.tvm import imports
 from tirx_mini.ir import TirxError
 from tirx_mini.isa import NAMES, TABLE, Instruction, ptx_text
-from tirx_mini.script import REFUSALS, refusal
+from tirx_mini.script import CUDA_NAMES, REFUSALS, refusal
 
 from ._markdown import document, table, wrapped
 
@@ -22,9 +22,9 @@ _SCOPES = ("thread", "warp", "warpgroup", "wg", "cta", "cluster")
 _HEAD = """# Names in the three dialects
 
 This page lists the names of Apache TVM 0.26's script namespace, `tvm.script.tirx`, that tirx_mini has, those that it
-refuses, with what to write instead, and the instructions in the three spellings. [Dialects](../dialects.md) says how
-the dialects differ otherwise. A tile primitive exists below `T.tile` and below each scope (`T.cta.copy`); it is
-counted once."""
+refuses, with what to write instead, the names of CUDA C++ with their spelling in a kernel, and the instructions in the
+three spellings. [Dialects](../dialects.md) says how the dialects differ otherwise. A tile primitive exists below
+`T.tile` and below each scope (`T.cta.copy`); it is counted once."""
 
 _FAMILIES: Mapping[str, str] = {
     "T": "statements, expressions, buffers",
@@ -68,7 +68,10 @@ def family_of(path: str) -> str:
 
 def page() -> str:
     """The page."""
-    return document(_HEAD, "## How many", _counts(), "## What is refused", _refused(), "## Instructions", *_spellings())
+    return document(
+        _HEAD, "## How many", _counts(), "## What is refused", _refused(), "## Names of CUDA C++", *_of_cuda(),
+        "## Instructions", *_spellings(),
+    )  # fmt: skip
 
 
 def _counts() -> str:
@@ -92,6 +95,18 @@ def _refused() -> str:
             rows.append((row.family, ", ".join(f"`{name}`" for name in members), row.why, row.instead))
     head = wrapped("An error page says this at the line that uses the name; so does an import from other modules.")
     return f"{head}\n\n{table(('family', 'names', 'why', 'what to write instead'), rows)}"
+
+
+def _of_cuda() -> Iterator[str]:
+    yield wrapped(
+        "An error page says this at the line that uses the name. `x`, `y` and `z` are float32, `n` is an int32, `bits` "
+        "a uint32, `i` an index, and `A`, `smem`, `counters` are arrays."
+    )
+    for family in dict.fromkeys(row.family for row in CUDA_NAMES):
+        members = (row for row in CUDA_NAMES if row.family == family)
+        rows = [(", ".join(f"`{name}`" for name in row.names), row.hint().removeprefix("write ")) for row in members]
+        yield f"### {family[0].upper()}{family[1:]}"
+        yield table(("CUDA C++", "what to write in a kernel"), rows)
 
 
 def _spellings() -> Iterator[str]:
