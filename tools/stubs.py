@@ -36,6 +36,7 @@ _ALIASES = {
     "Number": "Expr | Buffer | int | float",
     "Condition": "Expr | int",
     "SharedPointer": "Expr | Buffer | int",
+    "BarrierPointer": "Expr | Buffer | Barriers | int",
     "GlobalPointer": "Expr | Buffer",
     "RegisterPointer": "Expr | Buffer",
     "TmemAddress": "Expr | Buffer | int",
@@ -50,7 +51,7 @@ _OPERANDS: Mapping[OperandKind, str] = {
     OperandKind.ANY: "Number",
     OperandKind.PREDICATE: "Condition",
     OperandKind.SHARED: "SharedPointer",
-    OperandKind.MBARRIER: "SharedPointer",
+    OperandKind.MBARRIER: "BarrierPointer",
     OperandKind.GLOBAL: "GlobalPointer",
     OperandKind.TMEM: "TmemAddress",
     OperandKind.REGISTERS: "RegisterPointer",
@@ -74,6 +75,7 @@ def _imports() -> Iterator[str]:
     yield "from builtins import bool as _bool\nfrom typing import Any, Literal, TypeAlias, overload\n"
     yield "from tirx_mini.ir import Buffer as _Buffer"
     yield "from tirx_mini.ir import Expr, ExprLike, Region"
+    yield "from tirx_mini.isa import Barriers"
     tree = ast.parse(SOURCE.read_text(encoding="utf-8"))
     imported: dict[str, str] = {}
     assigned: dict[str, str] = {}

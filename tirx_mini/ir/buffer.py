@@ -9,6 +9,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tirx_mini.records import dataclass
+from tirx_mini.wording import described
 
 from .arith import difference
 from .dtype import HANDLE, UINT32, DataType
@@ -229,6 +230,11 @@ class Buffer:
             wider, narrower = dtype.bits // self.dtype.bits, self.dtype.bits // dtype.bits
             layout = self.layout.pack(wider) if wider else self.layout.unpack(narrower)
         return self._as((*outer, last * self.dtype.bits // dtype.bits), dtype, layout)
+
+
+@described.register(Buffer)
+def _(buffer: Buffer) -> str:
+    return f"the buffer {buffer.name}"
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)

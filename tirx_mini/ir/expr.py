@@ -18,6 +18,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tirx_mini.records import dataclass
+from tirx_mini.wording import described, shortened
 
 from .dtype import BOOL, FLOAT32, INT32, DataType
 from .span import Span, TirxError
@@ -152,6 +153,11 @@ class Expr:
 
 
 ExprLike = Expr | int | float | bool
+
+
+@described.register(Expr)
+def _(value: Expr) -> str:
+    return shortened(repr(value))
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
@@ -306,7 +312,11 @@ def as_expr(value: Any, dtype: str | None = None) -> Expr:
         return value.__expr__()
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         return const(value.item(), dtype)
-    raise TirxError(f"{value!r} ({type(value).__name__}) cannot be used as a value in a kernel")
+    raise TirxError(
+        f"{described(value)} is not a value of the kernel",
+        hint="give a number, an element such as A[i, j], a variable, or an expression of these",
+        about=value,
+    )
 
 
 def promote(a: DataType, b: DataType) -> DataType:

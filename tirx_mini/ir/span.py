@@ -123,6 +123,7 @@ class TirxError(RuntimeError):
     TVM's errors of this kind are `RuntimeError`s, too.
 
     kind: the kind of mistake, a key of `ERROR_KINDS`.
+    about: the argument of a call that is wrong, where the message is about one: the front end underlines it.
     """
 
     def __init__(
@@ -132,8 +133,10 @@ class TirxError(RuntimeError):
         hint: str | None = None,
         notes: tuple[tuple[str, Span | None], ...] = (),
         kind: str = "lowering",
+        about: object = None,
     ) -> None:
         self.kind = kind
+        self.about = about
         self.diagnostic = Diagnostic(message, span, hint, notes, code=ERROR_KINDS[kind].code)
         super().__init__(message)
 

@@ -27,6 +27,7 @@ import numpy as np
 
 from tirx_mini.ir import AddressOf, Buffer, Call, DataType, Expr, TirxError, instruction_path
 from tirx_mini.records import dataclass
+from tirx_mini.wording import described
 
 from .facts import Alias, Facts, LaneResult, Scope
 from .fragments import with_registers
@@ -261,7 +262,7 @@ class Instruction(Facts):
                 self._give(given, meant, name, value, adapted=bool(alias.adapt) and meant in plain.values())
             elif meant[0] is not ... and (isinstance(value, Expr) or value not in meant):
                 choices = " or ".join(map(repr, meant))
-                raise TirxError(f"{name!r} of {self.name} is {value!r}; it can only be {choices}")
+                raise TirxError(f"{name!r} of {self.name} is {described(value)}; it can only be {choices}")
         given = {**alias.defaults, **given}
         return alias.adapt(given) if alias.adapt else given
 

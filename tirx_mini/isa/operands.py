@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Generator, Mapping, Sequence
 from enum import Enum, Flag
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from tirx_mini.ir import (
     HANDLE,
@@ -22,6 +22,7 @@ from tirx_mini.ir import (
     cast,
 )
 from tirx_mini.records import dataclass
+from tirx_mini.wording import described
 
 from .descriptors import INSTRUCTION, TCGEN05, WGMMA
 from .machine import RegisterOperand
@@ -101,7 +102,8 @@ def _operand(
     return OperandType(kind, None if dtype is None else DataType(dtype), what, access, spellings)
 
 
-_SHARED = "a pointer to shared memory, as in bar.ptr_to([0])"
+_SHARED = "a pointer to shared memory, as in tile.ptr_to([0, 0])"
+_BARRIER = "an mbarrier, as in bar.ptr_to([stage])"
 _REGISTERS = "a pointer to a register buffer"
 
 _U32 = _operand(OperandKind.U32, "uint32", "an integer")
@@ -118,8 +120,10 @@ f64 = Annotated[float, _operand(OperandKind.F64, "float64", "a number")]
 _PREDICATE = _operand(OperandKind.PREDICATE, "bool", "a condition")
 pred = Annotated[bool, _PREDICATE]
 any_value = Annotated[Any, _operand(OperandKind.ANY, None, "a value")]
-SharedAddress = Annotated[int, _operand(OperandKind.SHARED, None, _SHARED)]
-MbarrierAddress = Annotated[int, _operand(OperandKind.MBARRIER, None, _SHARED, spellings=("ptr", "mbar"))]
+barrier_type = _operand(OperandKind.MBARRIER, None, _BARRIER, spellings=("ptr", "mbar"))
+shared_type = _operand(OperandKind.SHARED, None, _SHARED)
+SharedAddress = Annotated[int, shared_type]
+MbarrierAddress = Annotated[int, barrier_type]
 CtaRank = Annotated[int, _operand(OperandKind.CTA_RANK, "uint32", "the rank of a CTA in the cluster, an integer")]
 GlobalAddress = Annotated[
     int, _operand(OperandKind.GLOBAL, None, "a pointer to global memory, as in A.ptr_to([0, 0])")
@@ -156,63 +160,122 @@ class Operand:
     def convert(self, value: Any, instruction: str) -> Expr:
         """`value` as an expression of the operand's type; raises `TirxError`, which names `instruction`."""
         kind, dtype = self.type.kind, self.type.dtype
-        if isinstance(value, Buffer):
-            value = value.data if dtype is None else value[(0,) * value.ndim]
         needed = f"{self.name!r} of {instruction} needs {self.type.what}"
-        try:
-            expr = as_expr(value)
-        except TirxError:
-            raise TirxError(f"{needed}, but {value!r} is given") from None
+        expr = self._expression(value, needed)
+        if kind.in_shared_memory or kind is OperandKind.GLOBAL:
+            return self._pointer(expr, needed, value)
+        if kind is OperandKind.MEMORY:
+            return self._generic(expr, needed, value)
+        if not self._fits(expr):
+            raise TirxError(f"{needed}, but {described(expr)} is given", expr.span, about=value)
         if kind is OperandKind.PREDICATE:
             return as_bool(expr)
-        if kind.in_shared_memory or kind is OperandKind.GLOBAL:
-            return self._pointer(expr, needed)
-        if kind is OperandKind.MEMORY:
-            return self._generic(expr, needed)
-        wrong = TirxError(f"{needed}, but {expr!r} is given", expr.span)
-        if kind is OperandKind.REGISTERS:
-            if not isinstance(expr, AddressOf) or expr.buffer.scope != "local":
-                raise wrong
-            return expr
-        if dtype is None:
-            return expr
-        if kind is OperandKind.TENSOR_MAP:
-            if expr.dtype != dtype:
-                raise wrong
-            return expr
-        if kind is OperandKind.TCGEN05_DESCRIPTOR and expr.dtype == UINT32:  # an address of tensor memory
-            raise wrong
-        if expr.dtype.is_handle or (dtype.is_integer and not (expr.dtype.is_integer or expr.dtype.is_bool)):
-            raise wrong
-        return cast(dtype, expr)
+        return expr if dtype is None or kind is OperandKind.TENSOR_MAP else cast(dtype, expr)
 
-    def _pointer(self, expr: Expr, needed: str) -> Expr:
+    def _expression(self, value: Any, needed: str) -> Expr:
+        """`value` as an expression: a barrier as a pointer to it, a buffer as its address or its first element."""
+        kind, given = self.type.kind, value
+        if kind.in_shared_memory:
+            value = at_barrier(value, needed, kind is OperandKind.MBARRIER)
+        if isinstance(value, Buffer):
+            value = value.data if self.type.dtype is None else value[(0,) * value.ndim]
+        try:
+            return as_expr(value)
+        except TirxError:
+            raise TirxError(f"{needed}, but {described(given)} is given", about=given) from None
+
+    def _fits(self, expr: Expr) -> bool:
+        """Whether an expression can be the operand, which is no pointer to memory."""
+        kind, dtype = self.type.kind, self.type.dtype
+        if kind is OperandKind.REGISTERS:
+            return isinstance(expr, AddressOf) and expr.buffer.scope == "local"
+        if kind is OperandKind.TENSOR_MAP:
+            return expr.dtype == dtype
+        if dtype is None:
+            return True
+        if expr.is_tile or expr.dtype.is_handle:
+            return False
+        if kind is OperandKind.TCGEN05_DESCRIPTOR and expr.dtype == UINT32:  # an address of tensor memory
+            return False
+        return kind is OperandKind.PREDICATE or not dtype.is_integer or expr.dtype.is_integer or expr.dtype.is_bool
+
+    def _pointer(self, expr: Expr, needed: str, given: Any) -> Expr:
         """A pointer to shared or global memory; an integer can be an address of the cluster's shared memory."""
         scope = "shared" if self.type.kind.in_shared_memory else "global"
         if isinstance(expr, BufferLoad) and expr.buffer.scope == "shared":
-            place = f"{expr.buffer.name}.ptr_to([{', '.join(map(repr, expr.indices))}])"
-            raise TirxError(f"{needed}, but {expr!r} is the value stored there", expr.span, f"write {place}")
+            raise _stored_there(expr, needed, given)
         if isinstance(expr, AddressOf) and expr.buffer.scope != scope:
-            raise TirxError(f"{needed}, but {expr.buffer.name} is in {expr.buffer.scope} memory", expr.span)
-        if expr.dtype == HANDLE:
+            message = f"{needed}, but {expr.buffer.name} is in {expr.buffer.scope} memory"
+            raise TirxError(message, expr.span, about=given)
+        if expr.dtype == HANDLE and not expr.is_tile:
             return expr
-        if scope == "shared" and expr.dtype.is_integer:
+        if scope == "shared" and expr.dtype.is_integer and not expr.is_tile:
             return cast(UINT32, expr)
-        raise TirxError(f"{needed}, but {expr!r} is given", expr.span)
+        raise TirxError(f"{needed}, but {described(expr)} is given", expr.span, about=given)
 
-
-    def _generic(self, expr: Expr, needed: str) -> Expr:
+    def _generic(self, expr: Expr, needed: str, given: Any) -> Expr:
         """A pointer to shared or global memory, or an address of the cluster's shared memory."""
         if isinstance(expr, AddressOf) and expr.buffer.scope in ("global", "shared"):
             return expr
         if isinstance(expr, BufferLoad) and expr.buffer.scope in ("global", "shared"):
-            place = f"{expr.buffer.name}.ptr_to([{', '.join(map(repr, expr.indices))}])"
-            raise TirxError(f"{needed}, but {expr!r} is the value stored there", expr.span, f"write {place}")
-        if expr.dtype == HANDLE and not isinstance(expr, AddressOf):
+            raise _stored_there(expr, needed, given)
+        if expr.dtype == HANDLE and not isinstance(expr, AddressOf) and not expr.is_tile:
             return expr
-        if expr.dtype.is_integer:
+        if expr.dtype.is_integer and not expr.is_tile:
             return cast(UINT32, expr)
-        raise TirxError(f"{needed}, but {expr!r} is given", expr.span)
+        raise TirxError(f"{needed}, but {described(expr)} is given", expr.span, about=given)
+
+
+def _stored_there(element: BufferLoad, needed: str, given: Any) -> TirxError:
+    """The error for an element where a pointer to it is needed."""
+    place = f"{element.buffer.name}.ptr_to([{', '.join(map(repr, element.indices))}])"
+    message = f"{needed}, but {described(element)} is the value stored there"
+    return TirxError(message, element.span, f"write {place}", about=given)
+
+
+class Barriers(Protocol):
+    """An object that holds mbarriers, such as a `TMABar`.
+
+    depth: how many they are.
+    """
+
+    depth: int
+
+    @property
+    def name(self) -> str:
+        """The name that the kernel has for it."""
+        ...
+
+    def ptr_to(self, indices: Any) -> Expr:
+        """A pointer to one of the barriers."""
+        ...
+
+
+def at_barrier(value: Any, needed: str, only_barriers: bool = True) -> Any:
+    """A pointer to the barrier of an object or a buffer that holds one; any other value as it is.
+
+    needed: the first clause of the message, as in "'bar' of mbarrier.arrive needs an mbarrier".
+    only_barriers: whether a buffer stands for a barrier, too, and not for its own address.
+
+    Raises `TirxError` for several barriers, and for a buffer of another type.
+    """
+    if isinstance(value, Buffer):
+        if not only_barriers or value.scope != "shared":
+            return value
+        if not value.dtype.is_integer or value.dtype.bits != 64:
+            message = f"{needed}, which is uint64, but {described(value)} has elements of {value.dtype}"
+            raise TirxError(message, hint=f'write {value.name} = pool.alloc((STAGES,), "uint64")', about=value)
+        name, count, first = value.name, value.size, [0] * value.ndim
+    elif hasattr(value, "depth") and hasattr(value, "ptr_to"):
+        barriers: Barriers = value
+        name, count, first = barriers.name, barriers.depth, [0]
+    else:
+        return value
+    if count != 1:
+        stage = ", ".join(["stage", *"ijkl"][: len(first)])
+        message = f"{needed}, but {described(value)} holds {count}, one for each stage"
+        raise TirxError(message, hint=f"write {name}.ptr_to([{stage}])", about=value)
+    return value.ptr_to(first)
 
 
 REGISTER_TYPES: Mapping[str, str] = {
@@ -270,11 +333,16 @@ class Attribute:
         if isinstance(value, Expr):
             known = getattr(value, "value", None)
             if not isinstance(known, (int, float)):
-                raise TirxError(f"{self.name!r} of {instruction} must be known at compile time, but it is {value!r}")
+                raise TirxError(
+                    f"{self.name!r} of {instruction} must be known at compile time, but it is {described(value)}",
+                    about=value,
+                )
             value = known
         if self.choices is not None and value not in self.choices:
             choices = ", ".join(map(repr, self.choices))
-            raise TirxError(f"{self.name!r} of {instruction} is {value!r}; it can be {choices}")
+            message = f"{self.name!r} of {instruction} is {described(value)}; it can be {choices}"
+            raise TirxError(message, about=value)
         if self.counts and value is not None and (not isinstance(value, int) or value < 0):
-            raise TirxError(f"{self.name!r} of {instruction} is {value!r}; it must be a whole number from 0 on")
+            message = f"{self.name!r} of {instruction} is {described(value)}; it must be a whole number from 0 on"
+            raise TirxError(message, about=value)
         return value

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from tirx_mini.ir import Buffer, Expr, TirxError
 from tirx_mini.script import PoolAllocator
+from tirx_mini.wording import described
 
 Integer: TypeAlias = Expr | int
 """A number, or a truth value, that is known at compile time or when the kernel runs."""
@@ -16,8 +17,8 @@ def given(value: Any) -> str:
     if isinstance(value, Buffer):
         return f"the buffer {value.name} is given"
     if isinstance(value, Expr):
-        return f"`{value!r}` is only known when the kernel runs"
-    return f"{value!r} is given"
+        return f"`{described(value)}` is only known when the kernel runs"
+    return f"{described(value)} is given"
 
 
 def check_pool(owner: str, pool: Any, call: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from tirx_mini.ir import Buffer, Expr, TirxError
 from tirx_mini.script import PoolAllocator
 from tirx_mini.script import tirx as Tx
+from tirx_mini.wording import described
 
 from .arguments import Integer, check_choice, check_condition, check_count, check_label, check_pool
 
@@ -131,6 +132,11 @@ class MBarrier:
         cta_id: the rank of that CTA.
         """
         return RemoteBarrier(self, cta_id)
+
+
+@described.register(MBarrier)
+def _(barrier: MBarrier) -> str:
+    return f"the {type(barrier).__name__} {barrier.name}"
 
 
 class TMABar(MBarrier):
@@ -312,8 +318,8 @@ class Pipeline:
         for which, kind in (("full", full), ("empty", empty)):
             if not isinstance(kind, str) or kind not in _KINDS:
                 raise TirxError(
-                    f"{which} of Pipeline must be a kind of barrier, {', '.join(map(repr, _KINDS))}, but {kind!r} is "
-                    "given",
+                    f"{which} of Pipeline must be a kind of barrier, {', '.join(map(repr, _KINDS))}, but "
+                    f"{described(kind)} is given",
                     hint=f"write {call}",
                 )
         label = Tx.variable_name("pipeline")

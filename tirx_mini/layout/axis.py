@@ -6,6 +6,7 @@ import operator
 from typing import Any, SupportsIndex
 
 from tirx_mini.records import dataclass
+from tirx_mini.wording import described
 
 
 class LayoutError(ValueError):
@@ -18,7 +19,7 @@ def whole(what: str, value: Any) -> int:
         return operator.index(value)
     except TypeError:
         hint = " (use // to divide ints)" if isinstance(value, float) and value.is_integer() else ""
-        raise LayoutError(f"{what} must be an int, not {value!r}{hint}") from None
+        raise LayoutError(f"{what} must be an int, not {described(value)}{hint}") from None
 
 
 AXES: dict[str, Axis] = {}
@@ -33,7 +34,7 @@ class ExecScope:
 
     def __post_init__(self) -> None:
         if self.name not in ("thread", "warp", "warpgroup", "cta", "cluster"):
-            raise LayoutError(f"a scope is thread, warp, warpgroup, cta or cluster, not {self.name!r}")
+            raise LayoutError(f"a scope is thread, warp, warpgroup, cta or cluster, not {described(self.name)}")
 
 
 _MEMORY = ("m", "TLane", "TCol", "P", "F", "Bank")

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from tirx_mini.wording import described
+
 from .axis import LayoutError, TCol, TLane, laneid, tid_in_wg, whole, wid_in_wg
 from .spec import R, S
 from .swizzle import dtype_bits
@@ -64,7 +66,7 @@ def tcgen05_atom_layout(instr_shape: str, tensor_shape: Sequence[int], dtype: An
     """
     width = _ATOM_BITS.get(instr_shape)
     if width is None:
-        raise LayoutError(f"instr_shape must be one of {', '.join(_ATOM_BITS)}, not {instr_shape!r}")
+        raise LayoutError(f"instr_shape must be one of {', '.join(_ATOM_BITS)}, not {described(instr_shape)}")
     rows, cols = (whole("each extent of tensor_shape", extent) for extent in tensor_shape)
     per_word = 32 // dtype_bits(dtype) if dtype_bits(dtype) in (16, 32) else 0
     if not per_word:
@@ -121,7 +123,7 @@ def tmem_datapath_layout(datapath: str, rows: int, cols: int, sub_slab: int = 0)
     rows, cols = whole("rows", rows), whole("cols", cols)
     if _DATAPATHS.get(datapath) != rows:
         expected = f"has {_DATAPATHS[datapath]} rows, not {rows}" if datapath in _DATAPATHS else "is not one of A to G"
-        raise LayoutError(f"the data path {datapath!r} {expected}")
+        raise LayoutError(f"the data path {described(datapath)} {expected}")
     if sub_slab not in (0, 1) or (sub_slab and datapath not in "CF"):
         raise LayoutError(f"sub_slab {sub_slab} is not a part of data path {datapath}, which fills all of its lanes")
     folds = {"B": 2, "E": 2, "G": 4}.get(datapath, 1)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tirx_mini.records import dataclass, replace
+from tirx_mini.wording import described
 
 from .arith import Coord, add, div, is_zero, mod, mul
 from .axis import AXES, Axis, LayoutError, Offset, Stride, m, whole
@@ -167,9 +168,11 @@ def _extents(dim: Any) -> tuple[int, ...]:
     try:
         extents = tuple(operator.index(extent) for extent in (dim if isinstance(dim, tuple) else (dim,)))
     except TypeError:
-        raise LayoutError(f"an extent in S[shape : strides] must be an int or a tuple of ints, not {dim!r}") from None
+        raise LayoutError(
+            f"an extent in S[shape : strides] must be an int or a tuple of ints, not {described(dim)}"
+        ) from None
     if not extents or min(extents) < 1:
-        raise LayoutError(f"extents in S[shape : strides] must be at least 1, not {dim!r}")
+        raise LayoutError(f"extents in S[shape : strides] must be at least 1, not {described(dim)}")
     return extents
 
 
@@ -191,7 +194,9 @@ def _stride(stride: Any) -> tuple[int, Axis]:
         try:
             stride = Stride(operator.index(stride), m)
         except TypeError:
-            raise LayoutError(f"a stride in S[shape : strides] must be an int or int@axis, not {stride!r}") from None
+            raise LayoutError(
+                f"a stride in S[shape : strides] must be an int or int@axis, not {described(stride)}"
+            ) from None
     if stride.value < 0:
         raise LayoutError(f"strides in S[shape : strides] must not be negative, unlike {stride}")
     return stride.value, stride.axis

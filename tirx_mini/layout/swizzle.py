@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tirx_mini.records import dataclass
+from tirx_mini.wording import described
 
 from .arith import Coord, add, div, mod, mul, xor
 from .axis import Axis, LayoutError, m, whole
@@ -65,7 +66,9 @@ class SwizzleLayout:
 
     def __post_init__(self) -> None:
         if not isinstance(self.mode, SwizzleMode):
-            raise LayoutError(f"mode must be a SwizzleMode, such as SwizzleMode.SWIZZLE_128B_ATOM, not {self.mode!r}")
+            raise LayoutError(
+                f"mode must be a SwizzleMode, such as SwizzleMode.SWIZZLE_128B_ATOM, not {described(self.mode)}"
+            )
         if self.bits not in (4, 8, 16, 32, 64, 128):
             raise LayoutError(f"a swizzle moves elements of 4, 8, 16, 32, 64 or 128 bits, not {self.bits}")
 
@@ -122,7 +125,9 @@ class ComposeLayout(FlatSwizzle, Layout):
         if isinstance(swizzle, int):
             swizzle, tile = _bits_of(swizzle, tile, atom_len, swizzle_inner), tile_layout
         if not isinstance(swizzle, SwizzleLayout) or not isinstance(tile, TileLayout):
-            raise LayoutError(f"ComposeLayout takes a SwizzleLayout and a TileLayout, not {swizzle!r} and {tile!r}")
+            raise LayoutError(
+                f"ComposeLayout takes a SwizzleLayout and a TileLayout, not {described(swizzle)} and {described(tile)}"
+            )
         object.__setattr__(self, "swizzle", swizzle)
         object.__setattr__(self, "tile_layout", tile)
         if any(axis.is_memory() and axis != m for axis in tile.axes):
@@ -256,7 +261,7 @@ def tma_shared_layout(dtype: Any, mode: SwizzleMode, shape: Sequence[int]) -> La
 def _tile_shape(shape: Any) -> tuple[int, ...]:
     """Check the argument `shape` of a tile and return it as a tuple of ints."""
     if isinstance(shape, (str, bytes)) or not isinstance(shape, Iterable):
-        raise LayoutError(f"shape must be a tuple of ints such as (128, 64), not {shape!r}")
+        raise LayoutError(f"shape must be a tuple of ints such as (128, 64), not {described(shape)}")
     extents = tuple(whole("each extent of shape", extent) for extent in shape)
     if len(extents) < 2:
         raise LayoutError(f"shape must be (…, rows, columns), but {extents} has fewer than two dimensions")
@@ -280,7 +285,7 @@ def dtype_bits(dtype: Any) -> int:
         return 8
     match = re.fullmatch(r"(?:b?float|u?int)(\d+)(?:_\w+)?", name)
     if match is None:
-        raise LayoutError(f'dtype {dtype!r} is not an element type: use a name such as "float16"')
+        raise LayoutError(f'dtype {described(dtype)} is not an element type: use a name such as "float16"')
     return int(match[1])
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tirx_mini.records import dataclass, replace
+from tirx_mini.wording import described
 
 from .arith import Coord, add, div, mod, mul
 from .axis import AXES, Axis, LayoutError, m, whole
@@ -126,7 +127,7 @@ class TileLayout(Flat, Layout):
 
     def __post_init__(self) -> None:
         if not isinstance(self.spec, Spec):
-            raise LayoutError(f"TileLayout takes S[shape : strides], not {self.spec!r}")
+            raise LayoutError(f"TileLayout takes S[shape : strides], not {described(self.spec)}")
 
     def with_dims(self, dims: Sequence[Dim]) -> Self:
         """A layout of other dimensions, with the copies and the offset of this one."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 from tirx_mini.ir import (
@@ -30,14 +32,16 @@ from tirx_mini.ir import (
     scalar,
     walk,
 )  # fmt: skip
+from tirx_mini.wording import described
 
+from .access import is_runtime
 from .builder import stamp
 from .displays import DisplayEvaluator
 from .environment import MISSING, Bound, Gone
-from .expressions import is_runtime
 from .handles import ArrayType, DType, Flat, Let, data_type, let, meta_var
 from .once import check_kept
 from .reassigned import Again, is_alias
+from .syntax import is_starred, reads, short
 from .vectors import stored
 from .views import is_vector, vector_of
 
@@ -55,7 +59,7 @@ class Assigner(DisplayEvaluator):
 
     def _assign_tuple(self, target: ast.Tuple | ast.List, value_node: ast.expr) -> None:
         """Assign to several targets. All values are computed before the first one is stored."""
-        if isinstance(value_node, (ast.Tuple, ast.List)) and not _starred(value_node) and not _starred(target):
+        if isinstance(value_node, (ast.Tuple, ast.List)) and not is_starred(value_node) and not is_starred(target):
             if len(value_node.elts) != len(target.elts):
                 raise self._count(target, value_node, len(value_node.elts))
             nodes: Sequence[ast.expr] = value_node.elts
@@ -92,7 +96,8 @@ class Assigner(DisplayEvaluator):
     def _count(self, target: ast.Tuple | ast.List, value_node: ast.expr, given: int) -> TirxError:
         return self.error(
             target,
-            f"expected {len(target.elts)} values to assign, found {given} in `{ast.unparse(value_node)}`",
+            f"expected {len(target.elts)} values to assign, found {given} in `{short(value_node)}`",
+            "give as many names as there are values",
         )
 
     def _stores(self, target: ast.expr) -> bool:
@@ -127,7 +132,7 @@ class Assigner(DisplayEvaluator):
             values = self.iterate(source or target, value)
             self.unpack(target, values, [meta] * len(values), [source or target] * len(values))
         else:
-            raise self.error(target, f"cannot assign to `{ast.unparse(target)}`")
+            raise self.error(target, f"cannot assign to `{short(target)}`", "assign to a name or an element")
 
     def _scalar(self, name: str) -> Buffer | None:
         """What an assignment of a number to `name` stores to, in this function or an enclosing one.
@@ -208,7 +213,7 @@ class Assigner(DisplayEvaluator):
         name, span = target.id, self.span(target)
         if known is MISSING:
             captured = self.env.find_captured(name)
-            if not captured or not isinstance(captured[1], Bound) or source is None or not _reads(source, name):
+            if not captured or not isinstance(captured[1], Bound) or source is None or not reads(source, name):
                 return
             if captured[1].how != "value":
                 raise _rebinding(name, captured[1], span)
@@ -230,7 +235,9 @@ class Assigner(DisplayEvaluator):
         if not isinstance(owner, Buffer):
             if isinstance(owner, Expr):
                 raise self.error(
-                    target, f"cannot assign to an element of `{ast.unparse(target.value)}`, which is a single value"
+                    target,
+                    f"cannot assign to an element of `{short(target.value)}`, which is a single value",
+                    "assign to an element of the buffer itself, as in A[i, j] = value",
                 )
             check_kept(self.builder, owner, partial(ast.unparse, target), self.span(target))
             self.guarded(target, _set_item, owner, key, value)
@@ -256,7 +263,9 @@ class Assigner(DisplayEvaluator):
     def emit_store(self, target: ast.expr, buffer: Buffer, indices: tuple[Expr, ...], value: Any) -> None:
         if not _is_value(value) or isinstance(value, Let):
             raise self.error(
-                target, f"cannot store {_kind(value)} in `{ast.unparse(target)}`, whose dtype is {buffer.dtype}"
+                target,
+                f"cannot store {described(value)} in `{short(target)}`, whose dtype is {buffer.dtype}",
+                "store a number, or an element such as A[i, j]; tiles are copied with Tx.copy",
             )
         self._check_whole(target, buffer, value)
         self._check_range(target, buffer, value)
@@ -295,13 +304,18 @@ class Assigner(DisplayEvaluator):
 
     def _store_attribute(self, target: ast.Attribute, value: Any) -> None:
         owner = self.eval(target.value)
-        old = getattr(owner, target.attr, None)
+        old = None
+        with suppress(TirxError):
+            old = getattr(owner, target.attr, None)
         if isinstance(old, Buffer) and old.scalar and _is_value(value):
             self.emit_store(target, old, (const(0),), value)
             return
-        if isinstance(owner, (Expr, Buffer)):
+        fixed = isinstance(owner, (Expr, Buffer, ModuleType, type))
+        if fixed or type(owner).__module__.startswith("tirx_mini.script."):
             raise self.error(
-                target, f"cannot assign to an attribute of `{ast.unparse(target.value)}`, which is part of the kernel"
+                target,
+                f"cannot assign to an attribute of `{short(target.value)}`, which is {described(owner)}",
+                "assign to a name of the kernel instead",
             )
         check_kept(self.builder, owner, partial(ast.unparse, target), self.span(target))
         self.guarded(target, setattr, owner, target.attr, value)
@@ -415,14 +429,6 @@ def _names(target: ast.expr) -> list[str]:
     return []
 
 
-def _starred(node: ast.Tuple | ast.List) -> bool:
-    return any(isinstance(part, ast.Starred) for part in node.elts)
-
-
-def _reads(node: ast.expr, name: str) -> bool:
-    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
-
-
 def _is_value(value: Any) -> bool:
     """Whether a value is a single number of the kernel, rather than a tile, a string or a Python object."""
     if isinstance(value, Expr):
@@ -439,11 +445,3 @@ def _literal(value: Any) -> Any:
 def _holds_number(known: Any) -> bool:
     """Whether a name is bound to a Python number (a parameter of an inline function, a `Tx.meta_var`)."""
     return isinstance(known, (bool, int, float))
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, Region):
-        return f"a slice of {value.buffer.name}"
-    if isinstance(value, Buffer):
-        return f"the whole buffer {value.name}"
-    return "None" if value is None else f"a Python {type(value).__name__}"

@@ -34,6 +34,7 @@ from tirx_mini.ir import (
 )
 from tirx_mini.layout import S, TileLayout
 from tirx_mini.records import dataclass
+from tirx_mini.wording import described
 
 from .builder import Builder, current
 
@@ -93,7 +94,7 @@ def block(name: str = "", no_realize: bool = False) -> OpenBlock:
     known = builder.block_names
     chosen = name or next(f"block_{number}" for number in range(len(known) + 1) if f"block_{number}" not in known)
     if chosen in known:
-        raise TirxError(f"there are two blocks named {chosen!r}", hint="give each block a name of its own")
+        raise TirxError(f"there are two blocks named {described(chosen)}", hint="give each block a name of its own")
     known.add(chosen)
     return OpenBlock(chosen)
 
@@ -142,7 +143,7 @@ def alloc_block_buffer(
     """Memory for values between blocks. strides: distances between neighbours, in elements."""
     builder = current("T.alloc_buffer")
     if scope not in SCOPES or scope == "tmem":
-        raise TirxError(f"{scope!r} is not a memory of TIR", hint='use "global", "shared" or "local"')
+        raise TirxError(f"{described(scope)} is not a memory of TIR", hint='use "global", "shared" or "local"')
     listed = (shape,) if isinstance(shape, int) else shape
     extents = tuple(int(extent) for extent in listed)
     layout = None if strides is None else TileLayout(S[extents : tuple(strides)])
@@ -164,7 +165,7 @@ def _region(given: Any) -> Region:
         return Region(given.dtype, given.buffer, tuple(Range(index, const(1)) for index in given.indices))
     if isinstance(given, Region):
         return given
-    raise TirxError(f"{given!r} is not a region of a buffer", hint="write the elements, as in A[vi, 0:128]")
+    raise TirxError(f"{described(given)} is not a region of a buffer", hint="write the elements, as in A[vi, 0:128]")
 
 
 class Axes:
@@ -185,7 +186,8 @@ class Axes:
         builder, _ = _block("T.axis.remap")
         if len(kinds) != len(bindings) or not set(kinds) <= set(_KINDS):
             raise TirxError(
-                f"T.axis.remap({kinds!r}, …) with {len(bindings)} loops", hint='write "S" or "R" for each of the loops'
+                f"T.axis.remap({described(kinds)}, …) with {len(bindings)} loops",
+                hint='write "S" or "R" for each of the loops',
             )
         names = [builder.take_name("v") for _ in kinds]
         found: list[Var] = []
@@ -193,7 +195,7 @@ class Axes:
             var = as_expr(binding)
             extent = builder.loop_extents.get(var) if isinstance(var, Var) else None
             if extent is None:
-                raise TirxError(f"{binding!r} is not a loop", hint="use T.axis.spatial(extent, value)")
+                raise TirxError(f"{described(binding)} is not a loop", hint="use T.axis.spatial(extent, value)")
             found.append(_declared(_KINDS[kind], const(0), extent, var, name))
         return found[0] if len(found) == 1 else tuple(found)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from tirx_mini.ir import Expr, TirxError, as_expr, const, int_value, special
 from tirx_mini.tile import OPS
+from tirx_mini.wording import described
 
 from .builder import current
 from .handles import load
@@ -47,7 +48,7 @@ def reduce(unit: str, op: str, value: Any, *args: Any, **options: Any) -> Expr:
     builder = current(f"T.cuda.{unit}_{op}")
     primitive = OPS.get(f"{unit}_{op}")
     if primitive is None:
-        raise TirxError(f'a reduction over a {unit} must be "sum", "max" or "min", not {op!r}')
+        raise TirxError(f'a reduction over a {unit} must be "sum", "max" or "min", not {described(op)}')
     if len(args) > len(primitive.options):
         raise TirxError(
             f"{unit}_{op} expects a value and {', '.join(primitive.options)}, found {1 + len(args)} arguments"

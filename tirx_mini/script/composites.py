@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tirx_mini.ir import Buffer, Region, TirxError
+from tirx_mini.wording import described
 
 Primitive = Callable[..., Any]
 """A tile primitive by its name, bound to the scope of the call."""
@@ -71,7 +72,7 @@ def _name(op: Any, names: Mapping[str, str]) -> str:
     """A primitive's name, given as text or as an operation of TVM (`tirx.add`)."""
     text = str(getattr(op, "name", op)).split(".")[-1]
     if text not in names:
-        raise TirxError(f"{text!r} is not an operation here", hint=f"use one of {', '.join(names)}")
+        raise TirxError(f"{described(text)} is not an operation here", hint=f"use one of {', '.join(names)}")
     return names[text]
 
 

@@ -6,11 +6,10 @@ import ast
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from types import CodeType, TracebackType
-from typing import Any
 
-from tirx_mini.ir import Expr, Span, TirxError
+from tirx_mini.ir import Span, TirxError
 from tirx_mini.layout import LayoutError
 from tirx_mini.pytorch import how_to_install, is_missing
 from tirx_mini.records import replace
@@ -26,20 +25,6 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     folded = {c.lower(): c for c in known}
     near = [folded[name.lower()]] if name.lower() in folded else difflib.get_close_matches(name, known, n=2, cutoff=0.6)
     return f"did you mean {' or '.join(f'`{n}`' for n in near)}?" if near else None
-
-
-def signature_of(function: Callable[..., Any]) -> str | None:
-    """``name(parameters)`` of a function, or None where Python has no signature for it."""
-    name = getattr(function, "__qualname__", type(function).__name__)
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return None
-    shown = [str(p.replace(annotation=inspect.Parameter.empty)) for p in parameters if p.name != "self"]
-    keyword = next((i for i, p in enumerate(parameters) if p.kind is inspect.Parameter.KEYWORD_ONLY), None)
-    if keyword is not None and not any(s.startswith("*") for s in shown[:keyword]):
-        shown.insert(keyword, "*")
-    return f"{name}({', '.join(shown)})"
 
 
 class UnknownName(TirxError, AttributeError):
@@ -104,7 +89,7 @@ def explained(error: Exception) -> TirxError | None:
         return None
     if is_missing(error):
         return TirxError("this import needs PyTorch, which is not installed", place, how_to_install())
-    return TirxError(_with_type(error), place)
+    return TirxError(with_type(error), place)
 
 
 def _own_line(traceback: TracebackType | None) -> Span | None:
@@ -132,36 +117,8 @@ def _unfilled(error: NotImplementedError) -> TirxError:
     return TirxError(f"TODO at line {place.line} is not filled in: {message}", place, kind="todo")
 
 
-def foreign(error: Exception, function: Any, span: Span, args: Iterable[Any] = ()) -> TirxError:
-    """The error for an exception in a Python function that a kernel calls with `args`, at the line of the call."""
-    runtime = next((arg for arg in args if isinstance(arg, Expr)), None)
-    home = getattr(function, "__module__", None) or type(function).__module__
-    if runtime is not None and function is not None and home.split(".")[0] in ("builtins", "math", "numpy"):
-        return _needs_python(function, runtime, span)
-    direct = error.__traceback__ is not None and error.__traceback__.tb_next is None
-    if isinstance(error, TypeError) and direct and function is not None:
-        signature = signature_of(function)
-        name = getattr(function, "__name__", "") if isinstance(function, type) else ""
-        message = re.sub(r"^[\w.]+\.__init__\(\)", f"{name}()", str(error)) if name else str(error)
-        return TirxError(message, span, f"its signature is {signature}" if signature else None)
-    message = str(error) if type(error).__module__.startswith("tirx_mini") and str(error) else _with_type(error)
-    place = origin(error.__traceback__)
-    return TirxError(message, span, notes=() if place is None else (("raised here", place),))
-
-
-def _needs_python(function: Any, value: Expr, span: Span) -> TirxError:
-    """The error for a function of NumPy or of Python's library that is given a value of the kernel."""
-    name = getattr(function, "__name__", type(function).__name__)
-    return TirxError(
-        f"{name}() is a function of Python, but its argument is only known when the kernel runs",
-        span,
-        f"use an operator or a function of the language, such as Tx.max or Tx.cast; call {name}() outside the kernel "
-        "for values that are known there",
-        ((f"the argument is `{value!r}`", value.span),),
-    )
-
-
-def _with_type(error: Exception) -> str:
+def with_type(error: Exception) -> str:
+    """An exception of Python as a message shows it."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from tirx_mini.ir import TirxError
 from tirx_mini.records import replace
+from tirx_mini.wording import described
 
 from .environment import Env
 from .expressions import Evaluator, element_names
@@ -26,15 +27,24 @@ class DisplayEvaluator(Evaluator):
             if key_node is None:
                 result.update(self.guarded(value, dict, self.eval(value)))
             else:
-                key = self.eval(key_node)
+                key = self._key(key_node)
                 result[key] = self.eval(value, element_names(names, key))
         return result
+
+    def _key(self, node: ast.expr) -> Any:
+        key = self.eval(node)
+        try:
+            hash(key)
+        except TypeError:
+            message = f"{described(key)} cannot be a key of a dict"
+            raise self.error(node, message, "use a number, a string or a tuple of these") from None
+        return key
 
     def visit_DictComp(self, node: ast.DictComp, names: Sequence[str] = ()) -> dict[Any, Any]:
         inner = replace(self, env=Env(outer=self.env))
         result: dict[Any, Any] = self.builder.made({})
         for _ in inner.generate(node.generators):
-            key = inner.eval(node.key)
+            key = inner._key(node.key)
             result[key] = inner.eval(node.value, element_names(names, key))
         return result
 
@@ -42,7 +52,7 @@ class DisplayEvaluator(Evaluator):
         inner = replace(self, env=Env(outer=self.env))
         rounds = enumerate(inner.generate(node.generators))
         values = [inner.eval(node.elt, element_names(names, i)) for i, _ in rounds]
-        return self.builder.made(set(values) if isinstance(node, ast.SetComp) else values)
+        return self.builder.made(self.guarded(node, set, values) if isinstance(node, ast.SetComp) else values)
 
     visit_SetComp = visit_GeneratorExp = visit_ListComp
 
@@ -63,11 +73,12 @@ class DisplayEvaluator(Evaluator):
         elif isinstance(target, (ast.Tuple, ast.List)):
             values = self.iterate(target, value)
             if len(values) != len(target.elts):
-                raise self.error(target, f"expected {len(target.elts)} values to assign, found {len(values)}")
+                message = f"expected {len(target.elts)} values to assign, found {len(values)}"
+                raise self.error(target, message, "give as many names as there are values")
             for part, item in zip(target.elts, values, strict=True):
                 self._bind_plain(part, item)
         else:
-            raise self.error(target, f"cannot assign to {describe(target)} here")
+            raise self.error(target, f"cannot assign to {describe(target)} here", "use a name")
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> str:
         return "".join(str(self.eval(part)) for part in node.values)
@@ -90,7 +101,8 @@ class DisplayEvaluator(Evaluator):
         def function(*args: Any) -> Any:
             missing = len(parameters) - len(args)
             if missing < 0 or missing > len(defaults):
-                raise TirxError(f"this lambda expects the arguments ({', '.join(parameters)}), found {len(args)}")
+                message = f"this lambda expects the arguments ({', '.join(parameters)}), found {len(args)}"
+                raise TirxError(message, hint="give it so many")
             values = [*args, *defaults[len(defaults) - missing :]]
             return replace(self, env=Env(outer=self.env, names=dict(zip(parameters, values, strict=True)))).eval(
                 node.body
@@ -108,4 +120,4 @@ class DisplayEvaluator(Evaluator):
         return self.builder.made(self._items(node.elts, names))
 
     def visit_Set(self, node: ast.Set) -> set[Any]:
-        return self.builder.made(set(self._items(node.elts)))
+        return self.builder.made(self.guarded(node, set, self._items(node.elts)))

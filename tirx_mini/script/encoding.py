@@ -18,6 +18,7 @@ from tirx_mini.isa import (
     mma_format,
     scaled_format,
 )  # fmt: skip
+from tirx_mini.wording import described
 
 from .builder import place
 from .handles import data_type
@@ -41,7 +42,9 @@ def encode_matrix_descriptor(kind: str, desc: Any, addr: Any, ldo: Any, sdo: Any
     name = f"T.ptx.{kind}.encode_matrix_descriptor"
     mode = int_value(getattr(swizzle, "value", swizzle))
     if mode not in _SPANS:
-        raise TirxError(f"the swizzle of {name} is 0, 1, 2 or 3, known at compile time, not {swizzle!r}", place())
+        raise TirxError(
+            f"the swizzle of {name} is 0, 1, 2 or 3, known at compile time, not {described(swizzle)}", place()
+        )
     rest = SmemDescriptor(0, 0, 0, _SPANS[mode]).encode(kind)
     value: Expr = (cast(UINT64, shared_address(as_expr(addr))) >> 4) & 0x3FFF
     value = value | const(rest, UINT64)

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
-from typing import Any, ClassVar
+from typing import Any
 
-from tirx_mini.ir import Buffer, Const, DataType, Expr, Region, Span, Str, TirxError, as_bool, binary, select, unary
-from tirx_mini.records import dataclass
+from tirx_mini.ir import Buffer, Expr, Span, Str, TirxError, as_bool, binary, select, unary
+from tirx_mini.records import replace
+from tirx_mini.wording import described
 
-from .builder import Builder, in_dialect_of_tvm, stamp
-from .diagnostics import UnknownName, did_you_mean, foreign, placed
-from .environment import Bound, Env
-from .handles import DType, Flat, load
+from .access import Reader, is_number, is_runtime
+from .builder import stamp
+from .diagnostics import placed
+from .misuse import argument_about, foreign, is_ours, not_callable, not_iterable, signature_hint, undefined
 from .once import attributes, check_attributes, check_call, is_new
-from .placement import check_view
 from .runtime_builtins import runtime_builtin
-from .source import FunctionSource
-from .syntax import Handlers, describe, short
-from .views import pool_of
+from .syntax import short
 
 _BINARY: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -38,8 +36,9 @@ _COMPARE: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not, ast.In: lambda a, b: a in b,
     ast.NotIn: lambda a, b: a not in b,
 }  # fmt: skip
-_ORDER: Mapping[type, str] = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+_COMPARISON: Mapping[type, str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Is: "is",
+    ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
 }  # fmt: skip
 _SYMBOL: Mapping[type, str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
@@ -47,208 +46,38 @@ _SYMBOL: Mapping[type, str] = {
 }  # fmt: skip
 
 
-_NAMING = (
-    ast.Call, ast.Subscript, ast.IfExp, ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Tuple, ast.GeneratorExp,
-)  # fmt: skip
-"""Syntax whose value may create buffers, which are named after the variable it is assigned to."""
+_OF_NUMBERS = frozenset(("==", "!=", "<", "<=", ">", ">="))
+MAX_UNROLL = 65536
+"""Iterations that are expanded at most: of one loop with those around it."""
+_MAX_BITS = 1 << 16
 
 
-def is_runtime(value: Any) -> bool:
-    """Whether a value is only known at run time."""
-    return isinstance(value, Expr)
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a single number that is only known at run time."""
-    return isinstance(value, Expr) and not isinstance(value, (Region, Str))
-
-
-@dataclass
-class Evaluator:
-    """Evaluates the expressions of one function body.
-
-    inlined_at: the call that expands this body, or None for the kernel itself.
-    """
-
-    handlers: ClassVar[Handlers]
-    source: FunctionSource
-    builder: Builder
-    env: Env
-    inlined_at: Span | None = None
-    _spans: dict[Any, Span] = field(default_factory=dict, init=False, repr=False)
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        cls.handlers = Handlers(cls)
-
-    def span(self, node: Any) -> Span:
-        span = self._spans.get(node)
-        if span is None:
-            span = self._spans[node] = self.source.span(node, self.inlined_at)
-        return span
-
-    def error(self, node: Any, message: str, hint: str | None = None) -> TirxError:
-        return TirxError(message, self.span(node), hint)
-
-    def eval(self, node: ast.expr, names: Sequence[str] = ()) -> Any:
-        """The value of an expression.
-
-        names: the variables that it is assigned to, which name the objects that a call creates.
-        """
-        handler = self.handlers[type(node)]
-        if handler is None:
-            raise self.error(node, f"{describe(node)} is not supported in a kernel")
-        value = handler(self, node, names) if names and isinstance(node, _NAMING) else handler(self, node)
-        if isinstance(value, Expr) and value.span is None:
-            stamp(value, self.span(node))
-        return value
-
-    def guarded(self, node: Any, function: Callable[..., Any], *args: Any) -> Any:
-        """``function(*args)``; an exception in it becomes an error at `node`."""
-        try:
-            return function(*args)
-        except TirxError as error:
-            raise placed(error, self.span(node)) from None
-        except RecursionError:
-            raise self.error(node, "infinite recursion: functions call each other without end") from None
-        except Exception as error:
-            raise foreign(error, None, self.span(node)) from None
-
-    # -- names and places ---------------------------------------------------------------------------------------
-
-    def value_of(self, stored: Any) -> Any:
-        """The value of a name or attribute when it is read: mutable scalars are loaded."""
-        if isinstance(stored, Bound):
-            return stored.expr
-        if isinstance(stored, Buffer) and stored.scalar:
-            return load(stored, (Const(DataType("int32"), 0),))
-        return stored
-
-    def visit_Name(self, node: ast.Name) -> Any:
-        try:
-            return self.value_of(self.env.lookup(node.id))
-        except TirxError as error:
-            raise error.at(self.span(node)) from None
-
-    def attribute(self, node: ast.Attribute) -> Any:
-        """The object that an attribute holds, without loading a scalar."""
-        owner = self.eval(node.value)
-        if isinstance(owner, Buffer) and node.attr == "flat":
-            return Flat(owner)
-        if isinstance(owner, Buffer) and node.attr == "elem_offset" and owner.scope == "shared" and in_dialect_of_tvm():
-            return pool_of(owner)[1]
-        try:
-            return getattr(owner, node.attr)
-        except AttributeError as error:
-            raise self._no_attribute(node, owner, error) from None
-        except TirxError as error:
-            raise error.at(self.span(node)) from None
-
-    def _no_attribute(self, node: ast.Attribute, owner: Any, error: AttributeError) -> TirxError:
-        shown = ast.unparse(node.value)
-        hint = did_you_mean(node.attr, dir(owner))
-        if isinstance(owner, Region) and hasattr(Buffer, node.attr):
-            hint = f"`{shown}` is a slice; use `{owner.buffer.name}.{node.attr}`"
-        if isinstance(error, UnknownName):
-            hint = error.diagnostic.hint
-            if error.kind != "unknown-name":  # it says why the language does not have the name
-                return TirxError(error.diagnostic.message, self.span(node), hint, kind=error.kind)
-        return TirxError(f"`{shown}` has no attribute `{node.attr}`", self.span(node), hint, kind="unknown-name")
-
-    def visit_Attribute(self, node: ast.Attribute) -> Any:
-        return self.value_of(self.attribute(node))
-
-    def visit_Subscript(self, node: ast.Subscript, names: Sequence[str] = ()) -> Any:
-        owner = self.eval(node.value)
-        key = self.eval(node.slice)
-        value = self.item(node, owner, key)
-        if isinstance(value, Buffer):  # a part of a buffer, as buf.sub[stage, :]
-            self.builder.suggest_names(names)
-            value = self._declared(self.span(node), value)
-            self.builder.suggest_names(())
-        return value
-
-    def item(self, node: ast.Subscript, owner: Any, key: Any) -> Any:
-        """``owner[key]``."""
-        if isinstance(owner, Expr) and not isinstance(owner, Region):
-            shown = ast.unparse(node.value)
-            raise self.error(
-                node, f"`{shown}` is a single value and cannot be indexed", f"write `{shown}` without the brackets"
-            )
-        if isinstance(owner, (list, tuple, str, range)) and is_runtime(key):
-            raise self.error(
-                node,
-                f"`{ast.unparse(node.value)}` is a Python {type(owner).__name__}, "
-                "which cannot be indexed by a value that is only known at run time",
-            )
-        value = self.guarded(node, operator.getitem, owner, key)
-        if isinstance(value, Region):
-            stamp(value, self.span(node))
-            self._check_extents(node, value)
-        return value
-
-    def _check_extents(self, node: ast.Subscript, region: Region) -> None:
-        """Check that the extents of a tile are constants; the error names the variable that is not constant."""
-        for axis, part in enumerate(region.ranges):
-            if isinstance(part.extent, Const) or self.builder.is_symbolic(part.extent):
-                continue
-            keys = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            place = keys[axis] if axis < len(keys) else node
-            bad = next((n for n in ast.walk(place) if isinstance(n, ast.Name) and self._is_inner_constant(n.id)), None)
-            if bad is not None:
-                bound = self.env.lookup(bad.id)
-                raise TirxError(
-                    f"`{bad.id}` is assigned inside the kernel, so it is a run-time value "
-                    f"and the extent of this slice of {region.buffer.name} is not a constant",
-                    self.span(place),
-                    f"define `{bad.id} = {bound.literal}` outside the kernel, next to its other constants, "
-                    f"or write `{bad.id} = Tx.meta_var({bound.literal})`",
-                    ((f"`{bad.id}` is assigned here", bound.span),),
-                    kind="not-constant",
-                )
-            names = dict.fromkeys(n.id for n in ast.walk(place) if isinstance(n, ast.Name) and self._is_bound(n.id))
-            fix = f", or bind {' and '.join(f'`{n}`' for n in names)} with `= Tx.meta_var(…)`" if names else ""
-            raise TirxError(
-                f"the extent of this slice of {region.buffer.name}, {part.extent!r}, is not a constant",
-                self.span(place),
-                f"write start : start + TILE, where TILE is a constant defined outside the kernel{fix}",
-                kind="not-constant",
-            )
-
-    def _is_inner_constant(self, name: str) -> bool:
-        return self._is_bound(name) and getattr(self.env.lookup(name), "literal", None) is not None
-
-    def _is_bound(self, name: str) -> bool:
-        """Whether `name` was bound to a run-time value by `=`."""
-        found = self.env.find(name) or self.env.find_captured(name)
-        value = None if found is None else found[1]
-        if isinstance(value, Buffer):
-            return value in self.builder.first_values
-        return isinstance(value, Bound) and value.how == "value"
-
-    def visit_Slice(self, node: ast.Slice) -> slice:
-        lower, upper, step = (None if part is None else self.eval(part) for part in (node.lower, node.upper, node.step))
-        return slice(lower, upper, step)
+class Evaluator(Reader):
+    """Evaluates the expressions of one function body."""
 
     # -- operators ----------------------------------------------------------------------------------------------
 
     def binary(self, node: Any, op: ast.operator, left: Any, right: Any) -> Any:
         """``left op right``."""
+        if isinstance(op, (ast.Pow, ast.LShift)) and _is_huge(left, right):
+            message = f"`{short(node)}` is a number of more than {_MAX_BITS:,} bits"
+            raise self.error(node, message, "use numbers that fit in 64 bits")
+        return self.operated(node, _SYMBOL[type(op)], _BINARY[type(op)], left, right)
+
+    def operated(self, node: Any, symbol: str, function: Callable[..., Any], *operands: Any) -> Any:
+        """An operator applied to values."""
         try:
-            return _BINARY[type(op)](left, right)
+            return function(*operands)
         except TirxError as error:
             raise placed(error, self.span(node)) from None
-        except TypeError as error:
-            for side in (left, right):
-                if isinstance(side, Buffer):
-                    raise self.error(
-                        node,
-                        f"`{_SYMBOL[type(op)]}` needs values, but {side.name} is a whole buffer",
-                        f"use an element, {side.name}[…], or a tile primitive such as Tx.copy",
-                    ) from None
-            raise foreign(error, None, self.span(node)) from None
+        except (TypeError, AttributeError):
+            raise undefined(symbol, operands, self.span(node)) from None
         except Exception as error:
-            raise foreign(error, None, self.span(node)) from None
+            raise foreign(error, self.span(node), written=short(node)) from None
+
+    def truth(self, node: ast.expr, value: Any) -> bool:
+        """The truth of a Python value."""
+        return self.operated(node, "bool", bool, value)
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:
         left, right = self.eval(node.left), self.eval(node.right)
@@ -260,10 +89,11 @@ class Evaluator:
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         value = self.eval(node.operand)
         if isinstance(node.op, ast.Not):
-            return self.guarded(node, unary, "not", value) if is_runtime(value) else not value
+            return self.guarded(node, unary, "not", value) if is_runtime(value) else not self.truth(node, value)
         if isinstance(node.op, ast.UAdd):
-            return value
-        return self.guarded(node, operator.neg if isinstance(node.op, ast.USub) else operator.invert, value)
+            return value if is_runtime(value) else self.operated(node, "+", operator.pos, value)
+        symbol, function = ("-", operator.neg) if isinstance(node.op, ast.USub) else ("~", operator.invert)
+        return self.operated(node, symbol, function, value)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         """Python values are evaluated at compile time, as Python does; IR values are combined into one condition."""
@@ -273,7 +103,7 @@ class Evaluator:
         for operand in node.values:
             value = self.eval(operand)
             if not is_runtime(value):
-                if bool(value) is stop_at:
+                if self.truth(operand, value) is stop_at:
                     return value if combined is None else stamp(as_bool(stop_at), self.span(node))
                 continue
             if combined is None:
@@ -288,18 +118,18 @@ class Evaluator:
         left = self.eval(node.left)
         for op, comparator in zip(node.ops, node.comparators, strict=True):
             right = self.eval(comparator)
-            symbol = _ORDER.get(type(op))
-            if symbol is not None and (is_number(left) or is_number(right)):
+            symbol = _COMPARISON[type(op)]
+            if symbol in _OF_NUMBERS and (is_number(left) or is_number(right)):
                 value = self.guarded(node, binary, symbol, left, right)
             elif isinstance(op, (ast.In, ast.NotIn)) and is_number(left):
                 value = self._one_of(node, left, self.iterate(comparator, right))
                 value = unary("not", value) if isinstance(op, ast.NotIn) else value
             else:
-                value = self.guarded(node, _COMPARE[type(op)], left, right)
+                value = self.operated(node, _COMPARISON[type(op)], _COMPARE[type(op)], left, right)
             left = right
             if is_runtime(value):
                 combined = value if combined is None else binary("and", combined, value)
-            elif len(node.ops) > 1 and not value:
+            elif len(node.ops) > 1 and not self.truth(node, value):
                 return value
         return value if combined is None else combined
 
@@ -311,7 +141,7 @@ class Evaluator:
     def visit_IfExp(self, node: ast.IfExp, names: Sequence[str] = ()) -> Any:
         test = self.eval(node.test)
         if not is_runtime(test):
-            return self.eval(node.body if test else node.orelse, names)
+            return self.eval(node.body if self.truth(node.test, test) else node.orelse, names)
         return self.guarded(node, select, test, self.eval(node.body), self.eval(node.orelse))
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
@@ -338,10 +168,9 @@ class Evaluator:
         """``function(*args, **kwargs)``, called at `node`."""
         span = self.span(node)
         if not callable(function):
-            shown = ast.unparse(node.func if isinstance(node, ast.Call) else node)
-            raise TirxError(f"`{shown}` is {_describe_value(function)} and cannot be called", span)
+            raise not_callable(function, _callee(node), span)
         self._check_call(node, span, function, args, kwargs)
-        function = runtime_builtin(function)
+        called, function = function, runtime_builtin(function)
         builder = self.builder
         kept = attributes(builder, function)
         before, builder.span = builder.span, span
@@ -349,19 +178,33 @@ class Evaluator:
         try:
             result = function(*args, **kwargs)
         except TirxError as error:
-            raise error.at(span) from None
+            raise self._located(error, node, function, args, kwargs) from None
         except RecursionError:
-            raise TirxError("infinite recursion: functions call each other without end", span) from None
+            raise self.endless(node) from None
         except Exception as error:
-            raise foreign(error, function, span, (*args, *kwargs.values())) from None
+            raise foreign(error, span, called, _callee(node), args, kwargs) from None
         else:
             check_attributes(builder, function, kept, functools.partial(short, node), span)
             if isinstance(result, Buffer):
-                return self._declared(span, result)
+                return self.declared(span, result)
             return builder.made(result) if is_new(function) else result
         finally:
             builder.span = before
             builder.suggest_names(())
+
+    def _located(
+        self, error: TirxError, node: ast.expr, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> TirxError:
+        """An error of a call: at the argument that it is about, or else at the call, with the signature as its hint."""
+        if self.source.library:
+            return error.at(self.span(node))
+        place = argument_about(error.about, node, args, kwargs)
+        if place is not None:
+            placed(error, self.span(place))
+        error.about = None
+        if error.diagnostic.hint is None and is_ours(function):
+            error.diagnostic = replace(error.diagnostic, hint=signature_hint(function, _callee(node)))
+        return error.at(self.span(node))
 
     def _check_call(
         self, node: ast.expr, span: Span, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -382,16 +225,6 @@ class Evaluator:
                 'print it on the GPU with `Tx.cuda.printf("%d\\n", value)`, or make text of Python values only',
             )
 
-    def _declared(self, span: Span, buffer: Buffer) -> Buffer:
-        """A buffer that a call returned; a view is declared here."""
-        if self.builder.is_declared(buffer):
-            return buffer
-        try:
-            check_view(buffer)
-        except TirxError as error:
-            raise error.at(span) from None
-        return self.builder.declare_view(buffer)
-
     def _items(self, nodes: Sequence[ast.expr], names: Sequence[str] = ()) -> list[Any]:
         """The values of a list of expressions, with starred ones unpacked."""
         values: list[Any] = []
@@ -404,25 +237,52 @@ class Evaluator:
 
     def _mapping(self, keyword: ast.keyword, value: Any) -> dict[str, Any]:
         if not isinstance(value, Mapping):
-            raise self.error(keyword.value, f"`**` expects a dict, found {_describe_value(value)}")
+            message = f"`**` expects a dict, found {described(value)}"
+            raise self.error(keyword.value, message, "give each argument by its name")
         return dict(value)
 
     # -- values that are needed at compile time -----------------------------------------------------------------
 
     def iterate(self, node: ast.expr, value: Any) -> list[Any]:
         """The elements of a Python iterable."""
-        if is_runtime(value) or isinstance(value, Buffer):
-            raise self.error(node, f"cannot iterate over {_describe_value(value)} at compile time")
-        return self.guarded(node, list, value)
+        if is_runtime(value) or isinstance(value, Buffer) or not _has_elements(value):
+            raise not_iterable(value, short(node), self.span(node))
+        elements = self.guarded(node, list, itertools.islice(value, MAX_UNROLL + 1))
+        if len(elements) > MAX_UNROLL:
+            count = f"{len(value):,}" if hasattr(value, "__len__") else f"more than {MAX_UNROLL:,}"
+            raise self.error(
+                node,
+                f"`{short(node)}` has {count} elements, which are too many to be read one by one",
+                "use range(…) or Tx.serial(…) for a run-time loop",
+            )
+        return elements
 
     def decide(self, node: ast.expr) -> bool:
         """The truth of a condition that must be known at compile time."""
         value = self.eval(node)
         if is_runtime(value):
             raise self.error(
-                node, f"`{ast.unparse(node)}` is only known at run time, but is needed at compile time"
+                node,
+                f"`{ast.unparse(node)}` is only known at run time, but is needed at compile time",
+                "use a Python value, or an `if` of the kernel",
             )
-        return bool(value)
+        return self.truth(node, value)
+
+
+def _callee(node: ast.expr) -> str:
+    """What a call calls, as it is written."""
+    return short(node.func if isinstance(node, ast.Call) else node)
+
+
+def _is_huge(base: Any, power: Any) -> bool:
+    """Whether the power of two Python integers, or a shift, has more digits than any use."""
+    whole = isinstance(base, int) and isinstance(power, int)
+    return whole and abs(base) > 1 and power * base.bit_length() > _MAX_BITS
+
+
+def _has_elements(value: Any) -> bool:
+    """Whether Python can iterate over a value."""
+    return hasattr(type(value), "__iter__") or hasattr(type(value), "__getitem__")
 
 
 def element_names(names: Sequence[str], key: Any) -> Sequence[str]:
@@ -431,15 +291,3 @@ def element_names(names: Sequence[str], key: Any) -> Sequence[str]:
         label = f"{names[0]}_{key}"
         return (label,) if label.isidentifier() else names
     return names[key : key + 1] if isinstance(key, int) else ()
-
-
-def _describe_value(value: Any) -> str:
-    if isinstance(value, Buffer):
-        return f"the buffer {value.name}"
-    if isinstance(value, Region):
-        return f"a slice of {value.buffer.name}"
-    if isinstance(value, Expr):
-        return f"a value of dtype {value.dtype}"
-    if isinstance(value, DType):
-        return f"the dtype {value}"
-    return f"a Python {type(value).__name__}" if value is not None else "None"

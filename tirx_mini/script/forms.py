@@ -29,6 +29,7 @@ from tirx_mini.ir import (
     special,
 )
 from tirx_mini.isa import NAMES
+from tirx_mini.wording import described
 
 from .builder import current, place
 from .instructions import raw_call
@@ -41,7 +42,7 @@ def _element(pointer: Any, what: str, offset: ExprLike = 0) -> BufferLoad:
         pointer = AddressOf(pointer.buffer.data.dtype, pointer.buffer, pointer.indices)
     pointer = pointer.data if isinstance(pointer, Buffer) else pointer
     if not isinstance(pointer, AddressOf):
-        raise TirxError(f"{what} must be a buffer or a pointer into one, not {pointer!r}", place())
+        raise TirxError(f"{what} must be a buffer or a pointer into one, not {described(pointer)}", place())
     index = simplify(as_expr(flat_place(pointer)) + as_expr(offset))
     return BufferLoad(pointer.buffer.dtype, pointer.buffer, (index,))
 
@@ -166,7 +167,7 @@ def ldmatrix_legacy(*all_args: Any) -> None:
     """``(trans, num, ".b16", registers, offset, shared, offset)``: an ldmatrix with offsets in elements."""
     trans, num, kind, registers, offset, shared, start = _without_dtype("ldmatrix_legacy", all_args, 7)
     if str(kind).strip(".") != "b16":
-        raise TirxError(f"ldmatrix moves elements of 16 bits, not {kind!r}", place(), 'pass ".b16"')
+        raise TirxError(f"ldmatrix moves elements of 16 bits, not {described(kind)}", place(), 'pass ".b16"')
     target, source = _pointer(registers, "the destination", offset), _pointer(shared, "the source", start)
     raw_call("ldmatrix", target, source, num=num, transpose=bool(trans))
 

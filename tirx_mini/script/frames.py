@@ -35,6 +35,7 @@ from tirx_mini.ir import (
 from tirx_mini.ir import (
     While as WhileStmt,
 )
+from tirx_mini.wording import described
 
 from .builder import current
 from .instructions import namespace, raw_call
@@ -112,7 +113,7 @@ def tvm_storage_sync(storage_scope: str, is_load: bool = False, num_blocks: int 
     names = {"shared": "cta_sync", "shared.dyn": "cta_sync", "warp": "warp_sync"}
     if storage_scope not in names:
         raise TirxError(
-            f'tvm_storage_sync synchronises "shared" or "warp", not {storage_scope!r}',
+            f'tvm_storage_sync synchronises "shared" or "warp", not {described(storage_scope)}',
             hint="use T.cuda.grid_sync() for all CTAs",
         )
     group: Any = namespace().cuda

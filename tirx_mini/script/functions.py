@@ -43,6 +43,11 @@ class InlineFunction:
         return self.origin if isinstance(self.origin, FunctionSource) else source_of(self.origin)
 
     @property
+    def of_library(self) -> bool:
+        """Whether it belongs to this package."""
+        return self.source.library
+
+    @property
     def __name__(self) -> str:
         return self.origin.node.name if isinstance(self.origin, FunctionSource) else self.origin.__name__
 
@@ -121,6 +126,11 @@ class BoundInline:
 
     function: InlineFunction
     instance: Any
+
+    @property
+    def of_library(self) -> bool:
+        """Whether it belongs to this package."""
+        return self.function.of_library
 
     @property
     def __name__(self) -> str:

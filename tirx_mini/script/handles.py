@@ -30,6 +30,7 @@ from tirx_mini.ir import (
     int_value,
 )  # fmt: skip
 from tirx_mini.records import dataclass, replace
+from tirx_mini.wording import described
 
 from .builder import symbol
 from .diagnostics import did_you_mean
@@ -386,5 +387,5 @@ def shape_of(shape: Any, what: str, symbolic: bool = False) -> tuple[int, ...]:
                 hint=f"define {name} outside the kernel, or as Tx.meta_var(…); only arguments have symbolic extents",
             )
         if not isinstance(extent, int) or extent < 1:
-            raise TirxError(f"an extent of {what} must be a positive integer, not {extent!r}")
+            raise TirxError(f"an extent of {what} must be a positive integer, not {described(extent)}")
     return dims

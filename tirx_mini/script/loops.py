@@ -7,6 +7,7 @@ from typing import Any
 
 from tirx_mini.ir import PARALLEL, SERIAL, THREAD, TIR, UNROLLED, VECTORIZED, ExprLike, Span, TirxError, Var, int_value
 from tirx_mini.records import replace
+from tirx_mini.wording import described
 
 from .builder import current, in_dialect_of_tvm, in_native_dialect
 from .handles import Loop, loop
@@ -64,7 +65,7 @@ def thread_binding(*bounds: Any, thread: str | None = None, annotations: Mapping
         bounds, thread = bounds[:-1], bounds[-1]
     if thread is None or not thread.startswith(("blockIdx.", "threadIdx.")) or thread[-1] not in "xyz":
         hint = 'write thread="blockIdx.x" or thread="threadIdx.x"'
-        raise TirxError(f"{thread!r} is not an index of a grid", hint=hint)
+        raise TirxError(f"{described(thread)} is not an index of a grid", hint=hint)
     return replace(loop(THREAD, bounds), thread=thread)
 
 

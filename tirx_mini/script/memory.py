@@ -25,6 +25,7 @@ from tirx_mini.layout import (
     tcgen05_ld_layout,
 )  # fmt: skip
 from tirx_mini.records import replace
+from tirx_mini.wording import described
 
 from .builder import current, in_dialect_of_tvm
 from .diagnostics import caller_span
@@ -284,4 +285,4 @@ def address_of(place: Buffer | Expr) -> Expr:
         return AddressOf(DataType("handle"), place.buffer, place.indices)
     if isinstance(place, Region):
         return AddressOf(DataType("handle"), place.buffer, tuple(part.start for part in place.ranges))
-    raise TirxError(f"Tx.address_of expects a buffer or an element of one, not {place!r}")
+    raise TirxError(f"Tx.address_of expects a buffer or an element of one, not {described(place)}")

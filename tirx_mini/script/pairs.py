@@ -23,6 +23,7 @@ from tirx_mini.ir import (
     const,
     reinterpret,
 )
+from tirx_mini.wording import described
 
 from .builder import current, place
 from .instructions import namespace
@@ -104,7 +105,7 @@ def _register(name: str, address: Any, dtype: str) -> AddressOf:
     pointer = address.data if isinstance(address, Buffer) else address
     if isinstance(pointer, AddressOf) and pointer.buffer.scope == "local" and pointer.buffer.dtype == dtype:
         return pointer
-    raise TirxError(f"{name} needs a pointer to registers of {dtype}, but {address!r} is given", place())
+    raise TirxError(f"{name} needs a pointer to registers of {dtype}, but {described(address)} is given", place())
 
 
 def get_tmem_addr(addr: Any, row_offset: Any, col_offset: Any) -> Expr:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tirx_mini.ir import Buffer, DataType, TirxError
 from tirx_mini.layout import Axis, ComposeLayout, Layout, LayoutError, S, TCol, TileLayout, m
+from tirx_mini.wording import described
 
 
 def placed(layout: Any, shape: Any, strides: Sequence[int] | None) -> Any:
@@ -61,7 +62,7 @@ def fitted(name: str, shape: tuple[int, ...], layout: Any) -> Any:
         return None
     if not isinstance(layout, Layout):
         raise TirxError(
-            f"the layout of {name} is {layout!r}, which is not a layout",
+            f"the layout of {name} is {described(layout)}, which is not a layout",
             hint="use tma_shared_layout(…) or TileLayout(S[shape : strides])",
         )
     if layout.shape == shape:

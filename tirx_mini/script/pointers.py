@@ -20,6 +20,7 @@ from tirx_mini.ir import (
     simplify,
 )  # fmt: skip
 from tirx_mini.layout import tcgen05_atom_layout
+from tirx_mini.wording import described
 
 from .builder import current
 from .handles import ArrayType, DType, data_type, let, shape_of
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 def isnullptr(x: Any) -> Expr:
     """Whether a pointer is null: never, because a kernel's pointers are those of its buffers."""
     if not isinstance(x, (Buffer, AddressOf)) and not (isinstance(x, Expr) and x.dtype.is_handle):
-        raise TirxError(f"T.isnullptr expects a pointer, such as buf.data, not {x!r}")
+        raise TirxError(f"T.isnullptr expects a pointer, such as buf.data, not {described(x)}")
     return const(False)
 
 
@@ -62,7 +63,7 @@ def tvm_access_ptr(ptype: Any, data: Any, offset: ExprLike, extent: ExprLike, rw
     """The pointer `offset` elements of `ptype` after `data`. extent, rw_mask: what is accessed, and how."""
     pointer, kind = data.data if isinstance(data, Buffer) else data, data_type(ptype)
     if not isinstance(pointer, AddressOf):
-        raise TirxError(f"T.tvm_access_ptr expects the pointer of a buffer, such as buf.data, not {data!r}")
+        raise TirxError(f"T.tvm_access_ptr expects the pointer of a buffer, such as buf.data, not {described(data)}")
     if kind != pointer.buffer.dtype:
         raise TirxError(
             f"T.tvm_access_ptr counts {kind}, but {pointer.buffer.name} has elements of {pointer.buffer.dtype}",

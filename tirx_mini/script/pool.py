@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tirx_mini.hardware import SWIZZLE_PERIOD
 from tirx_mini.ir import Buffer, DataType, Span, TirxError, Var, int_value
 from tirx_mini.layout import Layout, SwizzleMode, tma_shared_layout
+from tirx_mini.wording import described
 
 from .builder import Builder, current
 from .handles import data_type, shape_of
@@ -141,7 +142,7 @@ class PoolAllocator:
         named = {"auto": SwizzleMode.SWIZZLE_128B_ATOM, "none": SwizzleMode.SWIZZLE_NONE}
         mode = named.get(swizzle_mode, swizzle_mode) if isinstance(swizzle_mode, str) else swizzle_mode
         if not isinstance(mode, SwizzleMode):
-            raise TirxError(f'swizzle_mode must be "auto", "none" or a SwizzleMode, not {swizzle_mode!r}')
+            raise TirxError(f'swizzle_mode must be "auto", "none" or a SwizzleMode, not {described(swizzle_mode)}')
         return self.alloc_mma(shape, dtype, swizzle_mode=mode, align=align)
 
     def move_base_to(self, offset: int) -> None:

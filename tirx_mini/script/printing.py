@@ -27,6 +27,7 @@ from tirx_mini.ir import (
     special,
 )
 from tirx_mini.isa import CONVERSION
+from tirx_mini.wording import described
 
 from .builder import current
 from .handles import data_type, load
@@ -86,7 +87,7 @@ def print_buffer(pointer: Any, dtype: Any, is_string: bool, is_scalar: bool, dim
 def _printed(pointer: Any, dtype: DataType, is_string: bool) -> Buffer:
     buffer = pointer.buffer if isinstance(pointer, AddressOf) else pointer
     if not isinstance(buffer, Buffer):
-        raise TirxError(f"T.print_buffer expects a pointer to a buffer, not {pointer!r}", hint="write C.data")
+        raise TirxError(f"T.print_buffer expects a pointer to a buffer, not {described(pointer)}", hint="write C.data")
     if isinstance(pointer, AddressOf) and any(int_value(index) != 0 for index in pointer.indices):
         raise TirxError("T.print_buffer starts at the first element of a buffer", hint=f"write {buffer.name}.data")
     if buffer.scope == "tmem":

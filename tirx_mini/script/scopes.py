@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tirx_mini.ir import SCOPE_KINDS, DataType, Expr, ExprLike, ScopeIds, TirxError, Var, as_bool, binary, int_value
+from tirx_mini.wording import described
 
 from .builder import Builder, current
 from .diagnostics import did_you_mean
@@ -27,9 +28,7 @@ def func_attr(attrs: Mapping[str, Any]) -> None:
     builder.attrs.update(more)
 
 
-def attr(
-    node_or_dict: Any, attr_key: str | None = None, value: Any = None
-) -> OpenHint | None:
+def attr(node_or_dict: Any, attr_key: str | None = None, value: Any = None) -> OpenHint | None:
     """``T.attr({"key": value})`` or ``T.attr(node, "key", value)``: attributes for readers and tools.
 
     They have no effect, as a statement or around a block, except that ``tirx.device_entry`` is `T.device_entry()`.
@@ -70,7 +69,9 @@ def _counts(kind: str, extents: Any) -> tuple[int, ...]:
         value = int_value(extent)
         symbolic = value is None and isinstance(extent, Expr) and builder.is_symbolic(extent)
         if not symbolic and (value is None or value < 1):
-            raise TirxError(f"the number of {kind}s must be a positive integer known at compile time, not {extent!r}")
+            raise TirxError(
+                f"the number of {kind}s must be a positive integer known at compile time, not {described(extent)}"
+            )
         counts.append(extent if symbolic else value)
     return tuple(counts)
 
@@ -107,9 +108,7 @@ def cta_id(
     return _ids("cta", extents, parent, preferred)
 
 
-def cta_id_in_cluster(
-    extents: int | Sequence[int] | None = None, preferred: int | Sequence[int] | None = None
-) -> Ids:
+def cta_id_in_cluster(extents: int | Sequence[int] | None = None, preferred: int | Sequence[int] | None = None) -> Ids:
     """The index of the CTA in its cluster.
 
     preferred: the extents that the launch prefers where the GPU has room. It is a hint: launches and the simulator use

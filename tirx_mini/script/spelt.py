@@ -9,6 +9,8 @@ from typing import Any
 
 from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, TirxError, cast, const
 from tirx_mini.isa import Instruction, continuations, opcode_of, readings
+from tirx_mini.records import replace
+from tirx_mini.wording import described
 
 from .builder import current, place
 
@@ -26,7 +28,7 @@ class Spelt:
         self._opcode, self._issue = opcode, issue
 
     def __getattr__(self, name: str) -> Spelt:
-        if name.startswith("__") and name.endswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
         return spelt(f"{self._opcode}.{opcode_of(name)}", self._issue)
 
@@ -50,6 +52,8 @@ class Spelt:
             _store(destination[0], value)
             return None
         assert refused is not None
+        if refused.diagnostic.hint is None:
+            refused.diagnostic = replace(refused.diagnostic, hint="give the operands in the order of the PTX ISA")
         raise refused.at(place())
 
 
@@ -84,7 +88,9 @@ def _store(destination: Any, value: Call) -> None:
     if isinstance(target, Buffer):
         target = target[(0,) * target.ndim]
     if not isinstance(target, (BufferLoad, AddressOf)) or target.buffer.scope != "local":
-        raise TirxError(f"the result of {value.op} is stored in a register, but {destination!r} is given", place())
+        raise TirxError(
+            f"the result of {value.op} is stored in a register, but {described(destination)} is given", place()
+        )
     buffer = target.buffer
     indices = target.indices or (const(0),) * buffer.ndim
     current("Tx.ptx").emit(BufferStore(buffer, tuple(indices), cast(buffer.dtype, value)))

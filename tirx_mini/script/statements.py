@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import field
@@ -29,21 +28,25 @@ from tirx_mini.ir import (
     unary,
 )  # fmt: skip
 from tirx_mini.records import dataclass
+from tirx_mini.wording import described
 
+from .access import is_runtime
 from .assignment import Assigner
 from .blocks import OpenBlock, OpenInit
 from .builder import stamp
-from .diagnostics import did_you_mean, first_sentence, keyword_of, todo_error
+from .diagnostics import first_sentence, keyword_of, todo_error
 from .environment import Bound, Env, keeps_meaning, keeps_nothing
-from .expressions import is_runtime
+from .expressions import MAX_UNROLL
 from .frames import Assert
 from .handles import Loop, OpenHint, OpenRole, OpenScope, loop
+from .imports import imported
 from .loops import loop_variables
 from .rounds import read_before_assigned
 from .syntax import short
 
-_MAX_UNROLL, _MAX_ROUNDS = 65536, 1 << 18
-"""Iterations that are expanded at most: of one loop with those around it, and of all that run at compile time."""
+_MAX_ROUNDS = 1 << 18
+"""Iterations of all loops that run at compile time, at most."""
+_NO_ELSE = "a loop in a kernel cannot have an `else`"
 _OPEN = (OpenScope, OpenRole, OpenHint, OpenBlock, OpenInit)
 
 
@@ -74,7 +77,8 @@ class StatementExecutor(Assigner):
             self.builder.span = self.span(node)
             handler = self.handlers[type(node)]
             if handler is None:
-                raise self.error(node, f"`{keyword_of(node)}` is not supported in a kernel")
+                hint = "do it outside the kernel, or write it with `if`, `for`, `while` and `with`"
+                raise self.error(node, f"`{keyword_of(node)}` is not supported in a kernel", hint)
             try:
                 outcome = handler(self, node)
             except TirxError as error:
@@ -170,7 +174,7 @@ class StatementExecutor(Assigner):
     def visit_Delete(self, node: ast.Delete) -> Outcome:
         for target in node.targets:
             if not isinstance(target, ast.Name):
-                raise self.error(target, "only names can be deleted in a kernel")
+                raise self.error(target, "only names can be deleted in a kernel", "remove the statement")
             self.eval(target)
             self.env.names.pop(target.id, None)
         return None
@@ -179,44 +183,42 @@ class StatementExecutor(Assigner):
         self.env.function.nonlocals.update(node.names)
         return None
 
-    def visit_Import(self, node: ast.Import) -> Outcome:
-        for alias in node.names:
-            module = self.guarded(node, importlib.import_module, alias.name)
-            top = module if alias.asname else importlib.import_module(alias.name.split(".")[0])
-            self.env.names[alias.asname or alias.name.split(".")[0]] = top
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> Outcome:
+        self.env.names.update(imported(node))
         return None
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> Outcome:
-        module = self.guarded(node, importlib.import_module, node.module or "")
-        for alias in node.names:
-            if not hasattr(module, alias.name):
-                hint = did_you_mean(alias.name, dir(module))
-                raise self.error(node, f"cannot import `{alias.name}` from `{node.module}`", hint)
-            self.env.names[alias.asname or alias.name] = getattr(module, alias.name)
-        return None
+    visit_ImportFrom = visit_Import
 
     def visit_Assert(self, node: ast.Assert) -> Outcome:
         test = self.eval(node.test)
-        if not self.guarded(node.test, Assert if is_runtime(test) else bool, test):
+        if is_runtime(test):
+            self.guarded(node.test, Assert, test)
+        elif not self.truth(node.test, test):
             message = "this assertion fails" if node.msg is None else str(self.eval(node.msg))
-            raise self.error(node.test, f"`{short(node.test)}`: {message}")
+            hint = "it is checked while the kernel is read: change the values, or the condition"
+            raise self.error(node.test, f"`{short(node.test)}`: {message}", hint)
         return None
 
     def visit_Raise(self, node: ast.Raise) -> Outcome:
         if node.exc is None:
-            raise self.error(node, "`raise` needs an exception in a kernel")
+            raise self.error(node, "`raise` needs an exception in a kernel", 'write `raise ValueError("…")`')
         value = self.eval(node.exc)
         if value is NotImplementedError or isinstance(value, NotImplementedError):
             text = "" if isinstance(value, type) else str(value).removeprefix("TODO").lstrip(": ")
             raise todo_error(text, self.span(node)) if text else self._placeholder(node)
-        raise self.error(node, str(value) if isinstance(value, Exception) else f"`{short(node.exc)}` is raised")
+        if not isinstance(value, Exception) and not (isinstance(value, type) and issubclass(value, Exception)):
+            message = f"`{short(node.exc)}` is {described(value)}, which cannot be raised"
+            raise self.error(node, message, 'raise an exception: `raise ValueError("…")`')
+        message = str(value) if isinstance(value, Exception) else ""
+        hint = "the statement is executed while the kernel is read; put it under an `if` over Python values"
+        raise self.error(node, message or f"`{short(node.exc)}` is raised", hint)
 
     # -- branches and loops -------------------------------------------------------------------------------------
 
     def visit_If(self, node: ast.If) -> Outcome:
         test = self.eval(node.test)
         if not is_runtime(test):
-            return self.run(node.body if self.guarded(node.test, bool, test) else node.orelse)
+            return self.run(node.body if self.truth(node.test, test) else node.orelse)
         span = self.span(node)
         condition = stamp(self.guarded(node.test, as_bool, test), self.span(node.test))
         then = self._branch(node.body, span)
@@ -232,13 +234,13 @@ class StatementExecutor(Assigner):
 
     def visit_While(self, node: ast.While) -> Outcome:
         if node.orelse:
-            raise self.error(node.orelse[0], "a loop in a kernel cannot have an `else`")
+            raise self.error(node.orelse[0], _NO_ELSE, "write the statements after the loop")
         span = self.span(node)
         with self.builder.block() as before:
             test = const(True) if isinstance(node.test, ast.Constant) and node.test.value else self.eval(node.test)
         if not is_runtime(test):
             self.builder.blocks[-1].stmts.extend(before.stmts)
-            return self._while_reading(node, bool(test))
+            return self._while_reading(node, self.truth(node.test, test))
         condition = stamp(self.guarded(node.test, as_bool, test), self.span(node.test))
         with self._inside("loop", span, node.body) as body:
             if before.stmts:  # the condition needs statements of its own, which every iteration repeats
@@ -256,10 +258,10 @@ class StatementExecutor(Assigner):
         rounds, going = 0, first
         while going:
             rounds += 1
-            if rounds > _MAX_UNROLL:
+            if rounds > MAX_UNROLL:
                 raise self.error(
                     node,
-                    f"this loop runs at compile time and has not ended after {_MAX_UNROLL} iterations",
+                    f"this loop runs at compile time and has not ended after {MAX_UNROLL} iterations",
                     "its condition is a Python value that never becomes false; use a variable of the kernel",
                 )
             outcome = self._round(node.body)
@@ -282,19 +284,12 @@ class StatementExecutor(Assigner):
 
     def visit_For(self, node: ast.For) -> Outcome:
         if node.orelse:
-            raise self.error(node.orelse[0], "a loop in a kernel cannot have an `else`")
+            raise self.error(node.orelse[0], _NO_ELSE, "write the statements after the loop")
         iterable = self._iterable(node.iter)
         if isinstance(iterable, Loop):
             self._loop(node, iterable)
             return None
-        items = self.iterate(node.iter, iterable)
-        if len(items) > _MAX_UNROLL:
-            raise self.error(
-                node.iter,
-                f"this loop is unrolled at compile time, but {len(items)} iterations are too many",
-                "use range(…) or Tx.serial(…) for a run-time loop",
-            )
-        for item in items:
+        for item in self.iterate(node.iter, iterable):
             self.builder.span = self.span(node)
             self._forget(node.target)
             self.store(node.target, item, meta=True, source=node.iter)
@@ -336,7 +331,7 @@ class StatementExecutor(Assigner):
             names = [f"{together}_{number}" for number in range(len(ranges))]
         variables = self.guarded(node.target, loop_variables, names, [self.span(part) for part in targets], description)
         with self.builder.expanding(description.copies), self._inside("loop", span, node.body) as body:
-            if self.builder.copies > _MAX_UNROLL:
+            if self.builder.copies > MAX_UNROLL:
                 text = f"this loop is unrolled into {self.builder.copies:,} copies of its body, which are too many"
                 raise self.error(node.iter, text, "use range(…) or Tx.serial(…), which keep one copy")
             for var, (_, stop, _) in zip(variables, ranges, strict=True):
@@ -399,7 +394,7 @@ class StatementExecutor(Assigner):
                         "use range(…) for a run-time loop",
                     )
                 return word
-        raise self.error(node, f"`{word}` outside a loop")
+        raise self.error(node, f"`{word}` outside a loop", "remove it, or end the thread with Tx.thread_return()")
 
     # -- with ---------------------------------------------------------------------------------------------------
 
@@ -413,7 +408,8 @@ class StatementExecutor(Assigner):
         manager = self._manager(item.context_expr)
         if isinstance(manager, _OPEN):
             if item.optional_vars is not None:
-                raise self.error(item.optional_vars, f"`{short(item.context_expr)}` has no value to bind with `as`")
+                message = f"`{short(item.context_expr)}` has no value to bind with `as`"
+                raise self.error(item.optional_vars, message, f"write `with {short(item.context_expr)}:`")
             span = self.span(item.context_expr)
             filtered = isinstance(manager, OpenRole) or (isinstance(manager, OpenScope) and manager.filter is not None)
             scope = nullcontext()
@@ -444,5 +440,6 @@ class StatementExecutor(Assigner):
             return nullcontext()  # with T.attr({"tirx.device_entry": True}), as TVM prints it
         if isinstance(value, Var) and isinstance(node, ast.Call):  # with T.launch_thread("threadIdx.x", 128) as tx:
             return nullcontext(value)
-        hint = f"write `with {short(node)}():`" if callable(value) else None
+        scopes = "the scopes are Tx.cta(), Tx.warpgroup(), Tx.warp() and Tx.thread()"
+        hint = f"write `with {short(node)}():`" if callable(value) else scopes
         raise self.error(node, f"`{short(node)}` is not a scope", hint)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, Expr, TirxError, as_expr, cast, const, reinterpret
+from tirx_mini.wording import described
 
 from .builder import current, place
 from .instructions import namespace
@@ -20,7 +21,7 @@ def store(result: Expr, destination: Any, name: str) -> None:
     target = destination[(0,) * destination.ndim] if isinstance(destination, Buffer) else as_expr(destination)
     if not isinstance(target, (BufferLoad, AddressOf)) or target.buffer.scope != "local":
         hint = "give a register buffer, as in d.ptr_to([0])"
-        raise TirxError(f"{name} stores its result in registers, but {destination!r} is given", place(), hint)
+        raise TirxError(f"{name} stores its result in registers, but {described(destination)} is given", place(), hint)
     buffer = target.buffer
     *outer, last = target.indices or (const(0),) * buffer.ndim
     if buffer.dtype.bits == result.dtype.bits:

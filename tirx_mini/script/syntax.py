@@ -27,3 +27,13 @@ def short(node: ast.AST) -> str:
 def describe(node: ast.AST) -> str:
     """A node as the messages of errors name it."""
     return f"`{ast.unparse(node)}`" if len(ast.unparse(node)) < 40 else f"this {type(node).__name__}"
+
+
+def is_starred(node: ast.Tuple | ast.List) -> bool:
+    """Whether a part of a display or a target is unpacked."""
+    return any(isinstance(part, ast.Starred) for part in node.elts)
+
+
+def reads(node: ast.expr, name: str) -> bool:
+    """Whether an expression names a variable."""
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))

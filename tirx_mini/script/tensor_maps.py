@@ -1,7 +1,7 @@
 """TMA by its operands, as in TVM: tensor maps that the host part of a kernel encodes, and instructions that name them.
 
-    A_map: T.let[T.handle("tensormap")] = T.tvm_stack_alloca("tensormap", 1)
-    T.call_packed("runtime.cuTensorMapEncodeTiled", A_map, "float16", 2, A.data, 64, 128, 128, 64, 64, 1, 1, 0, 3, 2, 0)
+A_map: T.let[T.handle("tensormap")] = T.tvm_stack_alloca("tensormap", 1)
+T.call_packed("runtime.cuTensorMapEncodeTiled", A_map, "float16", 2, A.data, 64, 128, 128, 64, 64, 1, 1, 0, 3, 2, 0)
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 from tirx_mini.ir import AddressOf, DataType, Expr, TirxError, Var, as_expr, int_value
 from tirx_mini.ir import TensorMap as Encoded
+from tirx_mini.wording import described
 
 from .builder import current, place
 from .handles import DType, data_type
@@ -50,7 +51,7 @@ def call_packed(name: str, *args: Any) -> None:
     if name != ENCODE:
         row = refusal("call_cpacked")
         assert row is not None
-        raise TirxError(f"T.call_packed({name!r}, …): {row.why}", place(), row.instead)
+        raise TirxError(f"T.call_packed({described(name)}, …): {row.why}", place(), row.instead)
     if len(args) < 4:
         raise TirxError(f'T.call_packed("{ENCODE}", …) is called with {len(args)} arguments')
     var, dtype, rank, pointer, *rest = args
@@ -62,14 +63,16 @@ def call_packed(name: str, *args: Any) -> None:
             hint='write A_map = T.tvm_stack_alloca("tensormap", 1), and A.data',
         )
     if not 1 <= count <= 5 or len(numbers) != 4 * count + 3 or None in numbers:
-        raise TirxError(f"{ENCODE} of rank {rank!r} takes {4 * count + 3} constant numbers after the pointer")
+        raise TirxError(f"{ENCODE} of rank {described(rank)} takes {4 * count + 3} constant numbers after the pointer")
     _encode(var, dtype, pointer, count, [number or 0 for number in numbers])
 
 
 def _encode(var: Var, dtype: Any, pointer: AddressOf, rank: int, numbers: Sequence[int]) -> None:
     builder, buffer = current("T.call_packed"), pointer.buffer
     if data_type(dtype) != buffer.dtype or buffer.scope != "global" or any(int_value(i) != 0 for i in pointer.indices):
-        raise TirxError(f"a tensor map of {dtype} cannot begin at {pointer!r}, a {buffer.scope} {buffer.dtype}")
+        raise TirxError(
+            f"a tensor map of {dtype} cannot begin at {described(pointer)}, a {buffer.scope} {buffer.dtype}"
+        )
     dims, strides = numbers[:rank], numbers[rank : 2 * rank - 1]
     box, steps = numbers[2 * rank - 1 : 3 * rank - 1], numbers[3 * rank - 1 : 4 * rank - 1]
     interleave, swizzle, promotion, fill = numbers[4 * rank - 1 :]
@@ -95,7 +98,7 @@ def _policy(name: str, cache_policy: Any) -> int:
     value = int_value(as_expr(cache_policy))
     if value is None:
         raise TirxError(
-            f"the cache_policy of {name} must be known at compile time, but it is {cache_policy!r}", place(),
+            f"the cache_policy of {name} must be known at compile time, but it is {described(cache_policy)}", place(),
             'use cache_hint, "evict_first", "evict_normal" or "evict_last"',
         )  # fmt: skip
     return value
@@ -146,9 +149,7 @@ def g2s_cta(
                 load_mode=load_mode)  # fmt: skip
 
 
-def s2g(
-    dim: int, src_ptr: Any, tensormap_addr: Any, cache_hint: str, *coords: Any, cache_policy: Any = None
-) -> None:
+def s2g(dim: int, src_ptr: Any, tensormap_addr: Any, cache_hint: str, *coords: Any, cache_policy: Any = None) -> None:
     """A TMA store."""
     raw_call(
         "cp.async.bulk.tensor.store", tensormap_addr, src_ptr, *coords, dim=int(dim), cache_hint=cache_hint,

@@ -7,6 +7,7 @@ from typing import Any
 
 from tirx_mini.ir import DataType, Expr, Scope, ScopeIds, Stmt, TirxError, Var, int_value, seq
 from tirx_mini.records import dataclass, replace
+from tirx_mini.wording import described
 
 from .builder import Builder, current
 
@@ -27,7 +28,8 @@ class Index:
 def _index(builder: Builder, tag: str, dtype: Any = "int32") -> Index:
     if tag not in TAGS:
         raise TirxError(
-            f"{tag!r} is not an index of the launch", hint=f"the indices are {', '.join(TAGS[:6])} and clusterCtaIdx"
+            f"{described(tag)} is not an index of the launch",
+            hint=f"the indices are {', '.join(TAGS[:6])} and clusterCtaIdx",
         )
     if tag not in builder.threads:
         name = builder.take_name(tag.replace(".", "_"))
@@ -55,7 +57,7 @@ def launch_thread(thread: Any, extent: Any) -> Any:
         raise TirxError("T.launch_thread expects the name of an index, or the variable of T.env_thread")
     known = int_value(extent)
     if (known is None and not (isinstance(extent, Expr) and builder.is_symbolic(extent))) or known == 0:
-        raise TirxError(f"the extent of {index.tag} must be known when the kernel is called, not {extent!r}")
+        raise TirxError(f"the extent of {index.tag} must be known when the kernel is called, not {described(extent)}")
     count = extent if known is None else known
     if index.extent is not None and index.extent is not extent and int_value(index.extent) != known:
         raise TirxError(f"{index.tag} has the extent {index.extent} before, and {extent} here")
@@ -82,7 +84,7 @@ def _declarations(builder: Builder) -> Iterator[Stmt]:
         for index in found:
             if index is not None and index.extent is None:
                 raise TirxError(
-                    f"{index.tag} has no extent", index.var.span, f'write T.launch_thread({index.var.name}, 128)'
+                    f"{index.tag} has no extent", index.var.span, f"write T.launch_thread({index.var.name}, 128)"
                 )
         pairs = [(Var(DataType("int32"), f"{name}_{a}"), 1) if one is None else (one.var, one.extent)
                  for a, one in zip("xyz", found, strict=False)]  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, overload
 from tirx_mini.ir import Buffer as _Buffer
 from tirx_mini.ir import Expr, ExprLike, Region
 from tirx_mini.ir import const as const
+from tirx_mini.isa import Barriers
 from tirx_mini.layout import ComposeLayout as ComposeLayout
 from tirx_mini.layout import Iter as Iter
 from tirx_mini.layout import Layout as Layout
@@ -153,6 +154,7 @@ Integer: TypeAlias = Expr | _Buffer | int
 Number: TypeAlias = Expr | _Buffer | int | float
 Condition: TypeAlias = Expr | int
 SharedPointer: TypeAlias = Expr | _Buffer | int
+BarrierPointer: TypeAlias = Expr | _Buffer | Barriers | int
 GlobalPointer: TypeAlias = Expr | _Buffer
 RegisterPointer: TypeAlias = Expr | _Buffer
 TmemAddress: TypeAlias = Expr | _Buffer | int
@@ -326,7 +328,7 @@ class _Primitives:
         prefetch_size: a hint for loads, which is not used
         """
 
-    def copy_async(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'tma', 'tma_auto', 'tma_explicit', 'cp_async', 'ldgsts', 'dsmem', 'tcgen05.cp', 'smem->tmem'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: Expr | int | str | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None, prefetch_tensormap: _bool = False, tma_dtype: str | None = None, shape: str | None = None, remote_cta_id: Expr | int | None = None, use_tma_reduce: Literal['add'] | None = None, oob: Literal['zero'] | None = None, mbarrier_addr: _bool = False, tensormap_l2_promotion: object | None = None, prefetch_size: str | int | None = None, vec_len: int | None = None, decompress: _bool = False) -> None:
+    def copy_async(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'tma', 'tma_auto', 'tma_explicit', 'cp_async', 'ldgsts', 'dsmem', 'tcgen05.cp', 'smem->tmem'] | None = None, mbar: BarrierPointer | None = None, cta_group: int = 1, cta_mask: Expr | int | str | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None, prefetch_tensormap: _bool = False, tma_dtype: str | None = None, shape: str | None = None, remote_cta_id: Expr | int | None = None, use_tma_reduce: Literal['add'] | None = None, oob: Literal['zero'] | None = None, mbarrier_addr: _bool = False, tensormap_l2_promotion: object | None = None, prefetch_size: str | int | None = None, vec_len: int | None = None, decompress: _bool = False) -> None:
         """Start to copy a tile: by TMA, by cp.async, or from tensor memory to registers.
 
         dispatch: the rule that implements the call; without it, the first that supports it
@@ -690,7 +692,7 @@ def copy(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', '
     prefetch_size: a hint for loads, which is not used
     """
 
-def copy_async(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'tma', 'tma_auto', 'tma_explicit', 'cp_async', 'ldgsts', 'dsmem', 'tcgen05.cp', 'smem->tmem'] | None = None, mbar: SharedPointer | None = None, cta_group: int = 1, cta_mask: Expr | int | str | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None, prefetch_tensormap: _bool = False, tma_dtype: str | None = None, shape: str | None = None, remote_cta_id: Expr | int | None = None, use_tma_reduce: Literal['add'] | None = None, oob: Literal['zero'] | None = None, mbarrier_addr: _bool = False, tensormap_l2_promotion: object | None = None, prefetch_size: str | int | None = None, vec_len: int | None = None, decompress: _bool = False) -> None:
+def copy_async(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'tma', 'tma_auto', 'tma_explicit', 'cp_async', 'ldgsts', 'dsmem', 'tcgen05.cp', 'smem->tmem'] | None = None, mbar: BarrierPointer | None = None, cta_group: int = 1, cta_mask: Expr | int | str | None = None, cache_hint: Literal['evict_first', 'evict_normal', 'evict_last'] | str | None = None, prefetch_tensormap: _bool = False, tma_dtype: str | None = None, shape: str | None = None, remote_cta_id: Expr | int | None = None, use_tma_reduce: Literal['add'] | None = None, oob: Literal['zero'] | None = None, mbarrier_addr: _bool = False, tensormap_l2_promotion: object | None = None, prefetch_size: str | int | None = None, vec_len: int | None = None, decompress: _bool = False) -> None:
     """Start to copy a tile: by TMA, by cp.async, or from tensor memory to registers.
 
     dispatch: the rule that implements the call; without it, the first that supports it
@@ -1306,7 +1308,7 @@ class _PtxSt:
         PTX:
             st.bulk.shared::cta [address], bytes, 0;
 
-        address:       a pointer to shared memory, as in bar.ptr_to([0])
+        address:       a pointer to shared memory, as in tile.ptr_to([0, 0])
         bytes:         a 64-bit integer
         weak:          known at compile time
         issued by:     each active thread
@@ -1440,7 +1442,7 @@ class _PtxCp_asyncBulkPrefetch:
 class _PtxCp_asyncBulkTensorLoad:
     """Tx.ptx.cp_async.bulk.tensor.load: instructions."""
 
-    def __call__(self, dst: SharedPointer, tensor_map: MapPointer, bar: SharedPointer, *coords: Integer, dim: int, cta_group: int = 1, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0) -> None:
+    def __call__(self, dst: SharedPointer, tensor_map: MapPointer, bar: BarrierPointer, *coords: Integer, dim: int, cta_group: int = 1, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0) -> None:
         """Copy the box at `coords` to shared memory, and complete its bytes on `bar`.
 
         Elements outside the tensor are zero (NaN, where the map says so), and their bytes count. With tile::gather4 the
@@ -1452,9 +1454,9 @@ class _PtxCp_asyncBulkTensorLoad:
         PTX:
             cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [dst], [tensor_map, {coords}], [bar];
 
-        dst:                       a pointer to shared memory, as in bar.ptr_to([0])
+        dst:                       a pointer to shared memory, as in tile.ptr_to([0, 0])
         tensor_map:                a tensor map
-        bar:                       a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:                       an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         coords:                    an integer
         dim:                       a whole number, known at compile time
         cta_group:                 one of 1, 2
@@ -1470,7 +1472,7 @@ class _PtxCp_asyncBulkTensorLoad:
         PTX ISA:                   cp.async.bulk.tensor
         """
 
-    def multicast(self, dst: SharedPointer, tensor_map: MapPointer, bar: SharedPointer, cta_mask: Integer, *coords: Integer, dim: int, cta_group: int = 1, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0) -> None:
+    def multicast(self, dst: SharedPointer, tensor_map: MapPointer, bar: BarrierPointer, cta_mask: Integer, *coords: Integer, dim: int, cta_group: int = 1, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0) -> None:
         """As `cp.async.bulk.tensor.load` with several bits in `cta_mask`: the box lands in each CTA of the mask.
 
         PTX:
@@ -1480,9 +1482,9 @@ class _PtxCp_asyncBulkTensorLoad:
                 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [dst], [tensor_map, {coords}], [bar], mask;
             }
 
-        dst:                       a pointer to shared memory, as in bar.ptr_to([0])
+        dst:                       a pointer to shared memory, as in tile.ptr_to([0, 0])
         tensor_map:                a tensor map
-        bar:                       a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:                       an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         cta_mask:                  an integer
         coords:                    an integer
         dim:                       a whole number, known at compile time
@@ -1513,7 +1515,7 @@ class _PtxCp_asyncBulkTensor:
             cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [tensor_map, {coords}], [src];
 
         tensor_map:                  a tensor map
-        src:                         a pointer to shared memory, as in bar.ptr_to([0])
+        src:                         a pointer to shared memory, as in tile.ptr_to([0, 0])
         coords:                      an integer
         dim:                         a whole number, known at compile time
         cache_hint:                  one of "", "evict_first", "evict_normal", "evict_last"
@@ -1559,7 +1561,7 @@ class _PtxCp_asyncBulk:
         PTX ISA:       cp.async.bulk.wait_group
         """
 
-    def load(self, dst: SharedPointer, src: GlobalPointer, bytes: Integer, bar: SharedPointer, dst_space: Literal['shared::cluster', 'shared::cta'] | str = 'shared::cluster', cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+    def load(self, dst: SharedPointer, src: GlobalPointer, bytes: Integer, bar: BarrierPointer, dst_space: Literal['shared::cluster', 'shared::cta'] | str = 'shared::cluster', cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
         """Copy `bytes` bytes of global memory, a multiple of 16, to shared memory, and complete them on `bar`.
 
         Both addresses are multiples of 16. With several bits in `cta_mask` they land in each CTA of the mask.
@@ -1567,10 +1569,10 @@ class _PtxCp_asyncBulk:
         PTX:
             cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
 
-        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        dst:           a pointer to shared memory, as in tile.ptr_to([0, 0]) (also dst_ptr)
         src:           a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
         bytes:         an integer (also num_bytes)
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar, mbarrier_ptr)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar, mbarrier_ptr)
         dst_space:     one of "shared::cluster", "shared::cta"
         cta_mask:      a whole number, known at compile time
         cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
@@ -1581,7 +1583,7 @@ class _PtxCp_asyncBulk:
         PTX ISA:       cp.async.bulk
         """
 
-    def copy(self, dst: SharedPointer, src: SharedPointer, bytes: Integer, bar: SharedPointer) -> None:
+    def copy(self, dst: SharedPointer, src: SharedPointer, bytes: Integer, bar: BarrierPointer) -> None:
         """Copy `bytes` bytes of the CTA's shared memory, a multiple of 16, to another CTA's, and complete them on `bar`.
 
         `dst` and `bar` are addresses in the same CTA of the cluster, as `map_shared_rank` gives them. All are multiples of
@@ -1590,10 +1592,10 @@ class _PtxCp_asyncBulk:
         PTX:
             cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
 
-        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
-        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
+        dst:           a pointer to shared memory, as in tile.ptr_to([0, 0]) (also dst_ptr)
+        src:           a pointer to shared memory, as in tile.ptr_to([0, 0]) (also src_ptr)
         bytes:         an integer (also num_bytes, size)
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar, mbarrier)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar, mbarrier)
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          tma, 30 cycles to issue in the simulator's clock
@@ -1601,7 +1603,7 @@ class _PtxCp_asyncBulk:
         PTX ISA:       cp.async.bulk
         """
 
-    def s2c(self, dst: SharedPointer, src: SharedPointer, bytes: Integer, bar: SharedPointer) -> None:
+    def s2c(self, dst: SharedPointer, src: SharedPointer, bytes: Integer, bar: BarrierPointer) -> None:
         """Copy `bytes` bytes of the CTA's shared memory, a multiple of 16, to another CTA's, and complete them on `bar`.
 
         `dst` and `bar` are addresses in the same CTA of the cluster, as `map_shared_rank` gives them. All are multiples of
@@ -1610,10 +1612,10 @@ class _PtxCp_asyncBulk:
         PTX:
             cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
 
-        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
-        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
+        dst:           a pointer to shared memory, as in tile.ptr_to([0, 0]) (also dst_ptr)
+        src:           a pointer to shared memory, as in tile.ptr_to([0, 0]) (also src_ptr)
         bytes:         an integer (also num_bytes, size)
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar, mbarrier)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar, mbarrier)
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          tma, 30 cycles to issue in the simulator's clock
@@ -1628,7 +1630,7 @@ class _PtxCp_asyncBulk:
             cp.async.bulk.global.shared::cta.bulk_group [dst], [src], bytes;
 
         dst:           a pointer to global memory, as in A.ptr_to([0, 0]) (also dst_ptr)
-        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
+        src:           a pointer to shared memory, as in tile.ptr_to([0, 0]) (also src_ptr)
         bytes:         an integer (also num_bytes)
         cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
         issued by:     each active thread
@@ -1643,7 +1645,7 @@ class _PtxCp_asyncMbarrierArrive:
     """Tx.ptx.cp_async.mbarrier.arrive: instructions."""
 
     @overload
-    def __call__(self, bar: SharedPointer) -> None:
+    def __call__(self, bar: BarrierPointer) -> None:
         """Each thread arrives at `bar` once all its earlier cp.async are done; this arrival is pending besides the others.
 
         It is not one of those that `bar` expects: the phase needs these, too, and waits for the copies besides.
@@ -1651,14 +1653,14 @@ class _PtxCp_asyncMbarrierArrive:
         PTX:
             cp.async.mbarrier.arrive.shared::cta.b64 [bar];
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         issued by:     each active thread
         architectures: sm_80 and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
         PTX ISA:       cp.async.mbarrier.arrive
         """
     @overload
-    def __call__(self, bar: SharedPointer, noinc: Any = ..., space: str = 'shared') -> None:
+    def __call__(self, bar: BarrierPointer, noinc: Any = ..., space: str = 'shared') -> None:
         """Each thread arrives at `bar` once all its earlier cp.async are done; this arrival is pending besides the others.
 
         It is not one of those that `bar` expects: the phase needs these, too, and waits for the copies besides.
@@ -1666,20 +1668,20 @@ class _PtxCp_asyncMbarrierArrive:
         PTX:
             cp.async.mbarrier.arrive.shared::cta.b64 [bar];
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         issued by:     each active thread
         architectures: sm_80 and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
         PTX ISA:       cp.async.mbarrier.arrive
         """
 
-    def noinc(self, bar: SharedPointer) -> None:
+    def noinc(self, bar: BarrierPointer) -> None:
         """Each thread arrives at `bar` once all its earlier cp.async are done; the count of `bar` includes this arrival.
 
         PTX:
             cp.async.mbarrier.arrive.noinc.shared::cta.b64 [bar];
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         issued by:     each active thread
         architectures: sm_80 and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
@@ -1704,7 +1706,7 @@ class _PtxCp_async:
         PTX:
             cp.async.cg.shared::cta.global [dst], [src], 16;
 
-        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        dst:           a pointer to shared memory, as in tile.ptr_to([0, 0]) (also dst_ptr)
         src:           a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
         bytes:         one of 4, 8, 16
         prefetch:      one of -1, 64, 128, 256
@@ -1724,7 +1726,7 @@ class _PtxCp_async:
         PTX:
             cp.async.cg.shared::cta.global [dst], [src], 16;
 
-        dst_ptr:       a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        dst_ptr:       a pointer to shared memory, as in tile.ptr_to([0, 0]) (also dst_ptr)
         src_ptr:       a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
         cp_size:       one of 4, 8, 16
         prefetch_size: one of -1, 64, 128, 256
@@ -1743,7 +1745,7 @@ class _PtxCp_async:
         PTX:
             cp.async.cg.shared::cta.global [dst], [src], 16, size;
 
-        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        dst:           a pointer to shared memory, as in tile.ptr_to([0, 0]) (also dst_ptr)
         src:           a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
         size:          an integer
         bytes:         one of 4, 8, 16
@@ -1787,13 +1789,13 @@ class _PtxMbarrierArriveExpect_tx:
     """Tx.ptx.mbarrier.arrive.expect_tx: instructions."""
 
     @overload
-    def __call__(self, bar: SharedPointer, bytes: Integer) -> None:
+    def __call__(self, bar: BarrierPointer, bytes: Integer) -> None:
         """Expect `bytes` more bytes in the current phase of `bar`, then arrive once. `bar` may be another CTA's.
 
         PTX:
             mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], bytes;
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         bytes:         an integer (also byte_count, tx_count)
         issued by:     each active thread
         architectures: sm_90a and later
@@ -1801,13 +1803,13 @@ class _PtxMbarrierArriveExpect_tx:
         PTX ISA:       mbarrier.arrive, .expect_tx
         """
     @overload
-    def __call__(self, bar: SharedPointer, byte_count: Integer, sem: Any = ..., scope: Any = ..., space: Any = ..., remote: Any = ..., pred: Any = ...) -> None:
+    def __call__(self, bar: BarrierPointer, byte_count: Integer, sem: Any = ..., scope: Any = ..., space: Any = ..., remote: Any = ..., pred: Any = ...) -> None:
         """Expect `bytes` more bytes in the current phase of `bar`, then arrive once. `bar` may be another CTA's.
 
         PTX:
             mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], bytes;
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         byte_count:    an integer (also byte_count, tx_count)
         issued by:     each active thread
         architectures: sm_90a and later
@@ -1815,7 +1817,7 @@ class _PtxMbarrierArriveExpect_tx:
         PTX ISA:       mbarrier.arrive, .expect_tx
         """
 
-    def remote(self, bar: SharedPointer, bytes: Integer, cta_id: Integer, pred: Condition) -> None:
+    def remote(self, bar: BarrierPointer, bytes: Integer, cta_id: Integer, pred: Condition) -> None:
         """As `mbarrier.arrive.expect_tx` at the barrier at the offset of `bar` in CTA `cta_id`, where `pred` holds.
 
         PTX:
@@ -1825,7 +1827,7 @@ class _PtxMbarrierArriveExpect_tx:
                 @pred mbarrier.arrive.expect_tx.shared::cluster.b64 _, [remote], bytes;
             }
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         bytes:         an integer
         cta_id:        the rank of a CTA in the cluster, an integer
         pred:          a condition
@@ -1840,20 +1842,20 @@ class _PtxMbarrierArrive:
     """Tx.ptx.mbarrier.arrive: instructions."""
 
     @overload
-    def __call__(self, bar: SharedPointer) -> None:
+    def __call__(self, bar: BarrierPointer) -> None:
         """Each thread arrives once at `bar`, and releases its earlier accesses.
 
         PTX:
             mbarrier.arrive.release.cta.shared::cta.b64 _, [bar];
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
         PTX ISA:       mbarrier.arrive
         """
     @overload
-    def __call__(self, bar: SharedPointer, cta_id: Integer, pred: Condition) -> None:
+    def __call__(self, bar: BarrierPointer, cta_id: Integer, pred: Condition) -> None:
         """Each thread for which `pred` holds arrives once at the barrier at the offset of `bar` in CTA `cta_id`.
 
         PTX:
@@ -1863,7 +1865,7 @@ class _PtxMbarrierArrive:
                 @pred mbarrier.arrive.shared::cluster.b64 _, [remote];
             }
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         cta_id:        the rank of a CTA in the cluster, an integer (also remote)
         pred:          a condition
         issued by:     each active thread
@@ -1872,26 +1874,26 @@ class _PtxMbarrierArrive:
         PTX ISA:       mbarrier.arrive; mapa
         """
     @overload
-    def __call__(self, bar: SharedPointer, count: Any = ..., sem: Any = ..., scope: Any = ..., space: Any = ..., remote: Any = ..., pred: Any = ...) -> None:
+    def __call__(self, bar: BarrierPointer, count: Any = ..., sem: Any = ..., scope: Any = ..., space: Any = ..., remote: Any = ..., pred: Any = ...) -> None:
         """Each thread arrives once at `bar`, and releases its earlier accesses.
 
         PTX:
             mbarrier.arrive.release.cta.shared::cta.b64 _, [bar];
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
         PTX ISA:       mbarrier.arrive
         """
 
-    def count(self, bar: SharedPointer, count: Integer) -> None:
+    def count(self, bar: BarrierPointer, count: Integer) -> None:
         """Each thread arrives `count` times at `bar`, and releases its earlier accesses.
 
         PTX:
             mbarrier.arrive.release.cta.shared::cta.b64 _, [bar], count;
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         count:         an integer
         issued by:     each active thread
         architectures: sm_90a and later
@@ -1900,7 +1902,7 @@ class _PtxMbarrierArrive:
         """
 
     @overload
-    def no_complete(self, bar: SharedPointer, count: Integer) -> None:
+    def no_complete(self, bar: BarrierPointer, count: Integer) -> None:
         """As `mbarrier.arrive.count`, for arrivals that do not complete the phase. What happens if they do is undefined.
 
         The simulator completes the phase then.
@@ -1908,7 +1910,7 @@ class _PtxMbarrierArrive:
         PTX:
             mbarrier.arrive.noComplete.release.cta.shared::cta.b64 _, [bar], count;
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         count:         an integer
         issued by:     each active thread
         architectures: sm_80 and later
@@ -1916,7 +1918,7 @@ class _PtxMbarrierArrive:
         PTX ISA:       mbarrier.arrive
         """
     @overload
-    def no_complete(self, bar: SharedPointer, count: Integer, space: str = 'shared', pred: Any = None) -> None:
+    def no_complete(self, bar: BarrierPointer, count: Integer, space: str = 'shared', pred: Any = None) -> None:
         """As `mbarrier.arrive.count`, for arrivals that do not complete the phase. What happens if they do is undefined.
 
         The simulator completes the phase then.
@@ -1924,7 +1926,7 @@ class _PtxMbarrierArrive:
         PTX:
             mbarrier.arrive.noComplete.release.cta.shared::cta.b64 _, [bar], count;
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         count:         an integer
         issued by:     each active thread
         architectures: sm_80 and later
@@ -1933,7 +1935,7 @@ class _PtxMbarrierArrive:
         """
 
     expect_tx: _PtxMbarrierArriveExpect_tx
-    def remote(self, bar: SharedPointer, cta_id: Integer, pred: Condition) -> None:
+    def remote(self, bar: BarrierPointer, cta_id: Integer, pred: Condition) -> None:
         """Each thread for which `pred` holds arrives once at the barrier at the offset of `bar` in CTA `cta_id`.
 
         PTX:
@@ -1943,7 +1945,7 @@ class _PtxMbarrierArrive:
                 @pred mbarrier.arrive.shared::cluster.b64 _, [remote];
             }
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         cta_id:        the rank of a CTA in the cluster, an integer (also remote)
         pred:          a condition
         issued by:     each active thread
@@ -1956,7 +1958,7 @@ class _PtxMbarrierArrive:
 class _PtxMbarrierTry_wait:
     """Tx.ptx.mbarrier.try_wait: instructions."""
 
-    def __call__(self, bar: SharedPointer, phase: Integer) -> None:
+    def __call__(self, bar: BarrierPointer, phase: Integer) -> None:
         """Wait until the phase of parity `phase` of `bar` is complete, and acquire the accesses released in it.
 
         On a fresh barrier phase 1 counts as complete and phase 0 as the current one.
@@ -1971,7 +1973,7 @@ class _PtxMbarrierTry_wait:
                 DONE:
             }
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         phase:         an integer
         issued by:     each active thread
         architectures: sm_90a and later
@@ -1979,7 +1981,7 @@ class _PtxMbarrierTry_wait:
         PTX ISA:       mbarrier.try_wait
         """
 
-    def cluster(self, bar: SharedPointer, phase: Integer) -> None:
+    def cluster(self, bar: BarrierPointer, phase: Integer) -> None:
         """As `mbarrier.try_wait`, and acquire what threads of other CTAs of the cluster released, too.
 
         PTX:
@@ -1992,7 +1994,7 @@ class _PtxMbarrierTry_wait:
                 DONE:
             }
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         phase:         an integer
         issued by:     each active thread
         architectures: sm_90a and later
@@ -2000,7 +2002,7 @@ class _PtxMbarrierTry_wait:
         PTX ISA:       mbarrier.try_wait
         """
 
-    def once(self, bar: SharedPointer, phase: Integer, ticks: Integer) -> Expr:
+    def once(self, bar: BarrierPointer, phase: Integer, ticks: Integer) -> Expr:
         """As `mbarrier.test_wait`, but the thread may sleep for up to `ticks` ns until the phase is complete.
 
         The simulator does not let it sleep.
@@ -2008,7 +2010,7 @@ class _PtxMbarrierTry_wait:
         PTX:
             mbarrier.try_wait.parity.shared::cta.b64 result, [bar], phase, ticks;
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         phase:         an integer
         ticks:         an integer
         returns:       a condition
@@ -2022,13 +2024,13 @@ class _PtxMbarrierTry_wait:
 class _PtxMbarrier:
     """Tx.ptx.mbarrier: instructions."""
 
-    def init(self, bar: SharedPointer, count: Integer) -> None:
+    def init(self, bar: BarrierPointer, count: Integer) -> None:
         """Make `bar` a barrier in its phase 0 that expects `count` arrivals in each phase.
 
         PTX:
             mbarrier.init.shared::cta.b64 [bar], count;
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         count:         an integer (also thread_count)
         issued by:     each active thread
         architectures: sm_80 and later
@@ -2036,13 +2038,13 @@ class _PtxMbarrier:
         PTX ISA:       mbarrier.init
         """
 
-    def inval(self, bar: SharedPointer) -> None:
+    def inval(self, bar: BarrierPointer) -> None:
         """End the life of `bar` as a barrier; its memory may then hold other data.
 
         PTX:
             mbarrier.inval.shared::cta.b64 [bar];
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         issued by:     each active thread
         architectures: sm_80 and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
@@ -2051,7 +2053,7 @@ class _PtxMbarrier:
 
     arrive: _PtxMbarrierArrive
     @overload
-    def complete_tx(self, bar: SharedPointer, bytes: Integer) -> None:
+    def complete_tx(self, bar: BarrierPointer, bytes: Integer) -> None:
         """Take `bytes` off the bytes that the current phase of `bar` expects, as if a copy had brought them.
 
         `bar` may be another CTA's, at an address of `map_shared_rank`. It releases nothing.
@@ -2059,7 +2061,7 @@ class _PtxMbarrier:
         PTX:
             mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [bar], bytes;
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         bytes:         an integer
         issued by:     each active thread
         architectures: sm_90a and later
@@ -2067,7 +2069,7 @@ class _PtxMbarrier:
         PTX ISA:       mbarrier.complete_tx
         """
     @overload
-    def complete_tx(self, bar: SharedPointer, tx_count: Integer, sem: str = 'relaxed', scope: str = 'cluster', space: str = 'shared::cluster', remote: Any = None, pred: Any = None) -> None:
+    def complete_tx(self, bar: BarrierPointer, tx_count: Integer, sem: str = 'relaxed', scope: str = 'cluster', space: str = 'shared::cluster', remote: Any = None, pred: Any = None) -> None:
         """Take `bytes` off the bytes that the current phase of `bar` expects, as if a copy had brought them.
 
         `bar` may be another CTA's, at an address of `map_shared_rank`. It releases nothing.
@@ -2075,7 +2077,7 @@ class _PtxMbarrier:
         PTX:
             mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [bar], bytes;
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         tx_count:      an integer
         issued by:     each active thread
         architectures: sm_90a and later
@@ -2083,13 +2085,13 @@ class _PtxMbarrier:
         PTX ISA:       mbarrier.complete_tx
         """
 
-    def expect_tx(self, bar: SharedPointer, bytes: Integer) -> None:
+    def expect_tx(self, bar: BarrierPointer, bytes: Integer) -> None:
         """The current phase of `bar` completes only when `bytes` more bytes have landed.
 
         PTX:
             mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], bytes;
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         bytes:         an integer
         issued by:     each active thread
         architectures: sm_90a and later
@@ -2098,7 +2100,7 @@ class _PtxMbarrier:
         """
 
     try_wait: _PtxMbarrierTry_wait
-    def wait(self, bar: SharedPointer, phase: Integer) -> None:
+    def wait(self, bar: BarrierPointer, phase: Integer) -> None:
         """Wait until the phase of parity `phase` of `bar` is complete, and acquire the accesses released in it.
 
         On a fresh barrier phase 1 counts as complete and phase 0 as the current one.
@@ -2113,7 +2115,7 @@ class _PtxMbarrier:
                 DONE:
             }
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         phase:         an integer
         issued by:     each active thread
         architectures: sm_90a and later
@@ -2121,7 +2123,7 @@ class _PtxMbarrier:
         PTX ISA:       mbarrier.try_wait
         """
 
-    def try_wait_acquire_cluster(self, bar: SharedPointer, phase: Integer) -> None:
+    def try_wait_acquire_cluster(self, bar: BarrierPointer, phase: Integer) -> None:
         """As `mbarrier.try_wait`, and acquire what threads of other CTAs of the cluster released, too.
 
         PTX:
@@ -2134,7 +2136,7 @@ class _PtxMbarrier:
                 DONE:
             }
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         phase:         an integer
         issued by:     each active thread
         architectures: sm_90a and later
@@ -2142,13 +2144,13 @@ class _PtxMbarrier:
         PTX ISA:       mbarrier.try_wait
         """
 
-    def test_wait(self, bar: SharedPointer, phase: Integer) -> Expr:
+    def test_wait(self, bar: BarrierPointer, phase: Integer) -> Expr:
         """Whether the phase of parity `phase` of `bar` is complete; if so, acquire the accesses released in it.
 
         PTX:
             mbarrier.test_wait.parity.shared::cta.b64 result, [bar], phase;
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         phase:         an integer
         returns:       a condition
         issued by:     each active thread
@@ -2157,7 +2159,7 @@ class _PtxMbarrier:
         PTX ISA:       mbarrier.test_wait
         """
 
-    def try_wait_once(self, bar: SharedPointer, phase: Integer, ticks: Integer) -> Expr:
+    def try_wait_once(self, bar: BarrierPointer, phase: Integer, ticks: Integer) -> Expr:
         """As `mbarrier.test_wait`, but the thread may sleep for up to `ticks` ns until the phase is complete.
 
         The simulator does not let it sleep.
@@ -2165,7 +2167,7 @@ class _PtxMbarrier:
         PTX:
             mbarrier.try_wait.parity.shared::cta.b64 result, [bar], phase, ticks;
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         phase:         an integer
         ticks:         an integer
         returns:       a condition
@@ -2662,7 +2664,7 @@ class _PtxCvta:
         PTX:
             mov.u32 result, ptr;
 
-        ptr:           a pointer to shared memory, as in bar.ptr_to([0])
+        ptr:           a pointer to shared memory, as in tile.ptr_to([0, 0])
         returns:       an integer
         issued by:     each active thread
         architectures: sm_70 and later
@@ -4551,7 +4553,7 @@ class _PtxCpReduce_asyncBulk:
             cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [dst], [src], bytes;
 
         dst:           a pointer to global memory, as in A.ptr_to([0, 0]) (also dst_ptr)
-        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
+        src:           a pointer to shared memory, as in tile.ptr_to([0, 0]) (also src_ptr)
         bytes:         an integer (also num_bytes)
         op:            one of "add", "min", "max", "inc", "dec", "and", "or", "xor"
         type:          one of "f16", "bf16", "f32", "f64", "b32", "b64", "u32", "s32", "u64", "s64"
@@ -4571,7 +4573,7 @@ class _PtxCpReduce_asyncBulk:
             cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [tensor_map, {coords}], [src];
 
         tensor_map:    a tensor map
-        src:           a pointer to shared memory, as in bar.ptr_to([0])
+        src:           a pointer to shared memory, as in tile.ptr_to([0, 0])
         coords:        an integer
         dim:           a whole number, known at compile time
         op:            one of "add", "min", "max", "inc", "dec", "and", "or", "xor"
@@ -4607,7 +4609,7 @@ class _PtxCp_reduce_asyncBulk:
             cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [dst], [src], bytes;
 
         dst:           a pointer to global memory, as in A.ptr_to([0, 0]) (also dst_ptr)
-        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
+        src:           a pointer to shared memory, as in tile.ptr_to([0, 0]) (also src_ptr)
         bytes:         an integer (also num_bytes)
         op:            one of "add", "min", "max", "inc", "dec", "and", "or", "xor"
         type:          one of "f16", "bf16", "f32", "f64", "b32", "b64", "u32", "s32", "u64", "s64"
@@ -4627,7 +4629,7 @@ class _PtxCp_reduce_asyncBulk:
             cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [tensor_map, {coords}], [src];
 
         tensor_map:    a tensor map
-        src:           a pointer to shared memory, as in bar.ptr_to([0])
+        src:           a pointer to shared memory, as in tile.ptr_to([0, 0])
         coords:        an integer
         dim:           a whole number, known at compile time
         op:            one of "add", "min", "max", "inc", "dec", "and", "or", "xor"
@@ -4657,7 +4659,7 @@ class _PtxLdmatrix:
             ldmatrix.sync.aligned.m8n8.x4.shared::cta.b16 {dst}, [addr];
 
         dst:           a pointer to a register buffer
-        addr:          a pointer to shared memory, as in bar.ptr_to([0])
+        addr:          a pointer to shared memory, as in tile.ptr_to([0, 0])
         num:           one of 1, 2, 4
         transpose:     known at compile time
         issued by:     a warp, all its threads together
@@ -4673,7 +4675,7 @@ class _PtxLdmatrix:
             ldmatrix.sync.aligned.m8n8.x4.shared::cta.b16 {dst}, [addr];
 
         dst_handles:   a pointer to a register buffer
-        smem_ptr:      a pointer to shared memory, as in bar.ptr_to([0])
+        smem_ptr:      a pointer to shared memory, as in tile.ptr_to([0, 0])
         num:           one of 1, 2, 4
         trans:         known at compile time
         issued by:     a warp, all its threads together
@@ -4692,7 +4694,7 @@ class _PtxLdmatrix:
             ldmatrix.sync.aligned.m16n16.x1.trans.shared::cta.b8 {dst}, [addr];
 
         dst:           a pointer to a register buffer
-        addr:          a pointer to shared memory, as in bar.ptr_to([0])
+        addr:          a pointer to shared memory, as in tile.ptr_to([0, 0])
         num:           one of 1, 2
         issued by:     a warp, all its threads together
         architectures: sm_100a and later
@@ -4711,7 +4713,7 @@ class _PtxStmatrix:
         PTX:
             stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [addr], {src};
 
-        addr:          a pointer to shared memory, as in bar.ptr_to([0])
+        addr:          a pointer to shared memory, as in tile.ptr_to([0, 0])
         src:           a pointer to a register buffer
         num:           one of 1, 2, 4
         transpose:     known at compile time
@@ -4727,7 +4729,7 @@ class _PtxStmatrix:
         PTX:
             stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [addr], {src};
 
-        smem_ptr:      a pointer to shared memory, as in bar.ptr_to([0])
+        smem_ptr:      a pointer to shared memory, as in tile.ptr_to([0, 0])
         src_handles:   a pointer to a register buffer
         num:           one of 1, 2, 4
         trans:         known at compile time
@@ -4746,7 +4748,7 @@ class _PtxStmatrix:
         PTX:
             stmatrix.sync.aligned.m16n8.x1.trans.shared::cta.b8 [addr], {src};
 
-        addr:          a pointer to shared memory, as in bar.ptr_to([0])
+        addr:          a pointer to shared memory, as in tile.ptr_to([0, 0])
         src:           a pointer to a register buffer
         num:           one of 1, 2, 4
         issued by:     a warp, all its threads together
@@ -5315,7 +5317,7 @@ class _PtxTcgen05Commit:
     """Tx.ptx.tcgen05.commit: instructions."""
 
     @overload
-    def __call__(self, bar: SharedPointer, cta_group: int = 1, cta_mask: int | None = None) -> None:
+    def __call__(self, bar: BarrierPointer, cta_group: int = 1, cta_mask: int | None = None) -> None:
         """One arrival at `bar` once all MMAs that this thread has issued are complete; implies fence::before_thread_sync.
 
         With several bits in `cta_mask` (bit r for cluster rank r) it is one at the barrier at the same offset in each CTA
@@ -5324,7 +5326,7 @@ class _PtxTcgen05Commit:
         PTX:
             tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         cta_group:     one of 1, 2
         cta_mask:      a whole number, known at compile time
         issued by:     each active thread
@@ -5333,7 +5335,7 @@ class _PtxTcgen05Commit:
         PTX ISA:       tcgen05.commit
         """
     @overload
-    def __call__(self, bar: SharedPointer, cta_group: Any = ..., cta_mask: Any = ..., pred: Any = None) -> None:
+    def __call__(self, bar: BarrierPointer, cta_group: Any = ..., cta_mask: Any = ..., pred: Any = None) -> None:
         """One arrival at `bar` once all MMAs that this thread has issued are complete; implies fence::before_thread_sync.
 
         With several bits in `cta_mask` (bit r for cluster rank r) it is one at the barrier at the same offset in each CTA
@@ -5342,7 +5344,7 @@ class _PtxTcgen05Commit:
         PTX:
             tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         cta_group:     one of 1, 2
         cta_mask:      a whole number, known at compile time
         issued by:     each active thread
@@ -5351,7 +5353,7 @@ class _PtxTcgen05Commit:
         PTX ISA:       tcgen05.commit
         """
 
-    def multicast(self, bar: SharedPointer, cta_mask: Integer, cta_group: int = 1) -> None:
+    def multicast(self, bar: BarrierPointer, cta_mask: Integer, cta_group: int = 1) -> None:
         """As `tcgen05.commit` with several bits in `cta_mask`: one arrival in each CTA of the mask.
 
         PTX:
@@ -5361,7 +5363,7 @@ class _PtxTcgen05Commit:
                 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [bar], mask;
             }
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         cta_mask:      an integer
         cta_group:     one of 1, 2
         issued by:     each active thread
@@ -5438,7 +5440,7 @@ class _PtxTcgen05:
         PTX:
             tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [dst], n_cols;
 
-        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also addr, dst_ptr)
+        dst:           a pointer to shared memory, as in tile.ptr_to([0, 0]) (also addr, dst_ptr)
         n_cols:        an integer
         cta_group:     one of 1, 2
         issued by:     a warp, all its threads together
@@ -5623,7 +5625,7 @@ class _PtxTcgen05:
 class _PtxClusterlaunchcontrol:
     """Tx.ptx.clusterlaunchcontrol: instructions."""
 
-    def try_cancel(self, handle: SharedPointer, bar: SharedPointer, multicast: _bool = False) -> None:
+    def try_cancel(self, handle: SharedPointer, bar: BarrierPointer, multicast: _bool = False) -> None:
         """Ask for a cluster that has not begun; the answer is 16 bytes at `handle`, which complete on `bar`.
 
         With `multicast` each CTA of the cluster gets it, and 16 bytes on its barrier, at the same offsets.
@@ -5631,8 +5633,8 @@ class _PtxClusterlaunchcontrol:
         PTX:
             clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [handle], [bar];
 
-        handle:        a pointer to shared memory, as in bar.ptr_to([0]) (also addr)
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        handle:        a pointer to shared memory, as in tile.ptr_to([0, 0]) (also addr)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         multicast:     known at compile time
         issued by:     each active thread
         architectures: sm_100a and later
@@ -5656,7 +5658,7 @@ class _PtxClusterlaunchcontrol:
                 @cancelled clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 result, answer;
             }
 
-        handle:         a pointer to shared memory, as in bar.ptr_to([0])
+        handle:         a pointer to shared memory, as in tile.ptr_to([0, 0])
         use_ld_acquire: known at compile time
         returns:        an integer
         issued by:      each active thread
@@ -6189,7 +6191,7 @@ class _Ptx:
         PTX:
             st.bulk.shared::cta [address], bytes, 0;
 
-        ptr:           a pointer to shared memory, as in bar.ptr_to([0])
+        ptr:           a pointer to shared memory, as in tile.ptr_to([0, 0])
         num_bytes:     a 64-bit integer
         weak:          known at compile time
         issued by:     each active thread
@@ -6198,7 +6200,7 @@ class _Ptx:
         PTX ISA:       st.bulk
         """
 
-    def st_async(self, address: SharedPointer, src: RegisterPointer, bar: SharedPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '') -> None:
+    def st_async(self, address: SharedPointer, src: RegisterPointer, bar: BarrierPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '') -> None:
         """Begin to store 1, 2 or 4 words of registers to `address` on; their bytes complete on `bar`.
 
         Both are addresses in one CTA of the cluster, as `map_shared_rank` gives them. The store is a weak one of the
@@ -6207,9 +6209,9 @@ class _Ptx:
         PTX:
             st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [address], src, [bar];
 
-        address:       a pointer to shared memory, as in bar.ptr_to([0])
+        address:       a pointer to shared memory, as in tile.ptr_to([0, 0])
         src:           a pointer to a register buffer
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         type:          one of "", "b32", "u32", "s32", "f32"
         vec:           one of "", "v2", "v4"
         issued by:     each active thread
@@ -6235,13 +6237,13 @@ class _Ptx:
 
     cp_async: _PtxCp_async
     mbarrier: _PtxMbarrier
-    def mbarrier_test_wait_parity(self, barrier: SharedPointer, phase: Integer, sem: str = '', scope: str = '', space: str = 'shared::cta') -> Expr:
+    def mbarrier_test_wait_parity(self, barrier: BarrierPointer, phase: Integer, sem: str = '', scope: str = '', space: str = 'shared::cta') -> Expr:
         """Whether the phase of parity `phase` of `bar` is complete; if so, acquire the accesses released in it.
 
         PTX:
             mbarrier.test_wait.parity.shared::cta.b64 result, [bar], phase;
 
-        barrier:       a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        barrier:       an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         phase:         an integer
         returns:       a condition
         issued by:     each active thread
@@ -6275,7 +6277,7 @@ class _Ptx:
         PTX:
             mapa.shared::cluster.u32 result, bar, cta_id;
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0])
+        bar:           a pointer to shared memory, as in tile.ptr_to([0, 0])
         cta_id:        the rank of a CTA in the cluster, an integer
         returns:       an integer
         issued by:     each active thread
@@ -6290,7 +6292,7 @@ class _Ptx:
         PTX:
             mapa.shared::cluster.u32 result, bar, cta_id;
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0])
+        bar:           a pointer to shared memory, as in tile.ptr_to([0, 0])
         cta_id:        the rank of a CTA in the cluster, an integer
         returns:       an integer
         issued by:     each active thread
@@ -6802,7 +6804,7 @@ class _Ptx:
     cvt: _PtxCvt
     cp: _PtxCp
     cp_reduce_async: _PtxCp_reduce_async
-    def cp_async_bulk_g2s_cluster(self, dst: SharedPointer, src: GlobalPointer, bytes: Integer, bar: SharedPointer, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+    def cp_async_bulk_g2s_cluster(self, dst: SharedPointer, src: GlobalPointer, bytes: Integer, bar: BarrierPointer, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
         """Copy `bytes` bytes of global memory, a multiple of 16, to shared memory, and complete them on `bar`.
 
         Both addresses are multiples of 16. With several bits in `cta_mask` they land in each CTA of the mask.
@@ -6812,10 +6814,10 @@ class _Ptx:
         PTX:
             cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
 
-        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        dst:           a pointer to shared memory, as in tile.ptr_to([0, 0]) (also dst_ptr)
         src:           a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
         bytes:         an integer (also num_bytes)
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar, mbarrier_ptr)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar, mbarrier_ptr)
         cta_mask:      a whole number, known at compile time
         cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
         issued by:     each active thread
@@ -6825,7 +6827,7 @@ class _Ptx:
         PTX ISA:       cp.async.bulk
         """
 
-    def cp_async_bulk_g2s_cta(self, dst: SharedPointer, src: GlobalPointer, bytes: Integer, bar: SharedPointer, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+    def cp_async_bulk_g2s_cta(self, dst: SharedPointer, src: GlobalPointer, bytes: Integer, bar: BarrierPointer, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
         """Copy `bytes` bytes of global memory, a multiple of 16, to shared memory, and complete them on `bar`.
 
         Both addresses are multiples of 16. With several bits in `cta_mask` they land in each CTA of the mask.
@@ -6835,10 +6837,10 @@ class _Ptx:
         PTX:
             cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
 
-        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
+        dst:           a pointer to shared memory, as in tile.ptr_to([0, 0]) (also dst_ptr)
         src:           a pointer to global memory, as in A.ptr_to([0, 0]) (also src_ptr)
         bytes:         an integer (also num_bytes)
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar, mbarrier_ptr)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar, mbarrier_ptr)
         cta_mask:      a whole number, known at compile time
         cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
         issued by:     each active thread
@@ -6848,7 +6850,7 @@ class _Ptx:
         PTX ISA:       cp.async.bulk
         """
 
-    def cp_async_bulk_s2s_cluster(self, dst: SharedPointer, src: SharedPointer, bytes: Integer, bar: SharedPointer) -> None:
+    def cp_async_bulk_s2s_cluster(self, dst: SharedPointer, src: SharedPointer, bytes: Integer, bar: BarrierPointer) -> None:
         """Copy `bytes` bytes of the CTA's shared memory, a multiple of 16, to another CTA's, and complete them on `bar`.
 
         `dst` and `bar` are addresses in the same CTA of the cluster, as `map_shared_rank` gives them. All are multiples of
@@ -6857,10 +6859,10 @@ class _Ptx:
         PTX:
             cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
 
-        dst:           a pointer to shared memory, as in bar.ptr_to([0]) (also dst_ptr)
-        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
+        dst:           a pointer to shared memory, as in tile.ptr_to([0, 0]) (also dst_ptr)
+        src:           a pointer to shared memory, as in tile.ptr_to([0, 0]) (also src_ptr)
         bytes:         an integer (also num_bytes, size)
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar, mbarrier)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar, mbarrier)
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          tma, 30 cycles to issue in the simulator's clock
@@ -6875,7 +6877,7 @@ class _Ptx:
             cp.async.bulk.global.shared::cta.bulk_group [dst], [src], bytes;
 
         dst:           a pointer to global memory, as in A.ptr_to([0, 0]) (also dst_ptr)
-        src:           a pointer to shared memory, as in bar.ptr_to([0]) (also src_ptr)
+        src:           a pointer to shared memory, as in tile.ptr_to([0, 0]) (also src_ptr)
         bytes:         an integer (also num_bytes)
         cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
         issued by:     each active thread
@@ -6905,7 +6907,7 @@ class _Ptx:
     wgmma: _PtxWgmma
     tcgen05: _PtxTcgen05
     clusterlaunchcontrol: _PtxClusterlaunchcontrol
-    def clc_try_cancel(self, handle: SharedPointer, bar: SharedPointer, multicast: _bool = False) -> None:
+    def clc_try_cancel(self, handle: SharedPointer, bar: BarrierPointer, multicast: _bool = False) -> None:
         """Ask for a cluster that has not begun; the answer is 16 bytes at `handle`, which complete on `bar`.
 
         With `multicast` each CTA of the cluster gets it, and 16 bytes on its barrier, at the same offsets.
@@ -6913,8 +6915,8 @@ class _Ptx:
         PTX:
             clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [handle], [bar];
 
-        handle:        a pointer to shared memory, as in bar.ptr_to([0]) (also addr)
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        handle:        a pointer to shared memory, as in tile.ptr_to([0, 0]) (also addr)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         multicast:     known at compile time
         issued by:     each active thread
         architectures: sm_100a and later
@@ -6938,7 +6940,7 @@ class _Ptx:
                 @cancelled clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 result, answer;
             }
 
-        handle:         a pointer to shared memory, as in bar.ptr_to([0])
+        handle:         a pointer to shared memory, as in tile.ptr_to([0, 0])
         use_ld_acquire: known at compile time
         returns:        an integer
         issued by:      each active thread
@@ -7539,7 +7541,7 @@ class _Cuda:
         PTX ISA:       atom
         """
 
-    def mbarrier_wait(self, bar: SharedPointer, phase: Integer) -> None:
+    def mbarrier_wait(self, bar: BarrierPointer, phase: Integer) -> None:
         """Wait until the phase of parity `phase` of `bar` is complete, and acquire the accesses released in it.
 
         On a fresh barrier phase 1 counts as complete and phase 0 as the current one.
@@ -7554,7 +7556,7 @@ class _Cuda:
                 DONE:
             }
 
-        bar:           a pointer to shared memory, as in bar.ptr_to([0]) (also ptr, mbar)
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         phase:         an integer
         issued by:     each active thread
         architectures: sm_90a and later
@@ -7802,7 +7804,7 @@ class _Cuda:
         PTX:
             mov.u32 result, ptr;
 
-        ptr:           a pointer to shared memory, as in bar.ptr_to([0])
+        ptr:           a pointer to shared memory, as in tile.ptr_to([0, 0])
         returns:       an integer
         issued by:     each active thread
         architectures: sm_70 and later

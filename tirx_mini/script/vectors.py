@@ -21,6 +21,7 @@ from tirx_mini.ir import (
     int_value,
     lanes_of,
 )  # fmt: skip
+from tirx_mini.wording import described
 
 from .builder import current
 from .handles import data_type
@@ -110,12 +111,12 @@ def _half(dtype: DTypeLike, vec: ExprLike) -> int:
 def _index(index: Any, count: int) -> int:
     known = int_value(index)
     if known is None or not 0 <= known < count:
-        raise TirxError(f"the indices of T.Shuffle are numbers from 0 to {count - 1}, not {index!r}")
+        raise TirxError(f"the indices of T.Shuffle are numbers from 0 to {count - 1}, not {described(index)}")
     return known
 
 
 def _count(lanes: Any) -> int:
     count = int_value(lanes)
     if count is None or count < 1:
-        raise TirxError(f"the lanes of a vector are a number that is known at compile time, not {lanes!r}")
+        raise TirxError(f"the lanes of a vector are a number that is known at compile time, not {described(lanes)}")
     return count

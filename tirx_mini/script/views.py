@@ -30,6 +30,7 @@ from tirx_mini.ir import (
 from tirx_mini.layout import Layout, TCol, TileLayout, TLane, m, slice_region
 from tirx_mini.records import dataclass, replace
 from tirx_mini.tile import coordinate, layout_of
+from tirx_mini.wording import described
 
 from .builder import current
 from .handles import data_type
@@ -50,7 +51,7 @@ def pointed(pointer: Any, dtype: DataType) -> tuple[Buffer, Any]:
         return pointer, 0
     if not isinstance(pointer, AddressOf):
         raise TirxError(
-            f"data= must be a pointer to an element of a buffer, not {pointer!r}",
+            f"data= must be a pointer to an element of a buffer, not {described(pointer)}",
             hint="write data=buf.data, or data=buf.ptr_to([i, j])",
         )
     place = flat_place(pointer)

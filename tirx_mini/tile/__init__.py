@@ -18,7 +18,8 @@ from . import (
     wgmma,
 )
 from .context import Context, TensorMaps
-from .ops import OPS, OPTIONS, SCOPES, SPELLINGS, Option, TileOp, op_of
+from .ops import OPS, SCOPES, SPELLINGS, TileOp, op_of
+from .options import OPTIONS, Option
 from .region import Tile, as_region, coordinate, layout_of, tiles_of
 from .rule import Refusal, Rule, dispatch
 from .threads import active_threads, evaluate, varies

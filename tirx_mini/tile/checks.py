@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import Expr, Region, TileCall, TirxError, int_value
+from tirx_mini.ir import Region, TileCall, TirxError, int_value
+from tirx_mini.wording import described
 
 from .region import Tile, tiles_of
 
@@ -65,7 +66,9 @@ def reduced_axes(call: TileCall) -> tuple[int, ...] | None:
     numbers = [int_value(axis) for axis in (axes if isinstance(axes, (list, tuple)) else (axes,))]
     for number in numbers:
         if number is None or not -ndim <= number < ndim:
-            raise TirxError(f"axes of {call.op} is {axes!r}, but its source has dimensions 0 to {ndim - 1}", call.span)
+            raise TirxError(
+                f"axes of {call.op} is {described(axes)}, but its source has dimensions 0 to {ndim - 1}", call.span
+            )
     return tuple(sorted({number % ndim for number in numbers if number is not None}))
 
 
@@ -131,11 +134,6 @@ def gemm(call: TileCall) -> None:
             call.span,
             f"slice C to the width of the product, as in {c.buffer.name}[:, :{b_n * group}]",
         )
-    accum = call.option("accum", False)
-    numeric = isinstance(accum, Expr) and (accum.dtype.is_bool or accum.dtype.is_integer)
-    if not numeric and not (isinstance(accum, (bool, int)) and accum in (0, 1)):
-        hint = "write accum=False, accum=True or accum=(k != 0)"
-        raise TirxError(f"accum must be a condition, not {accum!r}", call.span, hint)
 
 
 def product(call: TileCall) -> None:

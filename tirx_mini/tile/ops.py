@@ -13,82 +13,13 @@ from dataclasses import field
 from typing import Any
 
 from tirx_mini.ir import Expr, Region, Span, TileCall, TirxError, as_expr
-from tirx_mini.isa import POLICIES
 from tirx_mini.records import dataclass
 
 from . import checks
+from .options import OPTIONS, given
 from .region import as_region
 
 SCOPES = ("cta", "warpgroup", "warp", "thread")
-
-
-@dataclass(frozen=True)
-class Option:
-    """An option of tile primitives.
-
-    type: of its values, as annotations of `tirx_mini.script.tirx` write it; that of `dispatch` follows from the rules.
-    meaning: what it decides, in a line.
-    """
-
-    type: str
-    meaning: str
-
-
-OPTIONS: Mapping[str, Option] = {
-    "dispatch": Option("str | None", "the rule that implements the call; without it, the first that supports it"),
-    "mbar": Option("SharedPointer | None", "the mbarrier on which a TMA load completes its bytes; none for a store"),
-    "cta_group": Option("int", "the number of CTAs of a cluster that cooperate in the operation"),
-    "cta_mask": Option(
-        "Expr | int | str | None",
-        "the CTAs of the cluster that receive the tile, bit r for rank r; several bits are a multicast; "
-        "of a tcgen05.cp, as `multicast`, the form of its copies",
-    ),
-    "prefetch_tensormap": Option("_bool", "whether to prefetch the tensor map; the compiler does so in any case"),
-    "tma_dtype": Option("str | None", "another dtype for the elements of the tensor map, as wide as the buffer's"),
-    "shape": Option("str | None", "the shape of a tcgen05.cp, which is checked; it follows from the layouts"),
-    "cache_hint": Option(
-        f"Literal[{', '.join(map(repr, POLICIES))}] | str | None",
-        "the priority with which the L2 cache evicts the data",
-    ),
-    "accum": Option("Condition", "whether the result is added to the destination; otherwise it overwrites it"),
-    "axes": Option("int | tuple[int, ...] | None", "the dimensions of src to reduce, from the end if negative"),
-    "rounding_mode": Option("Literal['rn', 'rz', 'rm', 'rp'] | None", "how float32 is rounded; without it, to nearest"),
-    "remote_cta_id": Option("Expr | int | None", "of a copy between CTAs, the rank of the receiving CTA"),
-    "use_tma_reduce": Option(
-        "Literal['add'] | None", "of a TMA store, the operation with which it combines what the memory holds"
-    ),
-    "oob": Option("Literal['zero'] | None", "what a TMA load leaves for elements outside of the tensor"),
-    "mbarrier_addr": Option("_bool", "whether mbar is an address of shared memory; the compiler sees it by its dtype"),
-    "tensormap_l2_promotion": Option("object | None", "a hint for the L2 cache, which is not used"),
-    "decompress": Option("_bool", "of a tcgen05.cp, whether it unpacks elements; it must be False"),
-    "vec_len": Option("int | None", "the elements of one access; the compiler takes as many as fit"),
-    "cache": Option("Literal['nc'] | None", "a hint for loads, which is not used"),
-    "l1_evict": Option("str | None", "a hint for loads, which is not used"),
-    "l2_evict": Option("str | None", "a hint for loads, which is not used"),
-    "prefetch_size": Option("str | int | None", "a hint for loads, which is not used"),
-    "weight_stationary": Option("_bool", "whether to issue tcgen05.mma.ws, which keeps B in the tensor core"),
-    "descI": Option("object | None", "TVM's place for an instruction descriptor; the compiler encodes it"),
-    "is_AB_tf32": Option("_bool", "whether A and B of float32 are multiplied as tf32, as they are here"),
-    "thread_reduce": Option("_bool", "whether threads that hold parts of a row combine their results by shuffles"),
-    "transA": Option("_bool", "whether A is K × M, contiguous along M, and not M × K"),
-    "transB": Option("_bool", "whether B is K × N, contiguous along N, and not N × K"),
-    "transpose_A": Option("_bool", "whether A is K × M and not M × K"),
-    "transpose_B": Option("_bool", "whether B is N × K and not K × N"),
-    "alpha": Option("float", "the factor of the product; mma.sync has only 1"),
-    "beta": Option("float", "the factor of C: 1, or 0 to leave C out"),
-    "mma_m": Option("int | None", "M of one instruction, of both CTAs of a pair; given together with mma_n"),
-    "mma_n": Option("int | None", "N of one instruction, which must divide that of the product"),
-    "smem_desc": Option(
-        "Literal['hoist', 'local_hoist', 'recompute', 'encode']",
-        "where TVM computes the descriptors of A and B; here the compiler decides, and each value means the same",
-    ),
-    "width": Option("int", "the number of adjacent lanes whose values are reduced together"),
-    "num_warps": Option("int | None", "the number of warps of the CTA, which is checked"),
-    "scratch": Option(
-        "SharedPointer | None", "shared memory with one element for each warp; without it, the compiler allocates it"
-    ),
-}
-"""What the options of tile primitives mean, by name."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +105,7 @@ class TileOp:
                     bound[name] = value
             elif name in self.options:
                 if value is not None:
-                    options[name] = value
+                    options[name] = given(name, value, self.name)
             else:
                 close = difflib.get_close_matches(key, [*self.options, *self.operands], 1)
                 hint = f"did you mean {close[0]}=?" if close else f"its options are {', '.join(self.options) or 'none'}"

@@ -35,6 +35,7 @@ from tirx_mini.ir import (
     special,
 )
 from tirx_mini.records import dataclass, replace
+from tirx_mini.wording import described
 
 from .access import load, store
 from .checks import reduced_axes
@@ -337,7 +338,7 @@ def accumulates(call: TileCall) -> bool:
     accum = call.option("accum", False)
     value = int_value(accum) if isinstance(accum, Expr) else accum
     if value not in (0, 1):
-        raise Refusal(f"accum of a reduction must be True or False, known at compile time, not {accum!r}")
+        raise Refusal(f"accum of a reduction must be True or False, known at compile time, not {described(accum)}")
     return bool(value)
 
 

@@ -23,6 +23,7 @@ from tirx_mini.ir import (
 )
 from tirx_mini.layout import Coord, Layout, S, TileLayout
 from tirx_mini.records import dataclass
+from tirx_mini.wording import described
 
 
 def as_region(operand: object) -> Region:
@@ -38,7 +39,7 @@ def as_region(operand: object) -> Region:
         ranges = tuple(Range(index, const(1)) for index in operand.indices)
         return Region(operand.buffer.dtype, operand.buffer, ranges, span=operand.span)
     raise TirxError(
-        f"a tile must be a buffer or a slice of one, not {operand!r}",
+        f"a tile must be a buffer or a slice of one, not {described(operand)}",
         getattr(operand, "span", None),
         "write for example buf, buf[:, :] or buf[i, j : j + 64]",
     )

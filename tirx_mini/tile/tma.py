@@ -18,7 +18,6 @@ from tirx_mini.ir import (
     Buffer,
     DataType,
     Expr,
-    Region,
     Stmt,
     TensorMap,
     TileCall,
@@ -95,11 +94,6 @@ def _barrier(call: TileCall) -> Expr:
     bar = call.option("mbar")
     if bar is None:
         raise Refusal("a TMA load needs the mbarrier that counts its bytes", "pass mbar=bar.ptr_to([stage])")
-    bar = as_expr(bar)
-    if isinstance(bar, Region) or not (bar.dtype.is_handle or bar.dtype == "uint32"):
-        raise Refusal(
-            f"mbar must be the address of an mbarrier, not a {bar.dtype} value", "write mbar=bar.ptr_to([stage])"
-        )
     return bar
 
 

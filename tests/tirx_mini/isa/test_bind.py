@@ -83,7 +83,7 @@ def test_results_have_their_type() -> None:
         ("ptx.mbarrier.init", (BAR.ptr_to([0]),), {"number": 1}, "has no parameter 'number'"),
         ("ptx.mbarrier.init", (BAR.ptr_to([0]), 1), {"count": 1}, "is given 'count' twice"),
         ("ptx.mbarrier.init", (A.ptr_to([0, 0]), 1), {}, "A is in global memory"),
-        ("ptx.mbarrier.init", (F, 1), {}, "needs a pointer to shared memory"),
+        ("ptx.mbarrier.init", (F, 1), {}, "needs an mbarrier"),
         ("ptx.mbarrier.init", (BAR[1], 1), {}, "bar[1] is the value stored there"),
         ("ptx.tcgen05.alloc", (SLOT[0], 512), {}, "is the value stored there"),
         ("ptx.mbarrier.init", (BAR.ptr_to([0]), F), {}, "needs an integer"),

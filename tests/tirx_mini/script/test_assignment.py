@@ -191,7 +191,7 @@ MISTAKES = {
     "a buffer in a variable": (
         "x = 0\nif warp_id == 0:\n    x = 1\nx = reg",
         "x",
-        ("cannot store the whole buffer reg in `x`", "int32"),
+        ("cannot store the buffer reg in `x`", "int32"),
     ),
     "an extent that is assigned twice": (
         "w = 4\nw = w * 2\nTx.fill(reg[0:w], 0.0)", "0:w", ("is not a constant", "bind `w` with `= Tx.meta_var(…)`"),
@@ -214,7 +214,7 @@ MISTAKES = {
     "a fraction in an element": ("bar[0] = 1.5", "bar[0]", ("`bar[0]` is uint64",)),
     "a NaN in an int": ("phase = float('nan')", "phase", ("nan is a float",)),
     "a computed float in an int": ("phase = reg[0] * 2", "phase", ("the value is float32", "write `Tx.int32(…)`")),
-    "a string in a register": ("reg[0] = 'one'", "reg[0]", ("str", "float32")),
+    "a string in a register": ("reg[0] = 'one'", "reg[0]", ("'one'", "float32")),
     "an annotation that is not a dtype": ("x: int = 3", "int", ("`x: Tx.int32`",)),
     "an unknown dtype": ("x: Tx.int33 = 3", "Tx.int33", ("`int32`",)),
     "an element of a scalar": ("reg[0] = phase[0]", "phase[0]", ("`phase`", "brackets")),

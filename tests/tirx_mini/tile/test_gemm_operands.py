@@ -149,7 +149,7 @@ def test_reading_a_from_tensor_memory_needs_the_stores_before_it() -> None:
     ({"mma_m": 64, "mma_n": 64}, "mma_m is 64, but M of the product is 128"),
     ({"mma_m": 128, "mma_n": 48}, "mma_n is 48, but N of the product is 128, which it does not divide"),
     ({"mma_m": 128, "mma_n": 8}, "must be a multiple of 16 up to 256"),
-    ({"smem_desc": "twice"}, 'smem_desc must be one of "hoist"'),
+    ({"smem_desc": "twice"}, "smem_desc of gemm_async must be 'hoist'"),
     ({"dtype": "float32", "transB": True}, "need the 128-byte swizzle of 32-byte atoms"),
 ])  # fmt: skip
 def test_what_the_tensor_core_does_not_do_is_refused(options: dict[str, Any], reason: str) -> None:

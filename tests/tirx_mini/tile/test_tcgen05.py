@@ -160,7 +160,7 @@ def test_mismatched_shapes_are_reported_when_the_call_is_read():
         ((c[:, :128], a, a), {"cta_group": 2}, "128 × cta_group 2 = 256"),
         ((c[:, :128], staged, a), {}, "index the stage"),
         ((c[:64, :128], a, a), {}, "A has 128 rows, but C has 64"),
-        ((c[:, :128], a, a), {"accum": 0.5}, "accum must be a condition"),
+        ((c[:, :128], a, a), {"accum": 0.5}, "accum of gemm_async must be a condition"),
         ((c[:, :128], a, a), {"acum": True}, "did you mean accum=?"),
     ):
         with pytest.raises(TirxError) as error:

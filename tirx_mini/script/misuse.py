@@ -1,0 +1,200 @@
+"""Calls that fail in Python: the error pages for exceptions of what a kernel calls while it is read.
+
+A function of this package that is called in a wrong way gets a sentence about the call. A function of the user keeps
+its own exception, with the line that raised it.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import sysconfig
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from tirx_mini.ir import Buffer, Expr, Span, TirxError
+from tirx_mini.wording import described
+
+from .diagnostics import origin, with_type
+from .source import in_package
+
+_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_PYTHON = ("builtins", "math", "numpy", "operator", "itertools", "functools")
+
+
+def is_ours(function: Any) -> bool:
+    """Whether a callable belongs to this package: to the language, its library or its layouts."""
+    if isinstance(function, functools.partial):
+        return is_ours(function.func)
+    if hasattr(type(function), "of_library"):  # an inline function
+        return function.of_library
+    home = getattr(function, "__module__", None)
+    return isinstance(home, str) and home.split(".")[0] == "tirx_mini"
+
+
+def form_of(function: Callable[..., Any], written: str) -> str | None:
+    """The call ``written(parameters)``, or None where Python has no parameters for the function."""
+    try:
+        parameters = [p for p in inspect.signature(function).parameters.values() if p.name not in ("self", "span")]
+    except (TypeError, ValueError):
+        return None
+    if parameters and all(p.kind in _VARIADIC for p in parameters):
+        return None
+    shown = [str(p.replace(annotation=inspect.Parameter.empty)) for p in parameters]
+    keyword = next((i for i, p in enumerate(parameters) if p.kind is inspect.Parameter.KEYWORD_ONLY), None)
+    if keyword is not None and not any(s.startswith("*") for s in shown[:keyword]):
+        shown.insert(keyword, "*")
+    return f"{written}({', '.join(shown)})"
+
+
+def signature_hint(function: Callable[..., Any], written: str) -> str | None:
+    """The hint that shows how a function is called, or None where Python has no parameters for it."""
+    form = form_of(function, written)
+    return None if form is None else f"its signature is {form}"
+
+
+def mismatch(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
+    """Why the arguments do not fit the parameters of a function, as the end of a sentence; None where they do."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        return unfitting(signature.parameters.values(), args, kwargs)
+    return None
+
+
+def unfitting(parameters: Iterable[inspect.Parameter], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
+    """The same for the parameters of a call that Python cannot bind."""
+    known = {p.name: p for p in parameters}
+    by_place = [p for p in known.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    kinds = {p.kind for p in known.values()}
+    if len(args) > len(by_place) and inspect.Parameter.VAR_POSITIONAL not in kinds:
+        return f"takes {len(by_place)} argument{'s' * (len(by_place) != 1)}, but {len(args)} are given"
+    twice = next((p.name for p in by_place[: len(args)] if p.name in kwargs and p.kind is not p.POSITIONAL_ONLY), None)
+    if twice is not None:
+        return f"is given `{twice}` twice"
+    unknown = next((name for name in kwargs if name not in known), None)
+    if unknown is not None and inspect.Parameter.VAR_KEYWORD not in kinds:
+        return f"has no parameter `{unknown}`"
+    given = {*(p.name for p in by_place[: len(args)]), *kwargs}
+    needed = (p for p in known.values() if p.default is p.empty and p.kind not in _VARIADIC)
+    missing = ", ".join(f"`{p.name}`" for p in needed if p.name not in given)
+    return f"is called without {missing}" if missing else None
+
+
+def foreign(
+    error: Exception,
+    span: Span,
+    function: Any = None,
+    written: str = "",
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+) -> TirxError:
+    """The page at `span` for an exception of a call.
+
+    function: what is called, or None for what Python does by itself. written: how the kernel names it.
+    """
+    values = [*args, *(kwargs or {}).values()]
+    runtime = next((value for value in values if isinstance(value, Expr)), None)
+    home = getattr(function, "__module__", None) or type(function).__module__
+    if runtime is not None and function is not None and home.split(".")[0] in _PYTHON:
+        return _needs_python(written, runtime, span)
+    if callable(function) and is_ours(function) and not _raised_by_user(error.__traceback__):
+        return _refused(error, span, function, written, args, kwargs or {})
+    place = origin(error.__traceback__)
+    why = mismatch(function, args, kwargs or {}) if isinstance(error, TypeError) and place is None else None
+    if why is not None:
+        return TirxError(f"`{written}` {why}", span, signature_hint(function, written))
+    ours = type(error).__module__.startswith("tirx_mini") and str(error)
+    return TirxError(
+        str(error) if ours else with_type(error),
+        span,
+        f"Python evaluates `{written}` while the kernel is read" if written else None,
+        () if place is None else (("raised here", place),),
+    )
+
+
+def _refused(
+    error: Exception, span: Span, function: Any, written: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> TirxError:
+    """The page for a function of this package that fails on its arguments."""
+    hint = signature_hint(function, written)
+    why = mismatch(function, args, kwargs)
+    if why is not None:
+        return TirxError(f"`{written}` {why}", span, hint)
+    if isinstance(error, (ValueError, TypeError)) and type(error).__module__.startswith("tirx_mini"):
+        return TirxError(str(error), span, hint)
+    given = [*map(described, args), *(f"{name}={described(value)}" for name, value in kwargs.items())]
+    return TirxError(f"`{written}` cannot be called with {', '.join(given) or 'no arguments'}", span, hint)
+
+
+def _raised_by_user(traceback: TracebackType | None) -> bool:
+    """Whether a function of the user is among those that were running."""
+    while traceback is not None:
+        file = traceback.tb_frame.f_code.co_filename
+        if not in_package(file) and not file.startswith(_LIBRARIES):
+            return True
+        traceback = traceback.tb_next
+    return False
+
+
+def _needs_python(written: str, value: Expr, span: Span) -> TirxError:
+    """The page for a function of NumPy or of Python's library that is given a value of the kernel."""
+    return TirxError(
+        f"{written}() is a function of Python, but its argument is only known when the kernel runs",
+        span,
+        f"use an operator or a function of the language, such as Tx.max or Tx.cast; call {written}() outside the "
+        "kernel for values that are known there",
+        ((f"the argument is `{value!r}`", value.span),),
+    )
+
+
+def undefined(symbol: str, operands: Sequence[Any], span: Span) -> TirxError:
+    """The page for an operator that the operands do not have."""
+    whole = next((value for value in operands if isinstance(value, Buffer)), None)
+    if whole is not None:
+        hint = f"use an element, {whole.name}[…], or a tile primitive such as Tx.copy"
+        return TirxError(f"`{symbol}` needs values, but {whole.name} is a whole buffer", span, hint)
+    message = f"`{symbol}` is not defined for {' and '.join(map(described, operands))}"
+    return TirxError(message, span, "it needs numbers, elements such as A[i, j], or variables of the kernel")
+
+
+def not_indexed(owner: Any, shown: str, span: Span) -> TirxError:
+    """The page for an object that has no elements."""
+    if hasattr(owner, "depth") and hasattr(owner, "ptr_to"):
+        hint = f"write `{shown}.ptr_to([stage])` for a pointer to the barrier of a stage"
+    elif callable(owner):
+        hint = f"call it: `{shown}(…)`"
+    else:
+        hint = f"use `{shown}` without the brackets, or one of its attributes"
+    return TirxError(f"`{shown}` is {described(owner)}, which cannot be indexed", span, hint)
+
+
+def not_callable(value: Any, shown: str, span: Span) -> TirxError:
+    """The page for a call of what is no function."""
+    hint = f"write `{shown}` without the parentheses"
+    return TirxError(f"`{shown}` is {described(value)} and cannot be called", span, hint)
+
+
+def not_iterable(value: Any, shown: str, span: Span) -> TirxError:
+    """The page for a loop over what has no elements."""
+    kind = f", a value of {value.dtype}," if isinstance(value, Expr) else ""
+    message = f"cannot iterate over {described(value)}{kind} at compile time"
+    return TirxError(message, span, "iterate over range(…), Tx.serial(…), a tuple, a list or a dict")
+
+
+def argument_about(
+    value: Any, node: ast.expr, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> ast.expr | None:
+    """The syntax of the one argument of a call that has this value, or None where none or several have."""
+    if value is None or not isinstance(node, ast.Call) or any(isinstance(arg, ast.Starred) for arg in node.args):
+        return None
+    found = [place for place, arg in zip(node.args, args, strict=False) if arg is value]
+    found += [k.value for k in node.keywords if k.arg is not None and kwargs.get(k.arg) is value]
+    return found[0] if len(found) == 1 else None
