@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from enum import Enum
 from functools import singledispatch
 from types import ModuleType
 from typing import Any
@@ -17,7 +18,13 @@ def described(value: Any) -> str:
 
     It is short, and never an address in memory. The classes of a room register their own nouns.
     """
-    if value is None or value is ... or isinstance(value, (bool, int, float, complex, str, bytes)):
+    if value is ...:
+        return "`...`"
+    if type(value).__module__ in ("numpy", "torch") and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
         return shortened(_literal(value))
     if isinstance(value, ModuleType):
         return f"the module {value.__name__.rpartition('.')[2]}"

@@ -28,6 +28,7 @@ from tirx_mini.ir import (
     const,
     int_value,
     substitute,
+    trips,
     walk,
 )
 
@@ -186,11 +187,11 @@ class _Statements:
             self._parallel(stmt)
             return
         if start is not None and stop is not None:
-            if stmt.kind == UNROLLED and len(range(start, stop, stmt.step)) <= MOST_UNROLLED:
+            if stmt.kind == UNROLLED and trips(start, stop, stmt.step) <= MOST_UNROLLED:
                 for number in range(start, stop, stmt.step):
                     self(substitute(stmt.body, {stmt.var: const(number, stmt.var.dtype)}))
                 return
-            if len(range(start, stop, stmt.step)) > 0:
+            if trips(start, stop, stmt.step) > 0:
                 ends = sorted((start, range(start, stop, stmt.step)[-1]))
                 self.expr.ranges = self.expr.ranges.bind(stmt.var, ends[0], ends[1])
         kind = llvm_type(stmt.var.dtype)

@@ -68,7 +68,7 @@ def not_modelled(fact: NotModelled) -> Explanation:
 
 @explains(OperandRule)
 def operand_rule(fact: OperandRule) -> Explanation:
-    kind = {kind.name: kind for kind in (ILLEGAL_INSTRUCTION, BAD_DESCRIPTOR)}[fact.kind]
+    kind = {kind.name: kind for kind in (ILLEGAL_INSTRUCTION, BAD_DESCRIPTOR, MISALIGNED_ACCESS)}[fact.kind]
     return Explanation(fact.message, fact.hint, rule=fact.rule, kind=kind)
 
 

@@ -5,12 +5,23 @@ arithmetic and a printer.
 from .arith import Analyzer, key, simplify
 from .bits import Reinterpret, reinterpret
 from .block import REDUCE, SPATIAL, Block
-from .buffer import SCOPES, VIEWS, AddressOf, Buffer, BufferLoad, Range, Region, lanes_of, scalar, shared_address
-from .dtype import BOOL, FLOAT32, HANDLE, INT32, INT64, UINT32, UINT64, DataType
+from .buffer import (
+    SCOPES,
+    VIEWS,
+    AddressOf,
+    Buffer,
+    BufferLoad,
+    Range,
+    Region,
+    as_index,
+    lanes_of,
+    scalar,
+    shared_address,
+)
+from .dtype import BOOL, FLOAT32, HANDLE, INT32, INT64, UINT32, UINT64, DataType, promote
 from .errors import ERROR_KINDS, ErrorKind
 from .expr import (
     BINARY_OPS,
-    SPECIALS,
     UNARY_OPS,
     Binary,
     Call,
@@ -20,7 +31,6 @@ from .expr import (
     ExprLike,
     Ramp,
     Select,
-    Special,
     Str,
     Unary,
     Var,
@@ -30,9 +40,7 @@ from .expr import (
     cast,
     const,
     int_value,
-    promote,
     select,
-    special,
     unary,
     wrap,
 )  # fmt: skip
@@ -69,11 +77,12 @@ from .stmt import (
     TileCall,
     While,
     seq,
+    trips,
 )  # fmt: skip
 from .symbols import extents_of, specialised, symbols
 from .text import Written
 from .tir_printer import script, stmt_text
-from .units import UNIT_NUMBERS
+from .units import SPECIALS, UNIT_NUMBERS, Special, special
 from .visit import Mutator, rewrite, structural_equal, substitute
 from .walk import children, walk
 
@@ -125,6 +134,7 @@ __all__ = [
     "Written",
     "as_bool",
     "as_expr",
+    "as_index",
     "binary",
     "cast",
     "const",
@@ -134,6 +144,7 @@ __all__ = [
     "reinterpret",
     "select",
     "special",
+    "trips",
     "unary",
     "wrap",
     "Attributes",

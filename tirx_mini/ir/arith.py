@@ -26,7 +26,6 @@ from .expr import (
     Expr,
     Ramp,
     Select,
-    Special,
     Str,
     Unary,
     Var,
@@ -36,6 +35,7 @@ from .expr import (
     select,
     unary,
 )  # fmt: skip
+from .units import Special
 
 _LEAVES = (Const, Var, Special, Str)
 """The classes of expressions that are as simple as they can be."""

@@ -28,6 +28,15 @@ def lanes_of(value: Expr) -> int:
     return value.lanes if isinstance(value, Ramp) else value.dtype.lanes
 
 
+def as_index(value: Any) -> Expr:
+    """`value` as the index of an element: an integer. Raises `TirxError` for anything else."""
+    expr = as_expr(value)
+    if expr.is_tile or not (expr.dtype.is_integer or expr.dtype.is_bool):
+        message = f"an index must be an integer, but {described(expr)} is {'a tile' if expr.is_tile else expr.dtype}"
+        raise TirxError(message, expr.span, "convert it with Tx.int32(…)", about=value)
+    return expr
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Buffer:
     """Storage for `shape` elements of `dtype` in the memory `scope`.
@@ -123,14 +132,18 @@ class Buffer:
             keys = keys[:rest] + (slice(None),) * (self.ndim - len(keys) + 1) + keys[rest + 1 :]
         if len(keys) > self.ndim:
             count = f"{self.ndim} {'index' if self.ndim == 1 else 'indices'}"
-            raise TirxError(f"expected at most {count} for {self.name} {self._dims()}, found {len(keys)}")
+            message = f"expected at most {count} for {self.name} {self._dims()}, found {len(keys)}"
+            raise TirxError(message, hint=f"write {self.name}[{', '.join('ijklmn'[: self.ndim])}]")
         if len(keys) == self.ndim and not any(isinstance(k, slice) for k in keys):
-            indices = tuple(as_expr(k) for k in keys)
+            indices = tuple(as_index(k) for k in keys)
             lanes = lanes_of(indices[-1])
             return BufferLoad(self.dtype.with_lanes(lanes), self, indices)
         keys = keys + (slice(None),) * (self.ndim - len(keys))
         ranges = tuple(self._range(axis, k) for axis, k in enumerate(keys))
         return Region(self.dtype, self, ranges)
+
+    __iter__: ClassVar[None] = None
+    """Python would ask `__getitem__` for elements without end."""
 
     if TYPE_CHECKING:  # in kernels, which the front end reads and Python does not execute
 
@@ -143,11 +156,11 @@ class Buffer:
 
     def _range(self, axis: int, key: Any) -> Range:
         if not isinstance(key, slice):
-            return Range(as_expr(key), const(1))
+            return Range(as_index(key), const(1))
         if key.step not in (None, 1):
             raise TirxError(f"this slice of {self.name} has step {key.step}; tiles are dense, so the step must be 1")
-        start = as_expr(0 if key.start is None else key.start)
-        stop = as_expr(self.shape[axis] if key.stop is None else key.stop)
+        start = as_index(0 if key.start is None else key.start)
+        stop = as_index(self.shape[axis] if key.stop is None else key.stop)
         extent = difference(stop, start)
         known = int_value(extent)
         if known is not None and known <= 0:
@@ -175,8 +188,9 @@ class Buffer:
         keys = tuple(indices) if isinstance(indices, (list, tuple)) else (indices,)
         if len(keys) != self.ndim:
             count = f"{self.ndim} {'index' if self.ndim == 1 else 'indices'}"
-            raise TirxError(f"ptr_to expects {count} for {self.name} {self._dims()}, found {len(keys)}")
-        return AddressOf(HANDLE, self, tuple(as_expr(k) for k in keys))
+            message = f"ptr_to expects {count} for {self.name} {self._dims()}, found {len(keys)}"
+            raise TirxError(message, hint=f"write {self.name}.ptr_to([{', '.join('ijklmn'[: self.ndim])}])")
+        return AddressOf(HANDLE, self, tuple(as_index(k) for k in keys))
 
     @property
     def data(self) -> Expr:

@@ -10,6 +10,8 @@ import re
 from functools import cache
 from typing import Any
 
+from tirx_mini.wording import described, shortened
+
 _PATTERN = re.compile(
     r"(bool|handle|tensormap|float8_e4m3fn|float8_e5m2|float8_e8m0fnu|float6_e2m3fn|float6_e3m2fn|float4_e2m1fn"
     r"|bfloat|float|uint|int)(\d*)(?:x(\d+))?"
@@ -34,7 +36,10 @@ def _parse(name: str) -> tuple[str, int, int]:
             return code, _FIXED_BITS[code], lanes
         if code in _WIDTHS and bits and int(bits) in _WIDTHS[code]:
             return code, int(bits), lanes
-    raise ValueError(f"unknown dtype {name!r}; use for example 'float16', 'bfloat16', 'float32', 'int32' or 'uint64'")
+    raise ValueError(
+        f"unknown dtype {described(shortened(name))}; use for example 'float16', 'bfloat16', 'float32', 'int32' or "
+        "'uint64'"
+    )
 
 
 class DataType(str):
@@ -112,3 +117,14 @@ UINT32 = DataType("uint32")
 UINT64 = DataType("uint64")
 FLOAT32 = DataType("float32")
 HANDLE = DataType("handle")
+
+
+def promote(a: DataType, b: DataType) -> DataType:
+    """The common type of two operands, as in C: a float wins over an integer, then the wider type, then unsigned."""
+    if a.lanes * b.lanes > 1:
+        return promote(a.scalar, b.scalar).with_lanes(max(a.lanes, b.lanes))
+    if a.is_float != b.is_float:
+        return a if a.is_float else b
+    if a.bits != b.bits:
+        return a if a.bits > b.bits else b
+    return a if a == b or a.code == "uint" else FLOAT32 if a.is_float else b

@@ -7,7 +7,8 @@
 
 Every expression also has a `dtype` and a `span`. Nodes are immutable and compared by identity; `structural_equal`
 compares their meaning. Python's operators on nodes build nodes. A node has no truth value: the front end translates
-an ``if`` over IR values. `Reinterpret` is in `bits.py`, and the nodes that name a buffer in `buffer.py`.
+an ``if`` over IR values. `Special` is in `units.py`, `Reinterpret` in `bits.py`; `buffer.py` has the nodes that name a
+buffer.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tirx_mini.records import dataclass
 from tirx_mini.wording import described, shortened
 
-from .dtype import BOOL, FLOAT32, INT32, DataType
+from .dtype import BOOL, FLOAT32, INT32, DataType, promote
 from .span import Span, TirxError
 from .text import Written, node_text
 
@@ -181,23 +182,6 @@ class Str(Expr):
     value: str
 
 
-SPECIALS: Mapping[str, DataType] = {
-    **{f"{name}.{axis}": INT32 for name in ("threadIdx", "blockIdx", "clusterCtaIdx", "gridDim") for axis in "xyz"},
-    "warp_id_in_cta": INT32,
-    "cluster_ctarank": INT32,
-}
-
-
-@dataclass(frozen=True, eq=False, repr=False, slots=True)
-class Special(Expr):
-    """A special register: `threadIdx.x`, `blockIdx.y`, `clusterCtaIdx.x` (%cluster_ctaid), `cluster_ctarank`, …
-
-    `warp_id_in_cta` equals `threadIdx.x >> 5` and is uniform across a warp.
-    """
-
-    name: str
-
-
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Unary(Expr):
     op: str  # one of UNARY_OPS
@@ -272,6 +256,8 @@ BINARY_OPS: Mapping[str, Callable[[Any, Any], Any]] = {
     "and": lambda a, b: a and b, "or": lambda a, b: a or b,
 }  # fmt: skip
 UNARY_OPS: Mapping[str, Callable[[Any], Any]] = {"-": operator.neg, "~": operator.invert, "not": operator.not_}
+_ADDRESSES = ("uint32", "uint64")
+_ELEMENT = "use an element, as in A[i, j]; Tx.add and the like compute with tiles"
 _INTEGER_ONLY = ("//", "%", "<<", ">>", "&", "|", "^")
 
 
@@ -284,6 +270,8 @@ def const(value: int | float | bool, dtype: str | None = None, *, span: Span | N
             dtype = INT32 if -(2**31) <= value < 2**31 else DataType("int64" if value < 2**63 else "uint64")
         else:
             dtype = FLOAT32
+        if isinstance(value, int) and not -(2**63) <= value < 2**64:
+            raise TirxError(f"{described(value)} does not fit in 64 bits", span, "use a number that does", about=value)
     kind = dtype if type(dtype) is DataType else DataType(dtype)
     if kind.is_bool:
         value = bool(value)
@@ -319,17 +307,6 @@ def as_expr(value: Any, dtype: str | None = None) -> Expr:
     )
 
 
-def promote(a: DataType, b: DataType) -> DataType:
-    """The common type of two operands, as in C: a float wins over an integer, then the wider type, then unsigned."""
-    if a.lanes * b.lanes > 1:
-        return promote(a.scalar, b.scalar).with_lanes(max(a.lanes, b.lanes))
-    if a.is_float != b.is_float:
-        return a if a.is_float else b
-    if a.bits != b.bits:
-        return a if a.bits > b.bits else b
-    return a if a == b or a.code == "uint" else FLOAT32 if a.is_float else b
-
-
 def _match(a: Any, b: Any) -> tuple[Expr, Expr]:
     """Both operands converted to one dtype; a Python literal takes the type of the other operand."""
     if not isinstance(b, Expr) and isinstance(a, Expr):
@@ -337,7 +314,7 @@ def _match(a: Any, b: Any) -> tuple[Expr, Expr]:
     elif not isinstance(a, Expr) and isinstance(b, Expr):
         a = _literal(a, b.dtype)
     left, right = as_expr(a), as_expr(b)
-    if left.dtype != right.dtype:
+    if left.dtype != right.dtype and not left.is_tile and not right.is_tile:
         common = promote(left.dtype, right.dtype)
         if common.is_bool:
             common = INT32
@@ -347,7 +324,7 @@ def _match(a: Any, b: Any) -> tuple[Expr, Expr]:
 
 def _literal(value: Any, dtype: DataType) -> Expr:
     if isinstance(value, int) and dtype.is_integer and not isinstance(value, bool):
-        fits = value >= 0 or dtype.bits >= (32 if value >= -(2**31) else 64)
+        fits = value < 1 << dtype.bits if value >= 0 else dtype.bits >= (32 if value >= -(2**31) else 64)
         return const(value, dtype.scalar if fits else None)
     if isinstance(value, (int, float)) and dtype.is_float and not isinstance(value, bool):
         return const(float(value), dtype.scalar)
@@ -362,13 +339,13 @@ def binary(op: str, a: Any, b: Any, *, span: Span | None = None) -> Expr:
         left, right = _match(a, b)
     for side in (left, right):
         if side.is_tile or (side.dtype.is_handle and op not in ("==", "!=")):
-            kind = "tile" if side.is_tile else "pointer"
-            raise TirxError(f"`{op}` needs values, but {side!r} is a {kind}", side.span or span)
+            message = f"`{op}` needs values, but {described(side)} is {_kind(side)}"
+            raise TirxError(message, side.span or span, _ELEMENT)
     if op in _INTEGER_ONLY and left.dtype.is_float:
         raise TirxError(
             f"`{op}` needs integers, but its operands are {left.dtype}",
             span or left.span,
-            "use `/` for floating-point division" if op == "//" else None,
+            "use `/` for floating-point division" if op == "//" else "convert them with Tx.int32(…)",
         )
     dtype = left.dtype
     if op in _COMPARE or op in ("and", "or"):
@@ -416,11 +393,18 @@ def unary(op: str, value: Any, *, span: Span | None = None) -> Expr:
 def as_bool(value: Any) -> Expr:
     """`value` as a condition: numbers are compared with zero, as in C."""
     expr = as_expr(value)
+    if expr.is_tile or expr.dtype.is_handle:
+        raise TirxError(f"{described(expr)} is {_kind(expr)}, which is no condition", expr.span, _ELEMENT, about=value)
     if expr.dtype.is_bool:
         return expr
     if isinstance(expr, Const):
         return const(bool(expr.value), span=expr.span)
-    return Binary(BOOL, "!=", expr, const(0, expr.dtype), span=expr.span)
+    return Binary(BOOL.with_lanes(expr.dtype.lanes), "!=", expr, const(0, expr.dtype), span=expr.span)
+
+
+def _kind(expr: Expr) -> str:
+    """What an expression is that is not one value."""
+    return "a tile" if expr.is_tile else "a pointer" if expr.dtype.is_handle else f"a vector, {expr.dtype}"
 
 
 def cast(dtype: str, value: Any, *, span: Span | None = None) -> Expr:
@@ -428,6 +412,12 @@ def cast(dtype: str, value: Any, *, span: Span | None = None) -> Expr:
     target, expr = DataType(dtype), as_expr(value)
     if expr.dtype == target:
         return expr
+    if expr.is_tile or (expr.dtype.is_handle and not target.is_handle and target not in _ADDRESSES):
+        message = f"{described(expr)} is {_kind(expr)}, which cannot be converted to {target}"
+        raise TirxError(message, expr.span or span, _ELEMENT, about=value)
+    if expr.dtype.lanes > 1 and expr.dtype.lanes != target.lanes:
+        message = f"{described(expr)} is {expr.dtype}, which cannot be converted to {target}"
+        raise TirxError(message, expr.span or span, "convert to as many lanes", about=value)
     if isinstance(expr, Const) and target.lanes == 1 and not target.is_handle:
         return const(expr.value, target, span=span or expr.span)
     return Cast(target, expr, span=span or expr.span)
@@ -440,11 +430,6 @@ def select(cond: Any, a: Any, b: Any, *, span: Span | None = None) -> Expr:
     if isinstance(condition, Const):
         return left if condition.value else right
     return Select(left.dtype, condition, left, right, span=span)
-
-
-def special(name: str) -> Special:
-    """The special register `name` (a key of `SPECIALS`)."""
-    return Special(SPECIALS[name], name)
 
 
 def int_value(value: Any) -> int | None:

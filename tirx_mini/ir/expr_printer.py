@@ -22,7 +22,6 @@ from .expr import (
     Expr,
     Ramp,
     Select,
-    Special,
     Str,
     Unary,
     Var,
@@ -32,6 +31,7 @@ from .expr import (
     unary,
 )  # fmt: skip
 from .span import TirxError
+from .units import Special
 
 _ATOM, _NOT, _UNARY = 20, 4, 12
 _PRECEDENCE: Mapping[str, int] = {

@@ -226,6 +226,11 @@ class TileCall(Stmt):
         return dict(self.options).get(name, default)
 
 
+def trips(start: int, stop: int, step: int) -> int:
+    """How often a loop is executed; `len(range(…))` fails for as many as 64 bits can count."""
+    return max(0, -((start - stop) // step))
+
+
 def seq(*stmts: Stmt | None, span: Span | None = None) -> Stmt:
     """The statements in order, with nested sequences flattened and None dropped."""
     flat: list[Stmt] = []

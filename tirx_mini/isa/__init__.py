@@ -43,6 +43,7 @@ from .facts import Alias, BarrierEffect, Completion, LaneResult, Memory, Scope
 from .launch_control import NONE_CANCELLED
 from .machine import (
     DivergentThread,
+    FaultKind,
     MachineVerbs,
     MbarrierVerbs,
     RegisterOperand,
@@ -60,14 +61,14 @@ from .wgmma import FRAGMENT_REGISTERS
 
 __all__ = [
     "A_IN_TMEM", "Access", "Alias", "Attribute", "BarrierEffect", "Barriers", "BlockScales", "CONVERSION", "CP_SHAPES",
-    "Completion", "DivergentThread", "FRAGMENT_REGISTERS", "Format", "Instruction", "InstructionDescriptor", "Kept",
-    "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory", "MemoryAccess", "NAMES", "NONE_CANCELLED", "Operand",
-    "OperandKind", "Overloads", "PLAIN", "POLICIES", "PTX_TYPES", "QuadProduct", "REGISTER_TYPES", "Reading",
-    "RegisterOperand", "SCALED_KINDS", "START_BITS", "Scope", "SmemDescriptor", "TABLE", "TCGEN05", "ThreadVerbs",
-    "TmemOperand", "WGMMA", "WarpProduct", "WgmmaProduct", "WgmmaVerbs", "addressed_widths", "architectures",
-    "barrier_type", "call_text", "continuations", "cooperative", "cp_lanes", "describe", "facts_of", "for_target",
-    "grid_wide", "instruction_of", "instructions", "literal", "manual", "masked_at_run_time", "mma_depth", "mma_format",
-    "multicasts", "named_params", "not_in_table", "opcode_of", "operand_chunks", "orders_memory", "parameters",
-    "prints", "ptx_text", "readings", "restrict_params", "scaled_format", "shared_type", "swizzle_bytes",
+    "Completion", "DivergentThread", "FRAGMENT_REGISTERS", "FaultKind", "Format", "Instruction",
+    "InstructionDescriptor", "Kept", "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory", "MemoryAccess", "NAMES",
+    "NONE_CANCELLED", "Operand", "OperandKind", "Overloads", "PLAIN", "POLICIES", "PTX_TYPES", "QuadProduct",
+    "REGISTER_TYPES", "Reading", "RegisterOperand", "SCALED_KINDS", "START_BITS", "Scope", "SmemDescriptor", "TABLE",
+    "TCGEN05", "ThreadVerbs", "TmemOperand", "WGMMA", "WarpProduct", "WgmmaProduct", "WgmmaVerbs", "addressed_widths",
+    "architectures", "barrier_type", "call_text", "continuations", "cooperative", "cp_lanes", "describe", "facts_of",
+    "for_target", "grid_wide", "instruction_of", "instructions", "literal", "manual", "masked_at_run_time", "mma_depth",
+    "mma_format", "multicasts", "named_params", "not_in_table", "opcode_of", "operand_chunks", "orders_memory",
+    "parameters", "prints", "ptx_text", "readings", "restrict_params", "scaled_format", "shared_type", "swizzle_bytes",
     "written_params",
 ]  # fmt: skip

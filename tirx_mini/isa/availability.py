@@ -27,6 +27,8 @@ _WIDE_SM = 100
 """The first architecture with accesses of 32 bytes (PTX ISA: "ld", "st", target notes)."""
 _Pointer = TypeVar("_Pointer", bound=Expr)
 
+_OTHER_TARGET = "compile or simulate the kernel for that GPU, or use an instruction that this one has"
+
 
 def for_target(func: PrimFunc, arch: str) -> PrimFunc:
     """A lowered function as `arch`, as "sm_90a", executes it: with accesses as wide as it has them.
@@ -41,7 +43,8 @@ def for_target(func: PrimFunc, arch: str) -> PrimFunc:
         if entry is None:
             continue
         if not entry.exists_on(number):
-            raise TirxError(f"{entry.name} needs {arch_name(entry.min_sm)}, but the target is {arch}", node.span)
+            message = f"{entry.name} needs {arch_name(entry.min_sm)}, but the target is {arch}"
+            raise TirxError(message, node.span, _OTHER_TARGET)
         if number < _WIDE_SM and _is_wide(node):
             wide = True
             continue
@@ -49,7 +52,8 @@ def for_target(func: PrimFunc, arch: str) -> PrimFunc:
         if missing is not None:
             name, value = missing
             some = " or ".join(map(arch_name, entry.only_on[missing]))
-            raise TirxError(f"{entry.name} with {name} = {value!r} needs {some}, but the target is {arch}", node.span)
+            message = f"{entry.name} with {name} = {value!r} needs {some}, but the target is {arch}"
+            raise TirxError(message, node.span, _OTHER_TARGET)
     return _Halved().func(func) if wide else func
 
 

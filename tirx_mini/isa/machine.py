@@ -14,7 +14,7 @@ Long because what a machine has to provide is one list, which its authors read f
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,9 @@ Blocking = Iterable[object]
 """The result of a body or a verb that blocks: it yields the reason for which the warp waits."""
 Addresses = int | np.ndarray
 """An address in bytes that all lanes give, or one for each lane, int64[32]."""
+
+FaultKind = Literal["illegal-instruction", "bad-descriptor", "misaligned-access"]
+"""The kinds of findings for operands that break a rule of the PTX ISA."""
 
 
 class Lanes(Protocol):
@@ -171,7 +174,7 @@ class ThreadVerbs(Protocol[RegistersT]):
         """A value that nobody knows, in each of 32 lanes: NaN, or 0 for a dtype without."""
         ...
 
-    def fault(self, kind: str, message: str, /, *, rule: str) -> Exception:
+    def fault(self, kind: FaultKind, message: str, /, *, rule: str) -> Exception:
         """The exception to raise where operands break a rule of the PTX ISA.
 
         kind: of the finding. message: one sentence. rule: the section of the PTX ISA.

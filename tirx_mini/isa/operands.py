@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Hashable, Mapping, Sequence
 from enum import Enum, Flag
 from typing import Annotated, Any, Protocol
 
@@ -338,7 +338,9 @@ class Attribute:
                     about=value,
                 )
             value = known
-        if self.choices is not None and value not in self.choices:
+        if self.required and value is None:
+            raise TirxError(f"{self.name!r} of {instruction} needs a value, but None is given")
+        if self.choices is not None and (not isinstance(value, Hashable) or value not in self.choices):
             choices = ", ".join(map(repr, self.choices))
             message = f"{self.name!r} of {instruction} is {described(value)}; it can be {choices}"
             raise TirxError(message, about=value)

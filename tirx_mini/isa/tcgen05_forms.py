@@ -196,5 +196,5 @@ def tcgen05_shift(gpu: Machine, thread: Thread, taddr: TmemAddress, *, cta_group
     """
     if taddr >> 16 & 31:
         what = f"tcgen05.shift begins in lane {taddr >> 16}, which is not a multiple of 32"
-        raise thread.fault("tmem-misuse", what, rule="PTX ISA: tcgen05.shift")
+        raise thread.fault("illegal-instruction", what, rule="PTX ISA: tcgen05.shift")
     thread.not_modelled("tcgen05.shift", "the rows stay where they are")

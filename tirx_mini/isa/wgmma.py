@@ -17,7 +17,7 @@ from tirx_mini.ir import Expr
 from .core import instruction
 from .descriptors import START_BITS, WGMMA, InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
 from .facts import Alias, Completion, Memory, Scope
-from .machine import Blocking, Machine, Thread
+from .machine import Blocking, FaultKind, Machine, Thread
 from .operands import SourceRegisters, UpdatedRegisters, WgmmaDescriptor, pred
 from .requests import WgmmaProduct
 
@@ -266,7 +266,7 @@ class BadOperandError(ValueError):
     def __init__(self, section: str, message: str) -> None:
         super().__init__(message)
         self.section = section
-        self.kind = "illegal-instruction" if section == "shapes" else "bad-descriptor"
+        self.kind: FaultKind = "illegal-instruction" if section == "shapes" else "bad-descriptor"
 
 
 def _decode(name: str, word: int) -> SmemDescriptor:

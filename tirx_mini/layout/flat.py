@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tirx_mini.records import replace
+from tirx_mini.wording import described
 
 from .arith import Coord, div, is_zero, mod
 from .axis import AXES, Axis, ExecScope, LayoutError, Stride, m, whole
@@ -218,7 +219,8 @@ class Flat:
     def permute_by_groups(self, seps: Sequence[int], perm: Sequence[int]) -> Self:
         """The groups of iters that begin at `seps`, as `group` gives them, in another order."""
         if sorted(perm) != list(range(len(seps) - 1)):
-            raise LayoutError(f"{tuple(perm)} is not an order of the {len(seps) - 1} groups of {self}")
+            order = ", ".join(map(described, perm))
+            raise LayoutError(f"({order}) is not an order of the {len(seps) - 1} groups of {self}")
         return self.with_dims([(it,) for at in perm for it in self.iters[seps[at] : seps[at + 1]]])
 
     def broadcast(self, num: int, position: int = -1, axis: Axis | str = m) -> Self:

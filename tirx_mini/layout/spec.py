@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from tirx_mini.records import dataclass, replace
 from tirx_mini.wording import described
@@ -99,6 +99,8 @@ class _SpecBuilder:
     Raises LayoutError if shape and strides do not match.
     """
 
+    __iter__: ClassVar[None] = None
+
     def __getitem__(self, item: Any) -> Spec:
         shape, strides = (item.start, item.stop) if isinstance(item, slice) else (item, None)
         shape, strides = (tuple(given) if isinstance(given, list) else given for given in (shape, strides))
@@ -119,6 +121,8 @@ class _ReplicaBuilder:
 
     Raises LayoutError if shape and strides do not match.
     """
+
+    __iter__: ClassVar[None] = None
 
     def __getitem__(self, item: Any) -> Replica:
         return Replica(tuple(it for dim in S[item].dims for it in dim))

@@ -232,7 +232,8 @@ class TileLayout(Flat, Layout):
     def permute_dims(self, perm: Sequence[int]) -> Self:
         """The dimensions in another order."""
         if sorted(perm) != list(range(self.ndim)):
-            raise LayoutError(f"{tuple(perm)} is not an order of the {self.ndim} dimensions of {self}")
+            order = ", ".join(map(described, perm))
+            raise LayoutError(f"({order}) is not an order of the {self.ndim} dimensions of {self}")
         return self.with_dims([self.dims[position] for position in perm])
 
 

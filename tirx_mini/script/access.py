@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ast
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any, ClassVar
@@ -17,8 +16,8 @@ from tirx_mini.records import dataclass
 from .builder import Builder, in_dialect_of_tvm, stamp
 from .diagnostics import UnknownName, did_you_mean, placed
 from .environment import Bound, Env
-from .handles import Flat, load
-from .misuse import foreign, not_indexed
+from .handles import Flat, Let, load
+from .misuse import foreign, not_indexed, unfound
 from .placement import check_view
 from .source import FunctionSource
 from .syntax import Handlers, describe, short
@@ -38,6 +37,13 @@ def is_runtime(value: Any) -> bool:
 def is_number(value: Any) -> bool:
     """Whether a value is a single number that is only known at run time."""
     return isinstance(value, Expr) and not isinstance(value, (Region, Str))
+
+
+def is_value(value: Any) -> bool:
+    """Whether a value is a single number of the kernel, rather than a tile, a string or a Python object."""
+    if isinstance(value, Expr):
+        return not isinstance(value, (Region, Str))
+    return isinstance(value, (bool, int, float, Let))
 
 
 @dataclass
@@ -140,6 +146,7 @@ class Reader:
             hint = error.diagnostic.hint
             if error.kind != "unknown-name":  # it says why the language does not have the name
                 return TirxError(error.diagnostic.message, self.span(node), hint, kind=error.kind)
+            hint = hint or _members(owner, shown)
         return TirxError(f"`{shown}` has no attribute `{node.attr}`", self.span(node), hint, kind="unknown-name")
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
@@ -179,9 +186,17 @@ class Reader:
                 "which cannot be indexed by a value that is only known at run time",
                 "use an array of the kernel, Tx.alloc_local((n,), dtype), or choose with Tx.if_then_else",
             )
-        if not hasattr(type(owner), "__getitem__") and not hasattr(owner, "__class_getitem__"):
+        kinds = isinstance(owner, type) and hasattr(owner, "__class_getitem__")  # list[int]
+        if not hasattr(type(owner), "__getitem__") and not kinds:
             raise not_indexed(owner, short(node.value), self.span(node))
-        value = self.guarded(node, operator.getitem, owner, key)
+        try:
+            value = _element(owner, key)
+        except TirxError as error:
+            part = _part_about(error.about, node.slice, key)
+            raise placed(error, self.span(part or node)) from None
+        except Exception as error:
+            page = unfound(owner, key, error, short(node.value), self.span(node))
+            raise page or foreign(error, self.span(node), written=short(node)) from None
         if isinstance(value, Region):
             stamp(value, self.span(node))
             self._check_extents(node, value)
@@ -229,6 +244,18 @@ class Reader:
     def visit_Slice(self, node: ast.Slice) -> slice:
         lower, upper, step = (None if part is None else self.eval(part) for part in (node.lower, node.upper, node.step))
         return slice(lower, upper, step)
+
+
+def _element(owner: Any, key: Any) -> Any:
+    return owner[key]
+
+
+def _part_about(value: Any, node: ast.expr, key: Any) -> ast.expr | None:
+    """The syntax of the index, among those of a subscript, that has this value."""
+    nodes = node.elts if isinstance(node, ast.Tuple) else [node]
+    values = key if isinstance(node, ast.Tuple) else [key]
+    found = [part for part, one in zip(nodes, values, strict=False) if one is value and value is not None]
+    return found[0] if len(found) == 1 else None
 
 
 def _members(owner: Any, shown: str) -> str:

@@ -8,8 +8,8 @@ value, which needs no storage. Any other assignment, including `Tx.meta_var`, is
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -23,7 +23,6 @@ from tirx_mini.ir import (
     Expr,
     Region,
     Span,
-    Str,
     TirxError,
     Var,
     as_expr,
@@ -34,11 +33,12 @@ from tirx_mini.ir import (
 )  # fmt: skip
 from tirx_mini.wording import described
 
-from .access import is_runtime
+from .access import is_runtime, is_value
 from .builder import stamp
 from .displays import DisplayEvaluator
 from .environment import MISSING, Bound, Gone
 from .handles import ArrayType, DType, Flat, Let, data_type, let, meta_var
+from .misuse import not_assigned
 from .once import check_kept
 from .reassigned import Again, is_alias
 from .syntax import is_starred, reads, short
@@ -152,7 +152,7 @@ class Assigner(DisplayEvaluator):
         known = self._known(name)
         self._check_rebinding(target, value, known, meta, source)
         kept = _holds_number(known) or (self.builder.keeps_numbers and self.env.assignments.again(target) is None)
-        if meta or not _is_value(value) or (not is_runtime(value) and kept):
+        if meta or not is_value(value) or (not is_runtime(value) and kept):
             self.set_name(name, value.value if isinstance(value, Let) and meta else value)
         elif isinstance(value, Let):
             self.set_name(name, Bound(self.builder.bind(name, value.value), span, "let"))
@@ -172,7 +172,7 @@ class Assigner(DisplayEvaluator):
         """
         known = self._known(name)
         replaced = isinstance(value, Buffer) and value.scalar
-        return _is_value(value) or (not replaced and isinstance(known, Buffer) and known.scalar)
+        return is_value(value) or (not replaced and isinstance(known, Buffer) and known.scalar)
 
     def _is_variable(self, target: ast.Name, value: Any, source: ast.expr | None) -> bool:
         """Whether the name that `target` assigns first is assigned again, and can be stored to.
@@ -217,7 +217,7 @@ class Assigner(DisplayEvaluator):
                 return
             if captured[1].how != "value":
                 raise _rebinding(name, captured[1], span)
-        elif isinstance(known, Bound) and _is_value(value) and not meta:
+        elif isinstance(known, Bound) and is_value(value) and not meta:
             found = self.env.find(name)
             if known.how != "value" or found is None or found[0] is not self.env:
                 raise _rebinding(name, known, span)
@@ -240,7 +240,9 @@ class Assigner(DisplayEvaluator):
                     "assign to an element of the buffer itself, as in A[i, j] = value",
                 )
             check_kept(self.builder, owner, partial(ast.unparse, target), self.span(target))
-            self.guarded(target, _set_item, owner, key, value)
+            if not hasattr(type(owner), "__setitem__"):
+                raise not_assigned(owner, short(target.value), self.span(target))
+            self.guarded(target, operator.setitem, owner, key, value)
             return
         place = self.guarded(target, owner.__getitem__, key)
         if isinstance(place, Region) and is_vector(value) and owner.scope != "tmem":
@@ -261,7 +263,7 @@ class Assigner(DisplayEvaluator):
         self.emit_store(target, owner, place.indices, value)
 
     def emit_store(self, target: ast.expr, buffer: Buffer, indices: tuple[Expr, ...], value: Any) -> None:
-        if not _is_value(value) or isinstance(value, Let):
+        if not is_value(value) or isinstance(value, Let):
             raise self.error(
                 target,
                 f"cannot store {described(value)} in `{short(target)}`, whose dtype is {buffer.dtype}",
@@ -304,21 +306,24 @@ class Assigner(DisplayEvaluator):
 
     def _store_attribute(self, target: ast.Attribute, value: Any) -> None:
         owner = self.eval(target.value)
-        old = None
-        with suppress(TirxError):
-            old = getattr(owner, target.attr, None)
-        if isinstance(old, Buffer) and old.scalar and _is_value(value):
+        old = _attribute(owner, target.attr)
+        if isinstance(old, Buffer) and old.scalar and is_value(value):
             self.emit_store(target, old, (const(0),), value)
             return
         fixed = isinstance(owner, (Expr, Buffer, ModuleType, type))
         if fixed or type(owner).__module__.startswith("tirx_mini.script."):
-            raise self.error(
-                target,
-                f"cannot assign to an attribute of `{short(target.value)}`, which is {described(owner)}",
-                "assign to a name of the kernel instead",
-            )
+            raise self._fixed_attribute(target, owner)
         check_kept(self.builder, owner, partial(ast.unparse, target), self.span(target))
-        self.guarded(target, setattr, owner, target.attr, value)
+        try:
+            setattr(owner, target.attr, value)
+        except TirxError as error:
+            raise error.at(self.span(target)) from None
+        except Exception:
+            raise self._fixed_attribute(target, owner) from None
+
+    def _fixed_attribute(self, target: ast.Attribute, owner: Any) -> TirxError:
+        message = f"cannot assign to an attribute of `{short(target.value)}`, which is {described(owner)}"
+        return self.error(target, message, "assign to a name of the kernel instead")
 
     # -- declarations and augmented assignment ------------------------------------------------------------------
 
@@ -382,6 +387,13 @@ class Assigner(DisplayEvaluator):
         return value
 
 
+def _attribute(owner: Any, name: str) -> Any:
+    try:
+        return getattr(owner, name, None)
+    except TirxError:
+        return None
+
+
 def _rebinding(name: str, known: Bound, span: Span) -> TirxError:
     """The error for an assignment to a name that is bound for good."""
     note = ((f"`{name}` is {'first assigned' if known.how in ('value', 'let') else 'declared'} here", known.span),)
@@ -415,10 +427,6 @@ def _shape(expr: Expr) -> str:
     return "pointer" if expr.dtype.is_handle else f"value of dtype {expr.dtype}"
 
 
-def _set_item(owner: Any, key: Any, value: Any) -> None:
-    owner[key] = value
-
-
 def _names(target: ast.expr) -> list[str]:
     if isinstance(target, ast.Name):
         return [target.id]
@@ -427,13 +435,6 @@ def _names(target: ast.expr) -> list[str]:
     if isinstance(target, (ast.Tuple, ast.List)):
         return [name for part in target.elts for name in _names(part)]
     return []
-
-
-def _is_value(value: Any) -> bool:
-    """Whether a value is a single number of the kernel, rather than a tile, a string or a Python object."""
-    if isinstance(value, Expr):
-        return not isinstance(value, (Region, Str))
-    return isinstance(value, (bool, int, float, Let))
 
 
 def _literal(value: Any) -> Any:

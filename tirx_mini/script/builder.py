@@ -38,11 +38,13 @@ from tirx_mini.ir import (
     walk,
 )  # fmt: skip
 from tirx_mini.records import dataclass, replace
+from tirx_mini.wording import described
 
 from .diagnostics import caller_span
+from .growth import check_growth
 
 _CURRENT: ContextVar[Builder | None] = ContextVar("builder", default=None)
-_MAX_INLINE_DEPTH = 64
+_MAX_INLINE_DEPTH, _MAX_EXPANSIONS = 64, 1 << 16
 
 
 def place() -> Span | None:
@@ -136,6 +138,7 @@ class Builder:
     scopes: the kinds of the open execution scopes, outermost first.
     copies: how often the enclosing unrolled loops repeat the current location.
     rounds: the iterations of loops that run at compile time, so far.
+    expansions: the calls of inline functions, so far.
     symbols: the symbolic extents, by their names.
     threads: the indices of `T.launch_thread`, by their names.
     branches: the branches that are being built by `T.If`, outermost first.
@@ -161,6 +164,7 @@ class Builder:
     loop_extents: dict[Var, Expr] = field(default_factory=dict)
     copies: int = 1
     rounds: int = 0
+    expansions: int = 0
     symbols: dict[str, Var] = field(default_factory=dict)
     threads: dict[str, Any] = field(default_factory=dict)
     branches: list[Any] = field(default_factory=list)
@@ -246,10 +250,12 @@ class Builder:
         if top.rest_of is not None:
             self.blocks[0].stmts.append(replace(top.rest_of, body=self.body(top)))
             top = self.blocks.pop()
+        body = seq(*top.stmts, span=span)
+        check_growth(body)
         return PrimFunc(
             self.name,
             tuple(self.params),
-            seq(*top.stmts, span=span),
+            body,
             tuple(self.attrs.items()),
             self.launch,
             tuple(self.tensor_maps),
@@ -294,6 +300,9 @@ class Builder:
 
     def bind(self, name: str, value: Expr) -> Var:
         """Bind `value` to a new variable."""
+        if value.is_tile:
+            message = f"a tile, {described(value)}, is not a value that a name can hold"
+            raise TirxError(message, hint="bind an element, or write the slice where it is used")
         var = Var(value.dtype, name, span=self.span)
         self.emit(Bind(var, value))
         return var
@@ -363,6 +372,14 @@ class Builder:
         """Expand the body of an inline function; yields the location of the call."""
         call = self.span
         self.inline_depth += 1
+        self.expansions += 1
+        if self.expansions > _MAX_EXPANSIONS:
+            raise TirxError(
+                f"inline functions are expanded {_MAX_EXPANSIONS:,} times in this kernel, which are too many copies of "
+                f"their statements; the last one is `{name}`",
+                None if call is None else replace(call, inlined_at=None),
+                "call it in a loop of the kernel, range(…), or end its recursion earlier",
+            )
         if self.inline_depth > _MAX_INLINE_DEPTH:
             self.inline_depth = 0
             raise TirxError(

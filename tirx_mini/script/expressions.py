@@ -10,7 +10,8 @@ import ast
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 from tirx_mini.ir import Buffer, Expr, Span, Str, TirxError, as_bool, binary, select, unary
@@ -50,6 +51,8 @@ _OF_NUMBERS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 MAX_UNROLL = 65536
 """Iterations that are expanded at most: of one loop with those around it."""
 _MAX_BITS = 1 << 16
+_CONSUMERS = frozenset((list, tuple, set, frozenset, dict, sorted, sum))
+_ENDLESS = (itertools.count, itertools.cycle, itertools.repeat)
 
 
 class Evaluator(Reader):
@@ -211,6 +214,10 @@ class Evaluator(Reader):
     ) -> None:
         """Reject a call that Python would execute once, and one that makes text of a run-time value."""
         check_call(self.builder, function, tuple(args), functools.partial(short, node), span)
+        if isinstance(function, Hashable) and function in _CONSUMERS:
+            for value in args:
+                if isinstance(value, (*_ENDLESS, Buffer)):
+                    raise not_iterable(value, span)
         formats = isinstance(getattr(function, "__self__", None), str) and function.__name__ == "format"
         if formats or function in (str, repr, format):
             for value in (*args, *kwargs.values()):
@@ -246,8 +253,8 @@ class Evaluator(Reader):
     def iterate(self, node: ast.expr, value: Any) -> list[Any]:
         """The elements of a Python iterable."""
         if is_runtime(value) or isinstance(value, Buffer) or not _has_elements(value):
-            raise not_iterable(value, short(node), self.span(node))
-        elements = self.guarded(node, list, itertools.islice(value, MAX_UNROLL + 1))
+            raise not_iterable(value, self.span(node))
+        elements = self.guarded(node, lambda: list(itertools.islice(value, MAX_UNROLL + 1)))
         if len(elements) > MAX_UNROLL:
             count = f"{len(value):,}" if hasattr(value, "__len__") else f"more than {MAX_UNROLL:,}"
             raise self.error(
@@ -282,7 +289,10 @@ def _is_huge(base: Any, power: Any) -> bool:
 
 def _has_elements(value: Any) -> bool:
     """Whether Python can iterate over a value."""
-    return hasattr(type(value), "__iter__") or hasattr(type(value), "__getitem__")
+    kind = type(value)
+    if not hasattr(kind, "__iter__"):
+        return hasattr(kind, "__getitem__") and not isinstance(value, Enum)
+    return kind.__iter__ is not None and getattr(value, "ndim", 1) > 0
 
 
 def element_names(names: Sequence[str], key: Any) -> Sequence[str]:

@@ -22,6 +22,7 @@ from tirx_mini.ir import (
     Var,
     as_bool,
     as_expr,
+    as_index,
     int_value,
     seq,
     substitute,
@@ -124,7 +125,7 @@ def buffer_store(buffer: Buffer, value: ExprLike, indices: Sequence[ExprLike], p
     """``buffer[indices] = value``."""
     if predicate is not None:
         raise TirxError("T.buffer_store has no predicate here", hint="write an `if` around it")
-    places = tuple(as_expr(index) for index in (indices if isinstance(indices, (list, tuple)) else (indices,)))
+    places = tuple(as_index(index) for index in (indices if isinstance(indices, (list, tuple)) else (indices,)))
     current("T.buffer_store").emit(stored(buffer, places, as_expr(value)))
 
 
@@ -145,7 +146,8 @@ def Assert(condition: ExprLike, message: Any = "", error_kind: str = "RuntimeErr
         raw_call("trap.unless", condition)
     elif not known:
         parts = message if isinstance(message, (list, tuple)) else [message]
-        raise TirxError("".join(map(str, parts)) or "this assertion fails")
+        hint = "its condition is known while the kernel is read: change the values, or the condition"
+        raise TirxError("".join(map(str, parts)) or "this assertion fails", hint=hint)
     return nullcontext()
 
 

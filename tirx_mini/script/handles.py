@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from tirx_mini.ir import (
     HANDLE,
@@ -25,9 +25,11 @@ from tirx_mini.ir import (
     Var,
     as_bool,
     as_expr,
+    as_index,
     binary,
     cast,
     int_value,
+    trips,
 )  # fmt: skip
 from tirx_mini.records import dataclass, replace
 from tirx_mini.wording import described
@@ -50,6 +52,7 @@ class OpenScope:
     parent: str | None = None
     filter: Expr | None = None
     around: str | None = None
+    __iter__: ClassVar[None] = None
 
     def __getitem__(self, condition: Any) -> OpenScope:
         """The scope restricted to the units that satisfy `condition`, or that an index or a slice selects."""
@@ -94,6 +97,11 @@ class OpenScope:
         return None
 
 
+@described.register(OpenScope)
+def _(scope: OpenScope) -> str:
+    return f"the scope Tx.{scope.kind}()"
+
+
 def _stepped(units: slice | int) -> bool:
     return isinstance(units, slice) and units.step not in (None, 1)
 
@@ -121,6 +129,11 @@ class ScopeKind:
         if name.startswith("_"):
             raise AttributeError(name)
         return self.primitives(name, self.kind)
+
+
+@described.register(ScopeKind)
+def _(scope: ScopeKind) -> str:
+    return f"the scope Tx.{scope.kind}"
 
 
 @dataclass(frozen=True)
@@ -187,10 +200,13 @@ class Loop:
         if self.kind not in (UNROLLED, VECTORIZED):
             return 1
         known = ((int_value(start), int_value(stop), step) for start, stop, step in self.ranges)
-        return math.prod(len(range(start or 0, stop or 0, step)) for start, stop, step in known)
+        return math.prod(trips(start or 0, stop or 0, step) for start, stop, step in known)
 
     def __iter__(self) -> Iterator[Any]:
-        raise TirxError("a loop of the kernel can only be used in a `for` statement inside a kernel")
+        raise TirxError(
+            "a loop of the kernel can only be used in a `for` statement inside a kernel",
+            hint="write `for i in range(n):`, or a tuple for a loop that is unrolled at compile time",
+        )
 
 
 def loop(kind: str, bounds: tuple[Any, ...], parallel: bool = False) -> Loop:
@@ -209,7 +225,8 @@ def loop(kind: str, bounds: tuple[Any, ...], parallel: bool = False) -> Loop:
     ends = [as_expr(end) for end in (start, stop)]
     for end in ends:
         if not end.dtype.is_integer:
-            raise TirxError(f"the bounds of a loop must be integers, but {end!r} is {end.dtype}")
+            hint = "convert it with Tx.int32(…), or use the extent of a buffer"
+            raise TirxError(f"the bounds of a loop must be integers, but {described(end)} is {end.dtype}", hint=hint)
     if ends[0].dtype != ends[1].dtype:
         wide = max(ends, key=lambda end: (end.dtype.bits, end.dtype.code)).dtype
         ends = [cast(wide, end) for end in ends]
@@ -244,6 +261,8 @@ class DType:
             value = float(value)
         return cast(self.dtype, value)
 
+    __iter__: ClassVar[None] = None
+
     def __getitem__(self, shape: int | tuple[int, ...]) -> ArrayType:
         """``x: T.float32[4]``: the type of an array of each thread."""
         return ArrayType(self.dtype, shape_of(shape, "an array"))
@@ -253,6 +272,11 @@ class DType:
 
     def __repr__(self) -> str:
         return f"Tx.{self.dtype}"
+
+
+@described.register(DType)
+def _(kind: DType) -> str:
+    return f"the dtype {kind}"
 
 
 @dataclass(frozen=True)
@@ -283,6 +307,8 @@ class Untyped:
 @dataclass(frozen=True)
 class ConstexprMarker:
     """``N: T.constexpr`` or ``N: T.constexpr[int]``: a parameter of a `jit` kernel that `specialize` gives."""
+
+    __iter__: ClassVar[None] = None
 
     def __getitem__(self, kind: Any) -> ConstexprMarker:
         return self
@@ -326,11 +352,18 @@ class LetMaker:
     def __call__(self, value: Any) -> Any:
         return Let(as_expr(value))
 
+    __iter__: ClassVar[None] = None
+
     def __getitem__(self, dtype: Any) -> LetMaker:
         return self
 
 
 let = LetMaker()
+
+
+@described.register(LetMaker)
+def _(maker: LetMaker) -> str:
+    return "Tx.let"
 
 
 def bind(value: Any, dtype: Any = None) -> Any:
@@ -348,13 +381,14 @@ class Flat:
     """``buf.flat``: a buffer addressed by a single offset in elements, as in lowered code."""
 
     buffer: Buffer
+    __iter__: ClassVar[None] = None
 
     def __getitem__(self, index: Any) -> Expr:
-        return load(self.buffer, (as_expr(index),))
+        return load(self.buffer, (as_index(index),))
 
     def ptr_to(self, indices: Any) -> Expr:
         index = indices[0] if isinstance(indices, (list, tuple)) else indices
-        return AddressOf(HANDLE, self.buffer, (as_expr(index),))
+        return AddressOf(HANDLE, self.buffer, (as_index(index),))
 
 
 def load(buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
@@ -368,7 +402,8 @@ def data_type(dtype: Any) -> DataType:
     try:
         return DataType(dtype)
     except ValueError as error:
-        raise TirxError(str(error)) from None
+        message, _, hint = str(error).partition("; ")
+        raise TirxError(message, hint=hint, about=dtype) from None
 
 
 def shape_of(shape: Any, what: str, symbolic: bool = False) -> tuple[int, ...]:
@@ -387,5 +422,6 @@ def shape_of(shape: Any, what: str, symbolic: bool = False) -> tuple[int, ...]:
                 hint=f"define {name} outside the kernel, or as Tx.meta_var(…); only arguments have symbolic extents",
             )
         if not isinstance(extent, int) or extent < 1:
-            raise TirxError(f"an extent of {what} must be a positive integer, not {described(extent)}")
+            message = f"an extent of {what} must be a positive integer, not {described(extent)}"
+            raise TirxError(message, hint="give numbers that are known at compile time, as in (128, 64)", about=extent)
     return dims

@@ -6,16 +6,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import field
 from functools import lru_cache
 from inspect import Parameter, Signature
-from typing import Any
+from typing import Any, ClassVar
 
 from tirx_mini.ir import Call, Evaluate, If, TirxError, as_bool, int_value
 from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads, manual, not_in_table, opcode_of, parameters
 from tirx_mini.records import dataclass
+from tirx_mini.wording import described
 
 from .builder import current, in_dialect_of_tvm, in_native_dialect, place
 from .cuda_names import cuda_spelling
 from .defaults import TVM_DEFAULTS
-from .diagnostics import caller_span, did_you_mean, unknown
+from .diagnostics import UnknownName, caller_span, did_you_mean, unknown
 from .refused import refusal
 from .spelt import begins, following, spelt
 
@@ -42,7 +43,7 @@ class Path:
             return spelt(opcode, _issue)
         if child is None and not_in_table(path) and refusal(path) is None:
             whose = "an instruction of PTX" if self.name.startswith("ptx") else "a function of TVM's dialect"
-            raise TirxError(
+            raise UnknownName(
                 f"`Tx.{self.name}.{name}` is {whose} that tirx_mini does not have: neither the simulator nor the "
                 "compiler knows it",
                 caller_span(),
@@ -58,6 +59,8 @@ class Path:
         """What a part below this one is in PTX; "" below ``Tx.cuda``."""
         group, _, rest = self.name.partition(".")
         return "" if group != "ptx" else f"{rest}.{word}".strip(".")
+
+    __iter__: ClassVar[None] = None
 
     def __getitem__(self, opcode: str) -> Any:
         """``Tx.ptx["fence.proxy.async.shared::cta"]``: an instruction by its opcode in PTX."""
@@ -101,6 +104,11 @@ class Path:
 
     def __repr__(self) -> str:
         return f"Tx.{self.name}"
+
+
+@described.register(Path)
+def _(path: Path) -> str:
+    return f"the {'group' if path.function is None else 'function'} Tx.{path.name}"
 
 
 def issuer(overloads: Overloads) -> Callable[..., Call | None]:

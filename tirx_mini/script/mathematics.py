@@ -45,7 +45,7 @@ def _call(name: str, *values: ExprLike, **modifiers: Any) -> Call:
     entry = TABLE[name]
     operands, attrs = entry.bind(values, modifiers)
     assert entry.result is not None and entry.result.dtype is not None
-    return Call(entry.result.dtype, name, operands, attrs, span=as_expr(values[0]).span)
+    return Call(entry.result.dtype, name, operands, attrs)
 
 
 def _single(function: Callable[..., Expr], double: str, *values: ExprLike) -> Expr:

@@ -41,7 +41,7 @@ def form_of(function: Callable[..., Any], written: str) -> str | None:
         parameters = [p for p in inspect.signature(function).parameters.values() if p.name not in ("self", "span")]
     except (TypeError, ValueError):
         return None
-    if parameters and all(p.kind in _VARIADIC for p in parameters):
+    if parameters and all(p.kind in _VARIADIC and p.name in ("args", "kwargs") for p in parameters):
         return None
     shown = [str(p.replace(annotation=inspect.Parameter.empty)) for p in parameters]
     keyword = next((i for i, p in enumerate(parameters) if p.kind is inspect.Parameter.KEYWORD_ONLY), None)
@@ -50,10 +50,10 @@ def form_of(function: Callable[..., Any], written: str) -> str | None:
     return f"{written}({', '.join(shown)})"
 
 
-def signature_hint(function: Callable[..., Any], written: str) -> str | None:
-    """The hint that shows how a function is called, or None where Python has no parameters for it."""
+def signature_hint(function: Callable[..., Any], written: str) -> str:
+    """The hint that shows how a function is called."""
     form = form_of(function, written)
-    return None if form is None else f"its signature is {form}"
+    return f"its signature is {form}" if form is not None else f"`help({written})` in Python describes it"
 
 
 def mismatch(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
@@ -91,26 +91,30 @@ def unfitting(parameters: Iterable[inspect.Parameter], args: Sequence[Any], kwar
 def foreign(
     error: Exception,
     span: Span,
-    function: Any = None,
+    called: Any = None,
     written: str = "",
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
 ) -> TirxError:
     """The page at `span` for an exception of a call.
 
-    function: what is called, or None for what Python does by itself. written: how the kernel names it.
+    called: the function, or None for what Python does by itself. written: how the kernel names it.
     """
     values = [*args, *(kwargs or {}).values()]
     runtime = next((value for value in values if isinstance(value, Expr)), None)
-    home = getattr(function, "__module__", None) or type(function).__module__
-    if runtime is not None and function is not None and home.split(".")[0] in _PYTHON:
+    home = getattr(called, "__module__", None) or type(called).__module__
+    if runtime is not None and called is not None and home.split(".")[0] in _PYTHON:
         return _needs_python(written, runtime, span)
-    if callable(function) and is_ours(function) and not _raised_by_user(error.__traceback__):
-        return _refused(error, span, function, written, args, kwargs or {})
+    if called is not None and is_ours(called) and not _raised_by_user(error.__traceback__):
+        return _refused(error, span, called, written, args, kwargs or {})
     place = origin(error.__traceback__)
-    why = mismatch(function, args, kwargs or {}) if isinstance(error, TypeError) and place is None else None
-    if why is not None:
-        return TirxError(f"`{written}` {why}", span, signature_hint(function, written))
+    if called is not None and home == "builtins" and isinstance(error, TypeError) and place is None:
+        hint = f"Python evaluates `{written}` while the kernel is read, so it needs values that Python knows then"
+        return TirxError(f"`{written}` cannot be called with {_listed(args, kwargs or {})}", span, hint)
+    if callable(called) and isinstance(error, TypeError) and place is None:
+        why = mismatch(called, args, kwargs or {})
+        if why is not None:
+            return TirxError(f"`{written}` {why}", span, signature_hint(called, written))
     ours = type(error).__module__.startswith("tirx_mini") and str(error)
     return TirxError(
         str(error) if ours else with_type(error),
@@ -130,8 +134,12 @@ def _refused(
         return TirxError(f"`{written}` {why}", span, hint)
     if isinstance(error, (ValueError, TypeError)) and type(error).__module__.startswith("tirx_mini"):
         return TirxError(str(error), span, hint)
+    return TirxError(f"`{written}` cannot be called with {_listed(args, kwargs)}", span, hint)
+
+
+def _listed(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     given = [*map(described, args), *(f"{name}={described(value)}" for name, value in kwargs.items())]
-    return TirxError(f"`{written}` cannot be called with {', '.join(given) or 'no arguments'}", span, hint)
+    return ", ".join(given) or "no arguments"
 
 
 def _raised_by_user(traceback: TracebackType | None) -> bool:
@@ -165,6 +173,21 @@ def undefined(symbol: str, operands: Sequence[Any], span: Span) -> TirxError:
     return TirxError(message, span, "it needs numbers, elements such as A[i, j], or variables of the kernel")
 
 
+def unfound(owner: Any, key: Any, error: Exception, shown: str, span: Span) -> TirxError | None:
+    """The page for an element that a container of Python does not have; None for another object."""
+    if not isinstance(owner, (list, tuple, str, range, bytes, dict)):
+        return None
+    kind = type(owner).__name__
+    if isinstance(owner, dict):
+        keys = ", ".join(map(described, list(owner)[:12])) or "none"
+        return TirxError(f"`{shown}` has no key {described(key)} (KeyError)", span, f"its keys are {keys}")
+    if isinstance(error, IndexError):
+        message = f"`{shown}` is a {kind} of {len(owner)}, which has no element {described(key)} (IndexError)"
+        return TirxError(message, span, "count from 0, or from the end with negative numbers")
+    message = f"`{shown}` is a {kind}, which is not indexed by {described(key)}"
+    return TirxError(message, span, "index it with an integer or a slice")
+
+
 def not_indexed(owner: Any, shown: str, span: Span) -> TirxError:
     """The page for an object that has no elements."""
     if hasattr(owner, "depth") and hasattr(owner, "ptr_to"):
@@ -176,13 +199,19 @@ def not_indexed(owner: Any, shown: str, span: Span) -> TirxError:
     return TirxError(f"`{shown}` is {described(owner)}, which cannot be indexed", span, hint)
 
 
+def not_assigned(owner: Any, shown: str, span: Span) -> TirxError:
+    """The page for an assignment to an element of an object that has none."""
+    message = f"cannot assign to an element of `{shown}`, which is {described(owner)}"
+    return TirxError(message, span, "assign to an element of a buffer, a list or a dict")
+
+
 def not_callable(value: Any, shown: str, span: Span) -> TirxError:
     """The page for a call of what is no function."""
     hint = f"write `{shown}` without the parentheses"
     return TirxError(f"`{shown}` is {described(value)} and cannot be called", span, hint)
 
 
-def not_iterable(value: Any, shown: str, span: Span) -> TirxError:
+def not_iterable(value: Any, span: Span) -> TirxError:
     """The page for a loop over what has no elements."""
     kind = f", a value of {value.dtype}," if isinstance(value, Expr) else ""
     message = f"cannot iterate over {described(value)}{kind} at compile time"

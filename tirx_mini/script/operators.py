@@ -35,12 +35,21 @@ def _limit(which: str, dtype: Any) -> Expr:
     return const(float(getattr(ml_dtypes.finfo(str(kind)), which)), kind)
 
 
+def _of_two(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """An operator of Python as a function of the language, whose parameters have names."""
+
+    def operation(a: Any, b: Any) -> Any:
+        return function(a, b)
+
+    return operation
+
+
 _NODES = {"Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "//", "Mod": "%", "FloorMod": "%", "EQ": "==", "NE": "!=",
           "LT": "<", "LE": "<=", "GT": ">", "GE": ">=", "Max": "max", "Min": "min"}  # fmt: skip
 """Names of TVM for the nodes of expressions."""
 
 OPERATORS: Mapping[str, Callable[..., Any]] = {
-    **{name: partial(binary, op) for name, op in _NODES.items()},
+    **{name: _of_two(partial(binary, op)) for name, op in _NODES.items()},
     "Div": _quotient,
     "IntImm": lambda dtype, value: const(int(value), data_type(dtype)),
     "FloatImm": lambda dtype, value: const(float(value), data_type(dtype)),
@@ -52,17 +61,17 @@ OPERATORS: Mapping[str, Callable[..., Any]] = {
     "fabs": magnitude,
     "And": partial(_of_all, "and"),
     "Or": partial(_of_all, "or"),
-    "Not": partial(unary, "not"),
-    "bitwise_and": operator.and_,
-    "bitwise_or": operator.or_,
-    "bitwise_xor": operator.xor,
-    "bitwise_not": operator.invert,
-    "shift_left": operator.lshift,
-    "shift_right": operator.rshift,
-    "floordiv": operator.floordiv,
-    "floormod": operator.mod,
-    "truncdiv": operator.floordiv,  # equal to floor division, because indices are not negative
-    "truncmod": operator.mod,
+    "Not": lambda x: unary("not", x),
+    "bitwise_and": _of_two(operator.and_),
+    "bitwise_or": _of_two(operator.or_),
+    "bitwise_xor": _of_two(operator.xor),
+    "bitwise_not": lambda x: operator.invert(x),  # Python's own takes no keyword
+    "shift_left": _of_two(operator.lshift),
+    "shift_right": _of_two(operator.rshift),
+    "floordiv": _of_two(operator.floordiv),
+    "floormod": _of_two(operator.mod),
+    "truncdiv": _of_two(operator.floordiv),  # equal to floor division, because indices are not negative
+    "truncmod": _of_two(operator.mod),
 }
 
 SHORT_DTYPES: Mapping[str, str] = {

@@ -35,7 +35,7 @@ def check_view(view: Buffer) -> None:
     have = stored_bytes(source.shape, source.dtype, source.layout)
     if needed <= have:
         return
-    hint = None
+    hint = f"give the view at most {have * 8 // view.dtype.bits} elements"
     if view.scope == "local" and view.ndim == 2 and view.layout is None:
         spread = f"TileLayout(S[{view.shape} : (1@tid_in_wg, 1)])"
         hint = f"each thread has its own registers; to view those of a warpgroup as one tile, pass layout={spread}"

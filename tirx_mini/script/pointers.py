@@ -46,6 +46,8 @@ def ptr(dtype: DTypeLike, storage_scope: str = "global") -> DType:
 
 def Var(name: str | None = None, dtype: DTypeLike = "int32") -> Any:
     """A symbolic extent of arguments with a name, as ``name = T.int32()``."""
+    if name is not None and not isinstance(name, str):
+        raise TirxError(f"the name of T.Var must be a string, not {described(name)}", hint='write T.Var("n", "int32")')
     return current("T.Var").symbol(name or "v", data_type(dtype))
 
 

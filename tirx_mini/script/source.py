@@ -20,6 +20,7 @@ _PACKAGE = str(Path(__file__).resolve().parent.parent)
 _DATA = str(Path(_PACKAGE) / DATA)
 _EXECUTED = "<string>"
 """What Python calls the file of every text that is executed, and of methods that `dataclass` generates."""
+_DEEPEST = 300
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 
@@ -150,15 +151,36 @@ def _source_of(code: CodeType, file: str) -> FunctionSource:
     linecache.checkcache(file)
     lines = linecache.getlines(file)
     first = code.co_firstlineno
-    node = _function(lines, code) if first <= len(lines) else None
+    try:
+        node = _function(lines, code) if first <= len(lines) else None
+    except RecursionError:
+        message = f"`{code.co_name}` has an expression or statements that are nested too deeply to be read"
+        raise TirxError(message, line_span(file, first), "divide the expression into several statements") from None
     if node is not None:
-        return FunctionSource(file, node, first - 2, in_package(file))
+        source = FunctionSource(file, node, first - 2, in_package(file))
+        deep = _too_deep(node)
+        if deep is not None:
+            message = f"more than {_DEEPEST} levels of syntax are nested in one another here"
+            raise TirxError(message, source.span(deep), "divide the expression or the branches into several statements")
+        return source
     if Path(file).is_file():
         raise TirxError(
             f"the source of `{code.co_name}` in {file}, line {first}, has changed since it was loaded",
             hint="reload the file",
         )
     raise _unreadable(code, file)
+
+
+def _too_deep(function: ast.FunctionDef) -> ast.stmt | None:
+    """The innermost statement around a syntax that is too deep to be read by recursion, or None."""
+    stack: list[tuple[ast.AST, int, ast.stmt]] = [(function, 0, function)]
+    while stack:
+        node, depth, statement = stack.pop()
+        if depth > _DEEPEST:
+            return statement
+        inner = node if isinstance(node, ast.stmt) else statement
+        stack += [(child, depth + 1, inner) for child in ast.iter_child_nodes(node)]
+    return None
 
 
 def _unreadable(code: CodeType, file: str) -> TirxError:

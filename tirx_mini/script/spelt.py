@@ -13,6 +13,7 @@ from tirx_mini.records import replace
 from tirx_mini.wording import described
 
 from .builder import current, place
+from .diagnostics import UnknownName
 
 Issue = Callable[[Instruction, tuple[Any, ...], dict[str, Any]], "Call | None"]
 """Calls one entry of the table: its operands and modifiers, and its value if it has one."""
@@ -64,7 +65,7 @@ def spelt(opcode: str, issue: Issue) -> Spelt:
         while known and not continuations(known):
             known = known.rpartition(".")[0]
         hint = following(known) if known else "docs/reference/instructions.md lists the instructions that there are"
-        raise TirxError(f"no instruction of the table has the opcode `{opcode}`", place(), hint, kind="not-modelled")
+        raise UnknownName(f"no instruction of the table has the opcode `{opcode}`", place(), hint, kind="not-modelled")
     return Spelt(opcode, issue)
 
 

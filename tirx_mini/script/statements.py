@@ -83,6 +83,8 @@ class StatementExecutor(Assigner):
                 outcome = handler(self, node)
             except TirxError as error:
                 raise error.at(self.span(node)) from None
+            except RecursionError:
+                raise self.endless(node) from None
             if outcome is not None:
                 return outcome
         return None
@@ -192,8 +194,8 @@ class StatementExecutor(Assigner):
     def visit_Assert(self, node: ast.Assert) -> Outcome:
         test = self.eval(node.test)
         if is_runtime(test):
-            self.guarded(node.test, Assert, test)
-        elif not self.truth(node.test, test):
+            test = self.guarded(node.test, Assert, self._condition(node.test, test))
+        if not self.truth(node.test, test):
             message = "this assertion fails" if node.msg is None else str(self.eval(node.msg))
             hint = "it is checked while the kernel is read: change the values, or the condition"
             raise self.error(node.test, f"`{short(node.test)}`: {message}", hint)
@@ -209,9 +211,8 @@ class StatementExecutor(Assigner):
         if not isinstance(value, Exception) and not (isinstance(value, type) and issubclass(value, Exception)):
             message = f"`{short(node.exc)}` is {described(value)}, which cannot be raised"
             raise self.error(node, message, 'raise an exception: `raise ValueError("…")`')
-        message = str(value) if isinstance(value, Exception) else ""
-        hint = "the statement is executed while the kernel is read; put it under an `if` over Python values"
-        raise self.error(node, message or f"`{short(node.exc)}` is raised", hint)
+        message = str(value) if isinstance(value, Exception) and str(value) else f"`{short(node.exc)}` is raised"
+        raise self.error(node, message, "it is raised while the kernel is read: put it under an `if` of Python values")
 
     # -- branches and loops -------------------------------------------------------------------------------------
 
@@ -220,11 +221,18 @@ class StatementExecutor(Assigner):
         if not is_runtime(test):
             return self.run(node.body if self.truth(node.test, test) else node.orelse)
         span = self.span(node)
-        condition = stamp(self.guarded(node.test, as_bool, test), self.span(node.test))
+        condition = self._condition(node.test, test)
         then = self._branch(node.body, span)
         orelse = self._branch(node.orelse, span) if node.orelse else None
         self.builder.emit(If(condition, then, orelse, span=span))
         return None
+
+    def _condition(self, node: ast.expr, test: Expr) -> Expr:
+        condition = self.guarded(node, as_bool, test)
+        if condition.dtype.lanes > 1:
+            message = f"`{short(node)}` is a vector, which is no condition"
+            raise self.error(node, message, "compare one element, or choose lane by lane with Tx.if_then_else")
+        return stamp(condition, self.span(node))
 
     def _branch(self, statements: Sequence[ast.stmt], span: Span) -> Stmt:
         with self._inside("branch", span, statements) as body:
@@ -241,7 +249,7 @@ class StatementExecutor(Assigner):
         if not is_runtime(test):
             self.builder.blocks[-1].stmts.extend(before.stmts)
             return self._while_reading(node, self.truth(node.test, test))
-        condition = stamp(self.guarded(node.test, as_bool, test), self.span(node.test))
+        condition = self._condition(node.test, test)
         with self._inside("loop", span, node.body) as body:
             if before.stmts:  # the condition needs statements of its own, which every iteration repeats
                 self.builder.blocks[-1].stmts.extend(before.stmts)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from tirx_mini import ir
 
@@ -45,6 +45,8 @@ class _Buffer:
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         return tirx.Buffer(*args, **options)
+
+    __iter__: ClassVar[None] = None
 
     def __getitem__(self, given: Any) -> Any:
         shape, dtype = given if isinstance(given, tuple) and isinstance(given[-1], str) else (given, "float32")

@@ -34,7 +34,8 @@ def stored(buffer: Buffer, indices: tuple[Expr, ...], value: Expr) -> BufferStor
     """``buffer[indices] = value``, where a single value is stored to each element that an index names."""
     count, given = lanes_of(indices[-1]) if indices else 1, lanes_of(value)
     if given not in (1, count):
-        raise TirxError(f"a vector of {given} values is stored to {count} element{'s' * (count > 1)}", value.span)
+        message = f"a vector of {given} values is stored to {count} element{'s' * (count > 1)}"
+        raise TirxError(message, value.span, "name as many elements, as in A[i : i + 4], or store one lane")
     return BufferStore(buffer, indices, cast(buffer.dtype.with_lanes(count), value))
 
 

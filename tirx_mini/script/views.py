@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from tirx_mini.ir import (
     HANDLE,
@@ -22,6 +22,7 @@ from tirx_mini.ir import (
     Region,
     TirxError,
     as_expr,
+    as_index,
     cast,
     const,
     int_value,
@@ -33,7 +34,7 @@ from tirx_mini.tile import coordinate, layout_of
 from tirx_mini.wording import described
 
 from .builder import current
-from .handles import data_type
+from .handles import data_type, shape_of
 
 
 def moved(view: Buffer, elements: Any) -> Buffer:
@@ -113,6 +114,8 @@ class Sub:
 
     buffer: Buffer
 
+    __iter__: ClassVar[None] = None
+
     def __getitem__(self, key: Any) -> Buffer:
         keys = key if isinstance(key, tuple) else (key,)
         buffer = self.buffer
@@ -170,7 +173,7 @@ def local(buffer: Buffer) -> Callable[..., Buffer]:
         layout: the place of each element in it, instead of row-major.
         """
         whole = layout_of(buffer).storage()
-        dims = tuple(shape) or (layout.shape if layout is not None else (whole.cosize(m),))
+        dims = shape_of(shape, buffer.name) or (layout.shape if layout is not None else (whole.cosize(m),))
         return Buffer(f"{buffer.name}_local", dims, buffer.dtype, buffer.scope, layout, buffer)
 
     return local
@@ -228,6 +231,8 @@ class Chunks:
     buffer: Buffer
     counts: tuple[int | None, ...]
 
+    __iter__: ClassVar[None] = None
+
     def __getitem__(self, key: Any) -> Region | Expr:
         keys = key if isinstance(key, tuple) else (key,)
         if len(keys) != self.buffer.ndim:
@@ -264,6 +269,8 @@ class Tiles:
     buffer: Buffer
     specs: tuple[tuple[int, tuple[int, ...]], ...]
 
+    __iter__: ClassVar[None] = None
+
     def __getitem__(self, key: Any) -> Buffer:
         keys = list(key if isinstance(key, tuple) else (key,))
         view = self.buffer
@@ -290,6 +297,10 @@ def tile(buffer: Buffer) -> Callable[..., Tiles]:
     def tile(*specs: Any) -> Tiles:
         """Split a dimension into factors and pick chunks: ``buf.tile(0, (4, -1))[c, :]``; several pairs chain."""
         pairs = (specs,) if len(specs) == 2 and isinstance(specs[0], int) else specs
+        for pair in pairs:
+            if not isinstance(pair, tuple) or [type(part) for part in pair] not in ([int, tuple], [int, list]):
+                message = f"a dimension and its factors are needed, but {described(pair)} is given"
+                raise TirxError(message, hint=f"write {buffer.name}.tile(0, (4, -1))", about=pair)
         return Tiles(buffer, tuple((dim % buffer.ndim, tuple(factors)) for dim, factors in pairs))
 
     return tile
@@ -297,7 +308,7 @@ def tile(buffer: Buffer) -> Callable[..., Tiles]:
 
 def _vector(buffer: Buffer, begin: Any, lanes: int) -> tuple[Expr, ...]:
     """The indices of the `lanes` elements that begin at `begin`."""
-    indices = tuple(as_expr(i) for i in (begin if isinstance(begin, (list, tuple)) else (begin,)))
+    indices = tuple(as_index(i) for i in (begin if isinstance(begin, (list, tuple)) else (begin,)))
     if len(indices) != buffer.ndim:
         raise TirxError(f"{buffer.name} has {buffer.ndim} dimensions, but {len(indices)} indices are given")
     last = indices[-1]
@@ -361,7 +372,7 @@ def access_ptr(buffer: Buffer) -> Callable[..., Expr]:
         access_mask: Any, ptr_type: Any = "handle", content_lanes: int = 1, offset: Any = 0, extent: Any = None
     ) -> Expr:
         """A pointer `offset` elements after the first one. The other arguments are accepted for compatibility."""
-        return AddressOf(HANDLE, buffer, (as_expr(offset),))
+        return AddressOf(HANDLE, buffer, (as_index(offset),))
 
     return access_ptr
 

@@ -34,6 +34,8 @@ def from_source(text: str, extra: Mapping[str, Any] | None = None, **options: An
         column, line = (error.offset or 1) - 1, error.lineno or 1
         place = Span(file, line, column, error.end_lineno or line, max(column, (error.end_offset or 0) - 1))
         raise TirxError(f"the text is not valid Python: {error.msg}", place) from None
+    except RecursionError:
+        raise TirxError("an expression of the text is nested too deeply", Span(file, 1)) from None
     functions = [value for value in names.values() if isinstance(value, (PrimFunc, IRModule))]
     if not functions:
         raise TirxError("the text does not define a kernel", hint="decorate a function with @Tx.prim_func")

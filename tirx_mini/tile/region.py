@@ -35,13 +35,14 @@ def as_region(operand: object) -> Region:
         return operand
     if isinstance(operand, Buffer):
         return operand.region()
-    if isinstance(operand, BufferLoad):
+    if isinstance(operand, BufferLoad) and operand.dtype.lanes == 1:
         ranges = tuple(Range(index, const(1)) for index in operand.indices)
         return Region(operand.buffer.dtype, operand.buffer, ranges, span=operand.span)
     raise TirxError(
         f"a tile must be a buffer or a slice of one, not {described(operand)}",
-        getattr(operand, "span", None),
+        operand.span if isinstance(operand, Expr) else None,
         "write for example buf, buf[:, :] or buf[i, j : j + 64]",
+        about=operand,
     )
 
 

@@ -72,7 +72,8 @@ def dispatch(call: TileCall, ctx: Context, rules: Sequence[Rule]) -> Stmt:
 def _refused(call: TileCall, ctx: Context, refusals: list[tuple[Rule, Refusal]]) -> TirxError:
     """The error with the reason of every rule. If only one rule is meant for the call, its reason is the headline."""
     meant = [(rule, refusal) for rule, refusal in refusals if not isinstance(refusal, NotMeant)]
-    hint = next((refusal.hint for _, refusal in meant or refusals if refusal.hint), None)
+    listed = f"docs/reference/tile.md lists what each dispatch of {call.op} supports"
+    hint = next((refusal.hint for _, refusal in meant or refusals if refusal.hint), listed)
     if len(meant) == 1:
         ((rule, refusal),) = meant
         message = f"this {call.op} cannot use {rule.name}: {refusal.reason}"

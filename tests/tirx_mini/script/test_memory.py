@@ -143,7 +143,7 @@ MISTAKES = {
     ),
     "a variable shape": ("E = 64\nr = Tx.alloc_local((E,))", "Tx.alloc_local((E,))", ("`E`", "outside the kernel")),
     "an extent of zero": ("r = Tx.alloc_local((0,))", "Tx.alloc_local((0,))", ("extent",)),
-    "an unknown dtype": ("r = Tx.alloc_local((4,), 'flot32')", "Tx.alloc_local((4,), 'flot32')", ("flot32", "float16")),
+    "an unknown dtype": ("r = Tx.alloc_local((4,), 'flot32')", "'flot32'", ("flot32", "float16")),
     "an unknown scope": (
         "r = Tx.alloc_buffer((4,), 'float32', 'tmem')",
         "Tx.alloc_buffer((4,), 'float32', 'tmem')",

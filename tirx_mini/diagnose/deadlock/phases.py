@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tirx_mini.ir import Const, For, PrimFunc, While, int_value, walk
+from tirx_mini.ir import Const, For, PrimFunc, While, int_value, trips, walk
 from tirx_mini.isa import BarrierEffect
 
 from .sites import Site, Sites
@@ -123,4 +123,4 @@ def _length(loop: object) -> int | None:
     if not isinstance(loop, For):
         return None
     start, stop = int_value(loop.start), int_value(loop.stop)
-    return None if start is None or stop is None else len(range(start, stop, loop.step))
+    return None if start is None or stop is None else trips(start, stop, loop.step)

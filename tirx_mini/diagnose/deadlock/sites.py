@@ -29,6 +29,7 @@ from tirx_mini.ir import (
     Var,
     While,
     int_value,
+    trips,
     walk,
 )
 from tirx_mini.isa import BarrierEffect, Instruction, instruction_of, instructions, masked_at_run_time, multicasts
@@ -157,7 +158,7 @@ class Site:
                 start, stop = (int_value(loop.start), int_value(loop.stop)) if isinstance(loop, For) else (None, None)
                 if start is None or stop is None:
                     return None
-                total *= len(range(start, stop, loop.step if isinstance(loop, For) else 1))
+                total *= trips(start, stop, loop.step if isinstance(loop, For) else 1)
         return total
 
     @cached_property

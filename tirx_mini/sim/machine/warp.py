@@ -29,7 +29,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tirx_mini.ir import DataType, Span, TensorMap
-from tirx_mini.isa import QuadProduct, WarpProduct, WgmmaVerbs
+from tirx_mini.isa import FaultKind, QuadProduct, WarpProduct, WgmmaVerbs
 
 from ..facts import Fact, Fault, NotModelled, OperandRule, Origin
 from ..ordering import PROXIES, PROXY, PROXY_GLOBAL, Actor, Agent, GridDependence, Lanes, Operation, Proxy, SyncClock
@@ -255,7 +255,7 @@ class RunningWarp:
     def _partial(self, what: str) -> Fact:
         return PartialWarp(self.origin, what, self.mask.count, self.all_lanes.count)
 
-    def fault(self, kind: str, message: str, *, rule: str, hint: str | None = None) -> Fault:
+    def fault(self, kind: FaultKind, message: str, *, rule: str, hint: str | None = None) -> Fault:
         """The exception to raise where an instruction does not take its operands: ``raise thread.fault(…)``."""
         return Fault(OperandRule(self.origin, kind, message, rule, hint))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import BufferLoad, BufferStore, Call, For, Hint, Seq, Stmt, int_value, walk
+from tirx_mini.ir import BufferLoad, BufferStore, Call, For, Hint, Seq, Stmt, int_value, trips, walk
 
 from .leaving import leaves
 from .values import Value
@@ -32,7 +32,7 @@ class Iterations:
             return early
         each = 1 + self._inner(loop.body)
         if start.known is not None and stop.known is not None:
-            total = len(range(start.known, stop.known, loop.step)) * each
+            total = trips(start.known, stop.known, loop.step) * each
             self.out.line(f"w.gpu.spend(w, {total})")
             return False
         step = f" // {loop.step}" if loop.step != 1 else ""
@@ -57,7 +57,7 @@ class Iterations:
         if body.parallel or start is None or stop is None or body.step == 0 or any(leaves(body.body)):
             return 0
         self._counted.add(body)
-        return len(range(start, stop, body.step)) * (1 + self._inner(body.body))
+        return trips(start, stop, body.step) * (1 + self._inner(body.body))
 
 
 def _is_slow(node: object) -> bool:

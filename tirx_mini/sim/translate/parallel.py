@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tirx_mini.ir import Bind, BufferLoad, BufferStore, Call, For, Ramp, Seq, Stmt, Var, int_value, walk
+from tirx_mini.ir import Bind, BufferLoad, BufferStore, Call, For, Ramp, Seq, Stmt, Var, int_value, trips, walk
 
 from .choice import is_choice
 from .expressions import Expressions
@@ -67,7 +67,7 @@ def _perfect_nest(loop: For) -> tuple[list[For], Stmt]:
 def _trip(loop: For) -> int | None:
     """How often the loop runs, where that is known."""
     start, stop = int_value(loop.start), int_value(loop.stop)
-    return None if start is None or stop is None else len(range(start, stop, loop.step))
+    return None if start is None or stop is None else trips(start, stop, loop.step)
 
 
 def _iteration(statements: StatementTranslator, level: For, total: int, extent: int, inner: int) -> Value:
