@@ -383,6 +383,9 @@ def _fold(op: str, a: Const, b: Const, dtype: DataType, span: Span | None) -> Co
 def unary(op: str, value: Any, *, span: Span | None = None) -> Expr:
     """``op value``, where `op` is -, ~ or not."""
     operand = as_bool(value) if op == "not" else as_expr(value)
+    if operand.is_tile or operand.dtype.is_handle:
+        message = f"`{op}` needs a value, but {described(operand)} is {_kind(operand)}"
+        raise TirxError(message, operand.span or span, _ELEMENT)
     if isinstance(operand, Const):
         return const(UNARY_OPS[op](operand.value), operand.dtype, span=span)
     if op == "not" and isinstance(operand, Unary) and operand.op == "not":

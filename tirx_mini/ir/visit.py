@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from .buffer import Buffer, Range
 from .expr import Expr, Var
 from .func import PrimFunc
+from .span import TirxError
 from .stmt import Seq, Stmt, seq
 from .walk import FIELDS, NAMES, SHAPES
 
@@ -62,10 +63,17 @@ class Mutator:
         super().__init_subclass__()
         cls.visitors = _Visitors(cls)
 
+    def _placed(self, node: Stmt) -> Stmt:
+        """A visited statement, which is the place of an error that has none."""
+        try:
+            return self.stmt(node)
+        except TirxError as error:
+            raise error.at(node.span) from None
+
     def rebuild(self, node: Any) -> Any:
         """`node` with all children visited."""
         if isinstance(node, Seq):
-            stmts = [self.stmt(each) for each in node.stmts]
+            stmts = [self._placed(each) for each in node.stmts]
             return node if all(map(is_, stmts, node.stmts)) else seq(*stmts, span=node.span)
         changed = {}
         for name in FIELDS[type(node)]:

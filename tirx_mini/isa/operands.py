@@ -191,9 +191,9 @@ class Operand:
             return isinstance(expr, AddressOf) and expr.buffer.scope == "local"
         if kind is OperandKind.TENSOR_MAP:
             return expr.dtype == dtype
-        if dtype is None:
-            return True
-        if expr.is_tile or expr.dtype.is_handle:
+        if expr.is_tile or dtype is None:
+            return not expr.is_tile
+        if expr.dtype.is_handle:
             return False
         if kind is OperandKind.TCGEN05_DESCRIPTOR and expr.dtype == UINT32:  # an address of tensor memory
             return False
@@ -315,13 +315,14 @@ class Attribute:
     name: as in the entry's signature and its PTX.
     default: its value where none is given; `inspect.Parameter.empty` where one must be.
     choices: the values that it can have; None for any.
-    counts: whether it is a whole number from 0 on.
+    counts: whether it is a whole number from 0 on. texts: whether it is a string.
     """
 
     name: str
     default: Any
     choices: tuple[Any, ...] | None
     counts: bool = False
+    texts: bool = False
 
     @property
     def required(self) -> bool:
@@ -343,6 +344,9 @@ class Attribute:
         if self.choices is not None and (not isinstance(value, Hashable) or value not in self.choices):
             choices = ", ".join(map(repr, self.choices))
             message = f"{self.name!r} of {instruction} is {described(value)}; it can be {choices}"
+            raise TirxError(message, about=value)
+        if self.texts and not isinstance(value, str):
+            message = f"{self.name!r} of {instruction} must be a string, not {described(value)}"
             raise TirxError(message, about=value)
         if self.counts and value is not None and (not isinstance(value, int) or value < 0):
             message = f"{self.name!r} of {instruction} is {described(value)}; it must be a whole number from 0 on"

@@ -70,7 +70,10 @@ def lower(func: PrimFunc, *, after: Callable[[str, PrimFunc], None] | None = Non
             f"call it with arrays, or choose them: {func.name}.specialize({{{unknown[0].name!r}: 1024}})",
         )
     for step in PIPELINE:
-        func = step.run(func)
+        try:
+            func = step.run(func)
+        except TirxError as error:
+            raise error.at(func.span) from None
         if after is not None:
             after(step.name, func)
     return func

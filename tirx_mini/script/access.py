@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Any, ClassVar
 
 from tirx_mini.ir import Buffer, Const, DataType, Expr, Region, Span, Str, TirxError
-from tirx_mini.records import dataclass
+from tirx_mini.records import dataclass, replace
 
 from .builder import Builder, in_dialect_of_tvm, stamp
 from .diagnostics import UnknownName, did_you_mean, placed
@@ -193,6 +193,9 @@ class Reader:
             value = _element(owner, key)
         except TirxError as error:
             part = _part_about(error.about, node.slice, key)
+            if error.diagnostic.hint is None:
+                hint = "write an element, as in A[i, j], or a tile, as in A[i : i + 64, :]"
+                error.diagnostic = replace(error.diagnostic, hint=hint)
             raise placed(error, self.span(part or node)) from None
         except Exception as error:
             page = unfound(owner, key, error, short(node.value), self.span(node))

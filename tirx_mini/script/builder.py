@@ -353,6 +353,12 @@ class Builder:
         self._names = tuple(names)
         self.of_user_class = isinstance(called, type) and not called.__module__.startswith("tirx_mini.")
 
+    def label(self, given: Any, default: str) -> str:
+        """The name that a call gives an object, or else the next suggested name, or `default`."""
+        if given is not None and not isinstance(given, str):
+            raise TirxError(f"a name must be a string, not {described(given)}", hint='write name="…"', about=given)
+        return given or self.take_name(default)
+
     def take_name(self, default: str) -> str:
         """The next suggested name, or `default`."""
         if not self._names:

@@ -290,9 +290,9 @@ def _is_huge(base: Any, power: Any) -> bool:
 def _has_elements(value: Any) -> bool:
     """Whether Python can iterate over a value."""
     kind = type(value)
-    if not hasattr(kind, "__iter__"):
-        return hasattr(kind, "__getitem__") and not isinstance(value, Enum)
-    return kind.__iter__ is not None and getattr(value, "ndim", 1) > 0
+    if isinstance(value, Enum) or getattr(value, "ndim", 1) == 0:
+        return False
+    return getattr(kind, "__iter__", None) is not None if hasattr(kind, "__iter__") else hasattr(kind, "__getitem__")
 
 
 def element_names(names: Sequence[str], key: Any) -> Sequence[str]:

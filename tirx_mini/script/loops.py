@@ -88,7 +88,8 @@ def loop_variables(names: Sequence[str | None], spans: Sequence[Span], descripti
     """
     count = len(description.ranges) if description.names is None else description.names
     if len(names) != count:
-        raise TirxError(f"expected {count} loop variable{'s' * (count != 1)}, found {len(names)}")
+        message = f"expected {count} loop variable{'s' * (count != 1)}, found {len(names)}"
+        raise TirxError(message, hint=f"write `for {', '.join('ijklmnop'[:count])} in …`")
     for name, span in zip(names, spans, strict=True):
         if name is None:
             raise TirxError("a loop variable must be a plain name", span)

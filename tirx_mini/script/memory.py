@@ -148,7 +148,7 @@ def alloc_buffer(
             f"the compiler places buffers in {known} memory, so they have no address of their own",
             hint="to place buffers at chosen offsets, allocate them from a pool, with `pool.move_base_to(offset)`",
         )
-    label = name or builder.take_name("buf" if known == "local" else "smem_buf")
+    label = builder.label(name, "buf" if known == "local" else "smem_buf")
     dims = shape_of(shape, label)
     place = fitted(label, dims, placed(layout, dims, strides))
     return builder.alloc(Buffer(label, dims, data_type(dtype), known, place, align=max(align, 0), span=builder.span))
@@ -193,7 +193,7 @@ def alloc_scalar(dtype: DTypeLike = "float32", name: str | None = None, *, scope
             f'a variable is in "local" or "shared" memory, not in "{scope}"',
             hint='write scope="local" or scope="shared"',
         )
-    variable = scalar(name or builder.take_name("x"), data_type(dtype), builder.span)
+    variable = scalar(builder.label(name, "x"), data_type(dtype), builder.span)
     return builder.alloc(replace(variable, scope=known))
 
 
@@ -242,7 +242,7 @@ def decl_buffer(
     known = None if scope is None else _SCOPES.get(scope, scope)
     if data is None and source is None and allocated_addr is None and known in ("local", "shared"):
         return alloc_buffer(shape, dtype, known, layout=layout, strides=strides, align=align, name=name)
-    label = name or builder.take_name("buf")
+    label = builder.label(name, "buf")
     dims, kind = shape_of(shape, label), data_type(dtype)
     place = fitted(label, dims, placed(layout, dims, strides))
     if data is not None:

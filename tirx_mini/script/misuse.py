@@ -17,8 +17,7 @@ from typing import Any
 from tirx_mini.ir import Buffer, Expr, Span, TirxError
 from tirx_mini.wording import described
 
-from .diagnostics import origin, with_type
-from .source import in_package
+from .diagnostics import is_users, origin, with_type
 
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -145,8 +144,8 @@ def _listed(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
 def _raised_by_user(traceback: TracebackType | None) -> bool:
     """Whether a function of the user is among those that were running."""
     while traceback is not None:
-        file = traceback.tb_frame.f_code.co_filename
-        if not in_package(file) and not file.startswith(_LIBRARIES):
+        code = traceback.tb_frame.f_code
+        if is_users(code) and not code.co_filename.startswith(_LIBRARIES):
             return True
         traceback = traceback.tb_next
     return False

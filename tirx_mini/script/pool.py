@@ -90,7 +90,7 @@ class PoolAllocator:
         scope: "shared".
         strides: distances between neighbours in elements, instead of a layout.
         """
-        label = name or self._builder.take_name("buf")
+        label = self._builder.label(name, "buf")
         if self._committed is not None:
             raise TirxError(
                 f"{label} is allocated after `pool.commit()`, which fixes the size of the pool",

@@ -140,7 +140,7 @@ class _Slice(NamedTuple):
 def _parts(buffer: Buffer, key: Any, extent: int) -> list[_Slice]:
     """What a key means for its dimension; with a step, for the dimension cut into rows of `step` elements."""
     if not isinstance(key, slice):
-        return [_Slice(extent, coordinate(as_expr(key)), 1, kept=False)]
+        return [_Slice(extent, coordinate(as_index(key)), 1, kept=False)]
     step = int_value(1 if key.step is None else key.step)
     start, stop = _ends(buffer, key, extent)
     if step == 1:
@@ -158,8 +158,8 @@ def _parts(buffer: Buffer, key: Any, extent: int) -> list[_Slice]:
 
 
 def _ends(buffer: Buffer, key: slice, extent: int) -> tuple[Any, Any]:
-    start = 0 if key.start is None else coordinate(as_expr(key.start))
-    stop = extent if key.stop is None else coordinate(as_expr(key.stop))
+    start = 0 if key.start is None else coordinate(as_index(key.start))
+    stop = extent if key.stop is None else coordinate(as_index(key.stop))
     for end in (start, stop):
         if isinstance(end, int) and not 0 <= end <= extent:
             raise TirxError(f"the slice {key.start}:{key.stop} leaves {buffer.name}, whose extent is {extent}")
