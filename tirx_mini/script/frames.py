@@ -22,11 +22,13 @@ from tirx_mini.ir import (
     Var,
     as_bool,
     as_expr,
-    as_index,
     int_value,
     seq,
     substitute,
 )  # fmt: skip
+from tirx_mini.ir import (
+    BufferLoad as Load,
+)
 from tirx_mini.ir import (
     If as IfStmt,
 )
@@ -125,15 +127,21 @@ def buffer_store(buffer: Buffer, value: ExprLike, indices: Sequence[ExprLike], p
     """``buffer[indices] = value``."""
     if predicate is not None:
         raise TirxError("T.buffer_store has no predicate here", hint="write an `if` around it")
-    places = tuple(as_index(index) for index in (indices if isinstance(indices, (list, tuple)) else (indices,)))
-    current("T.buffer_store").emit(stored(buffer, places, as_expr(value)))
+    element = BufferLoad(buffer, indices)
+    current("T.buffer_store").emit(stored(buffer, element.indices, as_expr(value)))
 
 
-def BufferLoad(buffer: Buffer, indices: Sequence[ExprLike], predicate: Any = None) -> Expr:
+def BufferLoad(buffer: Buffer, indices: Sequence[ExprLike], predicate: Any = None) -> Load:
     """``buffer[indices]``."""
     if predicate is not None:
         raise TirxError("T.BufferLoad has no predicate here", hint="write T.if_then_else(predicate, buf[i], 0)")
-    return buffer[tuple(indices) if isinstance(indices, (list, tuple)) else indices]
+    if not isinstance(buffer, Buffer):
+        raise TirxError(f"an element is one of a buffer, not of {described(buffer)}", about=buffer)
+    element = buffer[tuple(indices) if isinstance(indices, (list, tuple)) else indices]
+    if not isinstance(element, Load):
+        hint = f"give {buffer.ndim} indices, without slices"
+        raise TirxError(f"{described(element)} is a tile, and no element of {buffer.name}", hint=hint, about=indices)
+    return element
 
 
 def Assert(condition: ExprLike, message: Any = "", error_kind: str = "RuntimeError") -> Any:

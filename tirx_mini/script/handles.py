@@ -403,6 +403,8 @@ def data_type(dtype: Any) -> DataType:
         return DataType(dtype)
     except ValueError as error:
         message, _, hint = str(error).partition("; ")
+        if not isinstance(dtype, str):
+            message = f"{described(dtype)} is not a dtype"
         raise TirxError(message, hint=hint, about=dtype) from None
 
 

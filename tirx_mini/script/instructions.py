@@ -111,12 +111,19 @@ def _(path: Path) -> str:
     return f"the {'group' if path.function is None else 'function'} Tx.{path.name}"
 
 
+_INNER = ("span", "as_written")
+"""Parameters of `Overloads.guarded` that kernels do not give."""
+
+
 def issuer(overloads: Overloads) -> Callable[..., Call | None]:
     """The function of the language for an instruction: one with a result is a value, any other is emitted at once."""
 
     differing = TVM_DEFAULTS.get(overloads.path)
 
     def issue(*args: Any, **kwargs: Any) -> Call | None:
+        inner = next((name for name in _INNER if name in kwargs), None)
+        if inner is not None:
+            raise TirxError(f"`Tx.{overloads.path}` has no parameter `{inner}`")
         if differing is not None and len(args) <= differing.position and in_dialect_of_tvm():
             kwargs.setdefault(differing.name, differing.value)
         call, guard = overloads.guarded(*args, as_written=in_native_dialect(), **kwargs)

@@ -11,13 +11,15 @@ import functools
 import inspect
 import sysconfig
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
 from types import TracebackType
 from typing import Any
 
 from tirx_mini.ir import Buffer, Expr, Span, TirxError
 from tirx_mini.wording import described
 
-from .diagnostics import is_users, origin, with_type
+from .diagnostics import is_users, with_type
+from .source import line_span
 
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -42,11 +44,19 @@ def form_of(function: Callable[..., Any], written: str) -> str | None:
         return None
     if parameters and all(p.kind in _VARIADIC and p.name in ("args", "kwargs") for p in parameters):
         return None
-    shown = [str(p.replace(annotation=inspect.Parameter.empty)) for p in parameters]
+    shown = [_parameter(p) for p in parameters]
     keyword = next((i for i, p in enumerate(parameters) if p.kind is inspect.Parameter.KEYWORD_ONLY), None)
     if keyword is not None and not any(s.startswith("*") for s in shown[:keyword]):
         shown.insert(keyword, "*")
     return f"{written}({', '.join(shown)})"
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    plain = parameter.replace(annotation=inspect.Parameter.empty)
+    known = parameter.default is None or isinstance(parameter.default, (bool, int, float, str, tuple, Enum))
+    if known or parameter.default is inspect.Parameter.empty:
+        return str(plain)
+    return f"{parameter.name}=…"
 
 
 def signature_hint(function: Callable[..., Any], written: str) -> str:
@@ -104,10 +114,10 @@ def foreign(
     home = getattr(called, "__module__", None) or type(called).__module__
     if runtime is not None and called is not None and home.split(".")[0] in _PYTHON:
         return _needs_python(written, runtime, span)
-    if called is not None and is_ours(called) and not _raised_by_user(error.__traceback__):
+    if called is not None and is_ours(called) and _users_line(error.__traceback__) is None:
         return _refused(error, span, called, written, args, kwargs or {})
-    place = origin(error.__traceback__)
-    if called is not None and home == "builtins" and isinstance(error, TypeError) and place is None:
+    place = _users_line(error.__traceback__)
+    if called is not None and home in ("builtins", "typing") and isinstance(error, TypeError) and place is None:
         hint = f"Python evaluates `{written}` while the kernel is read, so it needs values that Python knows then"
         return TirxError(f"`{written}` cannot be called with {_listed(args, kwargs or {})}", span, hint)
     if callable(called) and isinstance(error, TypeError) and place is None:
@@ -141,14 +151,15 @@ def _listed(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     return ", ".join(given) or "no arguments"
 
 
-def _raised_by_user(traceback: TracebackType | None) -> bool:
-    """Whether a function of the user is among those that were running."""
+def _users_line(traceback: TracebackType | None) -> Span | None:
+    """The innermost line of the user's own code, which is neither in this package nor in a library of Python."""
+    place = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if is_users(code) and not code.co_filename.startswith(_LIBRARIES):
-            return True
+            place = line_span(code.co_filename, traceback.tb_lineno)
         traceback = traceback.tb_next
-    return False
+    return place
 
 
 def _needs_python(written: str, value: Expr, span: Span) -> TirxError:

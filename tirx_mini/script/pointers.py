@@ -159,6 +159,8 @@ class Range:
 
 def StringImm(value: str, span: Any = None) -> Str:
     """A text as a value of the kernel."""
+    if not isinstance(value, str):
+        raise TirxError(f"T.StringImm expects a string, not {described(value)}", hint='write T.StringImm("text")')
     return Str(HANDLE, str(value))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from tirx_mini.ir import Expr, TirxError, binary, cast, special
 from tirx_mini.isa import TABLE
+from tirx_mini.wording import described
 
 from .builder import place
 from .diagnostics import did_you_mean
@@ -22,7 +23,7 @@ def fetch_register(bits: int, reg_name: str) -> Any:
         "lanemask_eq", "lanemask_lt", "lanemask_le", "lanemask_gt", "lanemask_ge", "clock64" or "globaltimer".
     """
     if bits not in (32, 64):
-        raise TirxError(f"a special register has 32 or 64 bits, not {bits}", place())
+        raise TirxError(f"a special register has 32 or 64 bits, not {described(bits)}", place())
     return cast(f"int{bits}", _value(reg_name.removeprefix("%")))
 
 
