@@ -1,6 +1,7 @@
 """Whether anything inside the package breaks on kernels that are damaged at random: read, lower and simulate them.
 
     python -m tools.fuzz --count 2000              # minutes
+    python -m tools.fuzz --misuse --count 20000    # kernels with one wrong use of any object of the language
     python -m tools.fuzz --count 1 --seed 1234     # one of them again
     python -m tools.fuzz --seed 1234 --show        # its text
 
@@ -11,6 +12,7 @@ a Python error from inside tirx_mini, a run beyond the bound, or memory that is 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
 import gc
 import linecache
@@ -20,8 +22,9 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,11 +36,14 @@ from tirx_mini.course import Shape, load_kernels
 from tirx_mini.ending import command
 from tirx_mini.ir import TirxError
 from tirx_mini.pool import Lost, run_bounded
+from tirx_mini.script import from_source
+from tools import misuse
 from tools.damage import STRUCTURE, damaged
 from tools.mutants.judge import RUNS, on_small_gpu
 from tools.source import REFERENCES, ROOT, KernelSource
 
 BOUND_S = 60.0
+MISUSE_BUDGET = 100_000
 GROWTH_MIB = 64.0
 """By how much the memory of a process may grow over its kernels once it is warm."""
 WARM, TIDY = 150, 20
@@ -50,7 +56,8 @@ class Outcome:
     """What became of a damaged kernel.
 
     how: "ok", a verdict, "refused", "python" (an error of the kernel file's own), or "crash". where: for a crash, its
-    traceback. rss_mib: resident memory of process `pid` afterwards. time_us: what the simulator's clock says.
+    traceback, or what its page lacks. rss_mib: resident memory of process `pid` afterwards. time_us: what the
+    simulator's clock says.
     """
 
     seed: int
@@ -83,6 +90,27 @@ def fuzz(seed: int) -> Outcome:
     if seed % TIDY == 0:
         tidy()
     return Outcome(seed, how, time.perf_counter() - start, rss_mib(), os.getpid(), where, time_us)
+
+
+def misused(seed: int) -> Outcome:
+    """Run the kernel with a wrong use of the language that has this seed. Its page must have a place and a hint."""
+    start = time.perf_counter()
+    how, where = "refused", ""
+    try:
+        with contextlib.redirect_stdout(None), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = from_source(misuse.kernel_text(seed), misuse.names())
+            report = tvm.simulate(made, *misuse.arguments(), budget=MISUSE_BUDGET)
+            how = report.verdict
+            str(report)
+    except TirxError as error:
+        lacks = misuse.shortcomings(error)
+        how, where = ("crash", f"{', '.join(lacks)}: {error}") if lacks else (how, where)
+    except Exception as error:
+        how, where = "crash", "".join(traceback.format_exception(error))
+    if seed % TIDY == 0:
+        tidy()
+    return Outcome(seed, how, time.perf_counter() - start, rss_mib(), os.getpid(), where)
 
 
 def tidy() -> None:
@@ -151,20 +179,22 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=2000, metavar="N", help="how many kernels")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the first; the others count on from there")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes")
+    parser.add_argument("--misuse", action="store_true", help="one wrong use of the language instead of damage")
     parser.add_argument("--show", action="store_true", help="print the kernel of the seed, and run nothing")
     options = parser.parse_args()
     console = Console()
     if options.show:
-        print(kernel_text(options.seed)[1])
+        print(misuse.kernel_text(options.seed) if options.misuse else kernel_text(options.seed)[1])
         return 0
-    return 0 if campaign(range(options.seed, options.seed + options.count), options.jobs, console) else 1
+    seeds = range(options.seed, options.seed + options.count)
+    return 0 if campaign(seeds, options.jobs, console, misused if options.misuse else fuzz) else 1
 
 
-def campaign(seeds: Sequence[int], jobs: int, console: Console) -> bool:
-    """Run the damaged kernels of the seeds and print what came of them; whether nothing broke."""
+def campaign(seeds: Sequence[int], jobs: int, console: Console, run: Callable[[int], Outcome] = fuzz) -> bool:
+    """Run the kernels of the seeds and print what came of them; whether nothing broke."""
     outcomes: list[Outcome] = []
     counts: Counter[str] = Counter()
-    for index, outcome in run_bounded(fuzz, seeds, jobs=jobs, bound_s=BOUND_S):
+    for index, outcome in run_bounded(run, seeds, jobs=jobs, bound_s=BOUND_S):
         counts[outcome.reason if isinstance(outcome, Lost) else outcome.how] += 1
         if isinstance(outcome, Lost):
             console.print(f"seed {seeds[index]}: {outcome.reason}")
@@ -177,7 +207,7 @@ def campaign(seeds: Sequence[int], jobs: int, console: Console) -> bool:
     slowest = max(outcomes, key=lambda outcome: outcome.seconds, default=None)
     at_most = f" (slowest {slowest})" if slowest is not None else ""
     console.print(
-        f"{len(seeds)} damaged kernels: {counts['crash']} Python errors from inside the package, {lost} beyond the "
+        f"{len(seeds)} kernels: {counts['crash']} Python errors from inside the package, {lost} beyond the "
         f"bound of {BOUND_S:.0f} s{at_most}, memory grew by {grown:.0f} MiB",
         soft_wrap=True,
     )

@@ -22,6 +22,7 @@ import tirx_mini
 from tirx_mini import lang, layout
 from tirx_mini.ir import TirxError
 from tirx_mini.script import from_source, tirx
+from tirx_mini.script.instructions import Path
 
 _KERNEL = """
 M, N, K = 128, 256, 64
@@ -155,7 +156,7 @@ def names() -> Mapping[str, Any]:
 
 @cache
 def callables() -> Sequence[str]:
-    """Every public object, as a kernel writes it; those of the language come three times."""
+    """Every public object, as a kernel writes it."""
     language = [*_language(), *(f"Tx.{scope}.{name}" for scope in ("cta", "wg", "thread") for name in dir(tirx.tile))]
     others = [*layout.__all__, *lang.__all__, *(f"tvm.{name}" for name in tirx_mini.__all__), *_members()]
     return sorted({*language, *others})
@@ -164,8 +165,7 @@ def callables() -> Sequence[str]:
 def _language() -> Iterator[str]:
     for name in dir(tirx):
         value = getattr(tirx, name)
-        walk = getattr(value, "walk", None)
-        yield from (f"Tx.{node.name}" for node in walk()) if callable(walk) else (f"Tx.{name}",)
+        yield from (f"Tx.{node.name}" for node in value.walk()) if isinstance(value, Path) else (f"Tx.{name}",)
 
 
 def _members() -> Iterator[str]:

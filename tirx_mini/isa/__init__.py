@@ -52,7 +52,17 @@ from .machine import (
 )
 from .manual import architectures, call_text, facts_of, literal, manual, parameters, ptx_text
 from .opaque import not_in_table
-from .operands import REGISTER_TYPES, Access, Attribute, Barriers, Operand, OperandKind, barrier_type, shared_type
+from .operands import (
+    REGISTER_TYPES,
+    Access,
+    Attribute,
+    Barriers,
+    Operand,
+    OperandKind,
+    OperandType,
+    barrier_type,
+    shared_type,
+)
 from .requests import MemoryAccess, QuadProduct, WarpProduct, WgmmaProduct
 from .spelling import Reading, continuations, opcode_of, readings
 from .table import NAMES, TABLE, Overloads, instruction_of, instructions, masked_at_run_time
@@ -63,12 +73,12 @@ __all__ = [
     "A_IN_TMEM", "Access", "Alias", "Attribute", "BarrierEffect", "Barriers", "BlockScales", "CONVERSION", "CP_SHAPES",
     "Completion", "DivergentThread", "FRAGMENT_REGISTERS", "FaultKind", "Format", "Instruction",
     "InstructionDescriptor", "Kept", "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory", "MemoryAccess", "NAMES",
-    "NONE_CANCELLED", "Operand", "OperandKind", "Overloads", "PLAIN", "POLICIES", "PTX_TYPES", "QuadProduct",
-    "REGISTER_TYPES", "Reading", "RegisterOperand", "SCALED_KINDS", "START_BITS", "Scope", "SmemDescriptor", "TABLE",
-    "TCGEN05", "ThreadVerbs", "TmemOperand", "WGMMA", "WarpProduct", "WgmmaProduct", "WgmmaVerbs", "addressed_widths",
-    "architectures", "barrier_type", "call_text", "continuations", "cooperative", "cp_lanes", "describe", "facts_of",
-    "for_target", "grid_wide", "instruction_of", "instructions", "literal", "manual", "masked_at_run_time", "mma_depth",
-    "mma_format", "multicasts", "named_params", "not_in_table", "opcode_of", "operand_chunks", "orders_memory",
-    "parameters", "prints", "ptx_text", "readings", "restrict_params", "scaled_format", "shared_type", "swizzle_bytes",
-    "written_params",
+    "NONE_CANCELLED", "Operand", "OperandKind", "OperandType", "Overloads", "PLAIN", "POLICIES", "PTX_TYPES",
+    "QuadProduct", "REGISTER_TYPES", "Reading", "RegisterOperand", "SCALED_KINDS", "START_BITS", "Scope",
+    "SmemDescriptor", "TABLE", "TCGEN05", "ThreadVerbs", "TmemOperand", "WGMMA", "WarpProduct", "WgmmaProduct",
+    "WgmmaVerbs", "addressed_widths", "architectures", "barrier_type", "call_text", "continuations", "cooperative",
+    "cp_lanes", "describe", "facts_of", "for_target", "grid_wide", "instruction_of", "instructions", "literal",
+    "manual", "masked_at_run_time", "mma_depth", "mma_format", "multicasts", "named_params", "not_in_table",
+    "opcode_of", "operand_chunks", "orders_memory", "parameters", "prints", "ptx_text", "readings", "restrict_params",
+    "scaled_format", "shared_type", "swizzle_bytes", "written_params",
 ]  # fmt: skip

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias, overload
 
 from tirx_mini.ir import Buffer as _Buffer
 from tirx_mini.ir import Expr, ExprLike, Region
-from tirx_mini.isa import Barriers
 from tirx_mini.ir import const as const
+from tirx_mini.isa import Barriers
 from tirx_mini.layout import ComposeLayout as ComposeLayout
 from tirx_mini.layout import Iter as Iter
 from tirx_mini.layout import Layout as Layout

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tirx_mini.ir import Const, Expr, Region, Str, TirxError, int_value
-from tirx_mini.isa import POLICIES, Operand, barrier_type, shared_type
-from tirx_mini.records import dataclass
+from tirx_mini.isa import POLICIES, Operand, OperandType, barrier_type, shared_type
+from tirx_mini.records import dataclass, replace
 from tirx_mini.wording import described
 
 
@@ -86,6 +86,8 @@ OPTIONS: Mapping[str, Option] = {
 
 
 def _flag(value: Any) -> bool | None:
+    if isinstance(value, np.bool_):
+        return bool(value)
     number = _whole(value)
     return bool(number) if number in (0, 1) else None
 
@@ -134,20 +136,29 @@ _KINDS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
 _POINTERS = {"BarrierPointer": barrier_type, "SharedPointer": shared_type}
 
 
+def _pointer(name: str, value: Any, primitive: str, kind: OperandType) -> Expr:
+    try:
+        return Operand(name, kind).convert(value, primitive)
+    except TirxError as error:
+        if error.diagnostic.hint is None:
+            error.diagnostic = replace(error.diagnostic, hint=f"{name}: {OPTIONS[name].meaning}")
+        raise
+
+
 def given(name: str, value: Any, primitive: str) -> Any:
     """The value of an option as the rules see it; raises `TirxError` for a value that the option cannot have."""
     kinds = [kind for kind in OPTIONS[name].type.split(" | ") if kind != "None"]
     words = []
     for kind in kinds:
         if kind in _POINTERS:
-            return Operand(name, _POINTERS[kind]).convert(value, primitive)
+            return _pointer(name, value, primitive, _POINTERS[kind])
         if kind.startswith("Literal"):
             choices = ast.literal_eval(kind.removeprefix("Literal"))
             words += map(repr, choices)
             meant = value if isinstance(value, str) and value in choices else None
         else:
             word, convert = _KINDS[kind]
-            words.append(word)
+            words += [word] if kind != "int" or "Expr" not in kinds else []
             meant = convert(value)
         if meant is not None:
             return meant

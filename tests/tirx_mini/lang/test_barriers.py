@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.tirx_mini.script.reading import error_in, printed
+from tests.tirx_mini.script.reading import error_in, line_of, printed
 from tirx_mini import lang
 
 NAMES = {name: getattr(lang, name) for name in lang.__all__}
@@ -102,3 +102,69 @@ def test_barriers_of_a_users_object_keep_the_names_that_they_are_given() -> None
     text = printed(body, **NAMES, Ring=Ring)
     assert "tma2mma = Tx.decl_buffer((2,)" in text and "mma2tma = Tx.decl_buffer((2,)" in text
     assert "ring" not in text
+
+
+CALLS = (
+    "Tx.copy_async(tile[:, :], A[0:128, 0:64], dispatch='tma', mbar={})",
+    "Tx.copy_async(tile, A, bar={}, dispatch='tma')",
+    "Tx.ptx.mbarrier.init({}, 1)", "Tx.ptx.mbarrier.arrive({})", "Tx.ptx.mbarrier.arrive({}, cta_id=1, pred=True)",
+    "Tx.ptx.mbarrier.arrive.expect_tx({}, 1024)", "Tx.ptx.mbarrier.expect_tx({}, 16)",
+    "Tx.ptx.mbarrier.try_wait({}, phase)",
+    "Tx.ptx.mbarrier.try_wait(mbar={}, phase=phase)", "x = Tx.ptx.mbarrier.test_wait({}, phase)",
+    "Tx.cuda.mbarrier_wait({}, 0)",
+    "Tx.ptx.tcgen05.commit({}, cta_group=1)", "Tx.ptx.cp_async.mbarrier.arrive({})",
+    "x = Tx.ptx.map_shared_rank({}, 1)",
+    "Tx.ptx.mbarrier.init.shared.b64({}, 1)", 'Tx.ptx["mbarrier.arrive.expect_tx.shared::cta.b64"]({}, 16)',
+)  # fmt: skip
+"""Calls that take a barrier, of the language and in the spelling of PTX."""
+
+
+def with_barriers(call: str) -> str:
+    return f"""
+shared = SMEMPool()
+one, many = TMABar(shared, 1), TMABar(shared, 3)
+words, rows = shared.alloc((1,), "uint64"), shared.alloc((2, 4), "uint64")
+tile = shared.alloc((128, 64), "float16", layout=A_layout)
+shared.commit()
+{call}"""
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    ("bare", "pointer"),
+    [("one", "one.ptr_to([0])"), ("words", "words.ptr_to([0])"), ("one.buf", "one.ptr_to(0)")],
+)
+def test_a_bare_barrier_is_a_pointer_to_it(call: str, bare: str, pointer: str) -> None:
+    assert printed(with_barriers(call.format(bare)), **NAMES) == printed(with_barriers(call.format(pointer)), **NAMES)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_several_barriers_get_a_page_that_names_the_stage(call: str) -> None:
+    error = error_in(with_barriers(call.format("many")), **NAMES)
+    assert line_of(error) == "many", str(error)
+    assert "the TMABar many holds 3, one for each stage" in error.diagnostic.message
+    assert error.diagnostic.hint == "write many.ptr_to([stage])"
+
+
+def test_so_does_a_buffer_of_several_barriers_and_one_of_another_type() -> None:
+    call = "Tx.ptx.mbarrier.arrive({})"
+    error = error_in(with_barriers(call.format("rows")), **NAMES)
+    assert "the buffer rows holds 8" in error.diagnostic.message
+    assert error.diagnostic.hint == "write rows.ptr_to([stage, i])"
+    error = error_in(with_barriers(call.format("tile")), **NAMES)
+    assert "which is uint64, but the buffer tile has elements of float16" in error.diagnostic.message
+
+
+@pytest.mark.parametrize("wrong", ["state", "3.5", "'one'", "None", "[one]", "lane_id + 0.5", "reg"])
+def test_what_is_no_barrier_gets_a_page(wrong: str) -> None:
+    lines = with_barriers(f"Tx.ptx.mbarrier.arrive.expect_tx({wrong}, 16)")
+    error = error_in(f'state = PipelineState("tma", 2)\n{lines}', **NAMES)
+    assert "'bar' of mbarrier.arrive.expect_tx needs an mbarrier" in error.diagnostic.message
+    assert error.diagnostic.hint is not None
+
+
+def test_an_index_of_the_object_says_how_its_barriers_are_named() -> None:
+    error = error_in(with_barriers("Tx.ptx.mbarrier.arrive(many[0])"), **NAMES)
+    assert line_of(error) == "many[0]" and "write `many.ptr_to([stage])`" in str(error)
+    error = error_in(with_barriers("Tx.ptx.mbarrier.arrive(rows[0, 1])"), **NAMES)
+    assert line_of(error) == "rows[0, 1]" and error.diagnostic.hint == "write rows.ptr_to([0, 1])"

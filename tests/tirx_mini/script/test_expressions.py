@@ -7,7 +7,7 @@ import linecache
 import pytest
 
 from tests.tirx_mini.script.reading import printed, read
-from tirx_mini.ir import Bind, walk
+from tirx_mini.ir import Bind, Expr, walk
 
 VALUES = {
     "warp_id == 0 and lane_id == 0": "warp_id == 0 and lane_id == 0",
@@ -68,3 +68,18 @@ def test_python_values_stay_python_values() -> None:
     reg[rest[0]] = float(sizes[1] / 4)
     """
     assert printed(body) == "reg[2] = 0.5"
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype"),
+    [
+        ("lane_id + 2**40", "int64"), ("lane_id // 2**40", "int64"), ("lane_id % 2**31", "int32"),
+        ("lane_id + 7", "int32"),
+        ("Tx.uint8(lane_id) + 300", "int32"), ("Tx.uint8(lane_id) & 255", "uint8"),
+        ("Tx.uint32(lane_id) * 0x9E3779B9", "uint32"),
+    ],
+)  # fmt: skip
+def test_a_number_keeps_its_digits_beside_a_value(text: str, dtype: str) -> None:
+    values: list[Expr] = []
+    read(f"Tx.meta_var(note({text}))", note=values.append)
+    assert [value.dtype for value in values] == [dtype]
