@@ -285,7 +285,8 @@ def hgemm_v4(M, N, K, dtype="float16"):
             @Tx.inline
             def tma_load(k):
                 # TODO: load K tile k into Asmem and Bsmem by TMA. A phase of tma_bar must complete when both tiles are
-                # in shared memory, and not before: both loads signal tma_bar, and its phase expects TMA_BYTES bytes.
+                # in shared memory, and not before: both loads signal it, mbar=tma_bar.ptr_to([0]), and its phase
+                # expects TMA_BYTES bytes.
                 ...
 
             @Tx.inline
@@ -354,8 +355,8 @@ def hgemm_v5(M, N, K, dtype="float16"):
 
             @Tx.inline
             def tma_load(stage, k):
-                # TODO: load K tile k into this stage. The load must complete a phase of this stage's barrier, and of no
-                # other.
+                # TODO: load K tile k into this stage. The load must complete a phase of this stage's barrier,
+                # mbar=tma_bar.ptr_to([stage]), and of no other.
                 ...
 
             @Tx.inline
@@ -503,7 +504,8 @@ def hgemm_v7(M, N, K, dtype="float16"):
 
             @Tx.inline
             def tma_load(stage, k):
-                # TODO: load K tile k into this stage, and let the bytes complete a phase of its tma2mma.
+                # TODO: load K tile k into this stage, and let the bytes complete a phase of its tma2mma: the loads
+                # name it, mbar=tma2mma.ptr_to([stage]).
                 ...
 
             @Tx.inline
