@@ -386,6 +386,9 @@ def unary(op: str, value: Any, *, span: Span | None = None) -> Expr:
     if operand.is_tile or operand.dtype.is_handle:
         message = f"`{op}` needs a value, but {described(operand)} is {_kind(operand)}"
         raise TirxError(message, operand.span or span, _ELEMENT)
+    if op == "~" and operand.dtype.scalar.is_float:
+        message = f"`~` needs an integer, but {described(operand)} is {operand.dtype}"
+        raise TirxError(message, operand.span or span, "convert it with Tx.int32(…)")
     if isinstance(operand, Const):
         return const(UNARY_OPS[op](operand.value), operand.dtype, span=span)
     if op == "not" and isinstance(operand, Unary) and operand.op == "not":
@@ -430,6 +433,9 @@ def select(cond: Any, a: Any, b: Any, *, span: Span | None = None) -> Expr:
     """The ternary ``a if cond else b`` with both sides promoted to one type."""
     condition = as_bool(cond)
     left, right = _match(a, b)
+    if left.is_tile or right.is_tile:
+        tile = left if left.is_tile else right
+        raise TirxError(f"a choice needs values, but {described(tile)} is a tile", tile.span or span, _ELEMENT)
     if isinstance(condition, Const):
         return left if condition.value else right
     return Select(left.dtype, condition, left, right, span=span)

@@ -193,7 +193,7 @@ class Operand:
             return expr.dtype == dtype
         if expr.is_tile or dtype is None:
             return not expr.is_tile
-        if expr.dtype.is_handle:
+        if expr.dtype.is_handle or expr.dtype.lanes > 1:
             return False
         if kind is OperandKind.TCGEN05_DESCRIPTOR and expr.dtype == UINT32:  # an address of tensor memory
             return False

@@ -349,10 +349,12 @@ class Assigner(DisplayEvaluator):
                 f"`{shown}` is not a dtype of the language",
                 f"declare a variable as `{ast.unparse(node.target)}: Tx.int32`",
             )
+        if kind.dtype.is_handle or kind.dtype == "tensormap":
+            message = f"a variable holds a number, and `{short(node.annotation)}` is no type of a number"
+            raise self.error(node.annotation, message, "name a pointer with `=`, as in `p = buf.ptr_to([0])`")
         value = None if node.value is None else self.eval(node.value)
-        name = node.target.id
-        variable = self.builder.alloc(scalar(name, kind.dtype, self.span(node)))
-        self.env.names[name] = variable
+        variable = self.builder.alloc(scalar(node.target.id, kind.dtype, self.span(node)))
+        self.env.names[node.target.id] = variable
         if value is not None:
             self.emit_store(node.target, variable, (const(0),), value)
 

@@ -72,7 +72,8 @@ def _name(op: Any, names: Mapping[str, str]) -> str:
     """A primitive's name, given as text or as an operation of TVM (`tirx.add`)."""
     text = str(getattr(op, "name", op)).split(".")[-1]
     if text not in names:
-        raise TirxError(f"{described(text)} is not an operation here", hint=f"use one of {', '.join(names)}")
+        named = described(text if isinstance(op, str) else op)
+        raise TirxError(f"{named} is not an operation here", hint=f"use one of {', '.join(names)}", about=op)
     return names[text]
 
 

@@ -75,6 +75,14 @@ MISTAKES: dict[str, tuple[str, str, tuple[str, ...]]] = {
                                 ("is a vector, which is no condition",)),
     "a pointer as a number": (
         "reg[0] = Tx.float32(bar.ptr_to([0]))", "bar.ptr_to([0])", ("cannot be converted to float32",)),
+    "the bits of a fraction": ("y = ~A[0, 0]", "", ("`~` needs an integer, but A[0, 0] is float16",)),
+    "a choice of a tile": (
+        "y = reg[0:4] if lane_id == 0 else 1.0", "", ("a choice needs values, but reg[0:4] is a tile",)),
+    "a vector for an instruction": (
+        "Tx.Assert(reg.vload([0], 'float32x4'))", "reg.vload([0], 'float32x4')", ("needs a condition",)),
+    "a variable of no number": ("y: 'tensormap'", "'tensormap'", ("a variable holds a number",)),
+    "an element of a member": ("y = SwizzleMode.SWIZZLE_NONE[0]", "", ("which cannot be indexed",)),
+    "an element of no buffer": ("Tx.buffer_store(lane_id == 0, 1, [0])", "", ("an element is one of a buffer",)),
     "a number of too many bits": ("y = lane_id + 10**30", "", ("does not fit in 64 bits",)),
     "a power of too many digits": ("y = 10 ** 10 ** 10", "", ("is a number of more than 65,536 bits",)),
     "a tile in a name": ("y = Tx.let(reg[0:4])", "", ("a tile, reg[0:4], is not a value that a name can hold",)),
