@@ -44,6 +44,8 @@ from tools.source import REFERENCES, ROOT, KernelSource
 
 BOUND_S = 60.0
 MISUSE_BUDGET = 100_000
+DEFECT = "tirx_mini itself fails"
+"""How the page of a pass that fails begins (`passes.lower`)."""
 GROWTH_MIB = 64.0
 """By how much the memory of a process may grow over its kernels once it is warm."""
 WARM, TIDY = 150, 20
@@ -101,8 +103,8 @@ def misused(seed: int) -> Outcome:
             warnings.simplefilter("ignore")
             made = from_source(misuse.kernel_text(seed), misuse.names())
             report = tvm.simulate(made, *misuse.arguments(), budget=MISUSE_BUDGET)
-            how = report.verdict
-            str(report)
+            how, text = report.verdict, str(report)
+            how, where = ("crash", text) if DEFECT in text else (how, "")
     except TirxError as error:
         lacks = misuse.shortcomings(error)
         how, where = ("crash", f"{', '.join(lacks)}: {error}") if lacks else (how, where)
@@ -131,8 +133,8 @@ def _run(step: int, text: str, seed: int) -> tuple[str, str, float | None]:
             shape = RUNS[step][0][0]
             kernel = load_kernels(path)[step](*shape)
             report = tvm.simulate(kernel, *data(shape), seed=seed % 3)
-            str(report)
-            return report.verdict, "", report.time_us
+            text = str(report)
+            return ("crash", text, None) if DEFECT in text else (report.verdict, "", report.time_us)
         except TirxError as error:
             str(error)
             return "refused", "", None

@@ -237,6 +237,7 @@ def shortcomings(page: TirxError) -> list[str]:
     found = ["no place" if page.span is None else "", "no hint" if page.diagnostic.hint is None else ""]
     found += ["the address of an object" if " object at 0x" in text or "<function" in text else ""]
     found += ["no sentence" if len(page.diagnostic.message) > 400 else ""]
+    found += ["a failure of the compiler" if page.__cause__ is not None or "tirx_mini itself" in text else ""]
     found += ["an exception of this package" if PYTHON.match(page.diagnostic.message) else ""]
     return [word for word in found if word]
 

@@ -63,7 +63,7 @@ class Mutator:
         super().__init_subclass__()
         cls.visitors = _Visitors(cls)
 
-    def _placed(self, node: Stmt) -> Stmt:
+    def located(self, node: Stmt) -> Stmt:
         """A visited statement, which is the place of an error that has none."""
         try:
             return self.stmt(node)
@@ -73,7 +73,7 @@ class Mutator:
     def rebuild(self, node: Any) -> Any:
         """`node` with all children visited."""
         if isinstance(node, Seq):
-            stmts = [self._placed(each) for each in node.stmts]
+            stmts = [self.located(each) for each in node.stmts]
             return node if all(map(is_, stmts, node.stmts)) else seq(*stmts, span=node.span)
         changed = {}
         for name in FIELDS[type(node)]:

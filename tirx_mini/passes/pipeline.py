@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tirx_mini.ir import PrimFunc, TirxError, symbols
+from tirx_mini.ir import Mutator, PrimFunc, TirxError, symbols
 from tirx_mini.records import dataclass
 
 from .bind import bind_loops
@@ -57,7 +57,7 @@ def lower(func: PrimFunc, *, after: Callable[[str, PrimFunc], None] | None = Non
 
     after: called with the name and the result of each pass.
 
-    Raises TirxError for a mistake in the kernel.
+    Raises TirxError for a mistake in the kernel. Where a pass itself fails, its exception is the cause of the error.
     """
     if func.launch is not None:
         return func
@@ -74,6 +74,22 @@ def lower(func: PrimFunc, *, after: Callable[[str, PrimFunc], None] | None = Non
             func = step.run(func)
         except TirxError as error:
             raise error.at(func.span) from None
+        except Exception as error:
+            raise _defect(step, func, error) from error
         if after is not None:
             after(step.name, func)
     return func
+
+
+def _defect(step: Pass, func: PrimFunc, error: Exception) -> TirxError:
+    """The page for a pass that fails, at the statement that it was visiting."""
+    span, traceback = func.span, error.__traceback__
+    while traceback is not None:
+        frame, traceback = traceback.tb_frame, traceback.tb_next
+        if frame.f_code is Mutator.located.__code__:
+            span = frame.f_locals["node"].span or span
+    return TirxError(
+        f"tirx_mini itself fails here, in the pass {step.name}: {type(error).__name__}: {error}",
+        span,
+        "this is a mistake of tirx_mini: please report it with the kernel; another way to write the statement may work",
+    )

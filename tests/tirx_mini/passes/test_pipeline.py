@@ -18,13 +18,16 @@ from tirx_mini.ir import (
     For,
     If,
     Launch,
+    Mutator,
     PrimFunc,
     Ramp,
     Region,
     Scope,
     ScopeIds,
+    Span,
     Special,
     TileCall,
+    TirxError,
     Var,
     While,
     as_expr,
@@ -35,7 +38,8 @@ from tirx_mini.ir import (
     structural_equal,
     walk,
 )
-from tirx_mini.passes import PIPELINE, LoweringError, lower, verify_lowered
+from tirx_mini.passes import PIPELINE, LoweringError, Pass, lower, verify_lowered
+from tirx_mini.records import replace
 
 
 def small() -> PrimFunc:
@@ -196,3 +200,19 @@ def test_lowered_kernels_pass_the_verifier():
     func = lower(small())
     assert verify_lowered(func) is func
     assert not [n for n in walk(func.body) if isinstance(n, Region)]
+
+
+def test_a_pass_that_fails_gets_a_page_at_the_statement(monkeypatch: pytest.MonkeyPatch):
+    """A mistake of the compiler is no traceback for its user, but has a place; its exception remains the cause."""
+
+    class Broken(Mutator):
+        def visit_TileCall(self, node):
+            raise KeyError(node.op)
+
+    monkeypatch.setattr("tirx_mini.passes.pipeline.PIPELINE", (Pass("Broken", "fails", Broken().func),))
+    copy = call("copy", gmem("H", (8, 8)), gmem("G", (8, 8)))
+    copies = [replace(copy, span=Span("kernel.py", line)) for line in (7, 8)]
+    kernel = PrimFunc("kernel", (), Scope("kernel", If(const(True), seq(*copies))))
+    with pytest.raises(TirxError, match="tirx_mini itself fails here, in the pass Broken: KeyError: 'copy'") as error:
+        lower(kernel)
+    assert error.value.span == Span("kernel.py", 7) and isinstance(error.value.__cause__, KeyError)

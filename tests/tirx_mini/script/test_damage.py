@@ -45,7 +45,7 @@ def test_a_damaged_kernel_is_read_or_gets_an_error_page(path: Path) -> None:
             check(text, name, step)
         except TirxError as error:
             told = str(error).startswith(("error[TX4", "error[TX601]"))  # a mistake, or a name of TVM that is refused
-            assert error.span is not None and told, f"{name}\n{error}"
+            assert error.span is not None and told and error.__cause__ is None, f"{name}\n{error}"
         except Exception as error:
             # Python evaluates annotations and the code around it: their exceptions come from the damaged text.
             last = traceback.extract_tb(error.__traceback__)[-1]

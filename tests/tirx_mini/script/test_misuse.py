@@ -16,6 +16,7 @@ from tests.tirx_mini.script.reading import error_in, line_of, read
 from tirx_mini.ir import TirxError
 from tirx_mini.script import from_source
 from tools import misuse
+from tools.fuzz import DEFECT
 
 SEEDS, SIMULATED = 75, 3
 """Kernels of a test, and which of those that can be read are simulated: every third."""
@@ -31,7 +32,8 @@ def test_any_use_of_the_language_is_read_or_gets_a_page(first: int) -> None:
                 made = from_source(misuse.kernel_text(seed), misuse.names())
                 read_kernels += 1
                 if seed % SIMULATED == 0:
-                    str(tirx_mini.simulate(made, *misuse.arguments(), budget=1000))
+                    report = tirx_mini.simulate(made, *misuse.arguments(), budget=1000)
+                    assert DEFECT not in str(report), f"seed {seed}: {report}"
             except TirxError as error:
                 assert not misuse.shortcomings(error), f"seed {seed}: {error}"
     assert 0 < read_kernels < SEEDS / 2
