@@ -12,7 +12,7 @@
 # make figures draw the pictures of the documentation, and fill in the figures that its pages quote
 # make mutants how many mistakes in the reference kernels the simulator catches (minutes)
 # make autograders what Gradescope and Autolab grade with, into build/autograders (RULES=grading.toml: your own rules)
-# make fuzz    whether randomly damaged kernels break anything inside the package (minutes)
+# make fuzz    whether randomly damaged kernels break anything inside the package (minutes); FUZZ=--misuse: wrong calls
 # make install what test, lint, docs and slides need; each of them installs its part, too
 # make clean   remove the environment and the caches
 #

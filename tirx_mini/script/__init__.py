@@ -9,21 +9,21 @@ if TYPE_CHECKING:
     from . import ir, tirx
     from .builder import Builder, current, in_dialect_of_tvm, is_reading
     from .cuda_names import CUDA_NAMES, CudaSpelling
-    from .diagnostics import caller_span, did_you_mean, explained
+    from .diagnostics import did_you_mean, explained
     from .encoding import add_16B_offset, encode_matrix_descriptor
     from .functions import inline
     from .handles import BufferType, DType, Loop, OpenHint, OpenRole, Untyped, data_type, loop, shape_of
     from .kernels import caller_locals, ir_module, prim_func, read, reading
     from .pool import PoolAllocator
     from .refused import REFUSALS, Refusal, refusal
-    from .source import FunctionSource, check_function, source_of
+    from .source import FunctionSource, caller_span, check_function, source_of
     from .written import from_source
 
 _MODULES = ("ir", "tirx")
 _NAMES = {
     "builder": ("Builder", "current", "in_dialect_of_tvm", "is_reading"),
     "cuda_names": ("CUDA_NAMES", "CudaSpelling"),
-    "diagnostics": ("caller_span", "did_you_mean", "explained"),
+    "diagnostics": ("did_you_mean", "explained"),
     "encoding": ("add_16B_offset", "encode_matrix_descriptor"),
     "written": ("from_source",),
     "functions": ("inline",),
@@ -31,7 +31,7 @@ _NAMES = {
     "pool": ("PoolAllocator",),
     "kernels": ("caller_locals", "ir_module", "prim_func", "read", "reading"),
     "refused": ("REFUSALS", "Refusal", "refusal"),
-    "source": ("FunctionSource", "check_function", "source_of"),
+    "source": ("FunctionSource", "caller_span", "check_function", "source_of"),
 }
 _PLACES = {name: module for module, names in _NAMES.items() for name in names}
 """The module of each name. They are imported when they are asked for: a reader of source needs no language."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any, ClassVar
@@ -187,7 +188,7 @@ class Reader:
                 "use an array of the kernel, Tx.alloc_local((n,), dtype), or choose with Tx.if_then_else",
             )
         kinds = isinstance(owner, type) and hasattr(owner, "__class_getitem__")  # list[int]
-        if not any("__getitem__" in vars(kind) for kind in type(owner).__mro__) and not kinds:
+        if not any("__getitem__" in vars(kind) for kind in inspect.getmro(type(owner))) and not kinds:
             raise not_indexed(owner, short(node.value), self.span(node))
         try:
             value = _element(owner, key)

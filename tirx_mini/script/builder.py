@@ -40,8 +40,8 @@ from tirx_mini.ir import (
 from tirx_mini.records import dataclass, replace
 from tirx_mini.wording import described
 
-from .diagnostics import caller_span
 from .growth import check_growth
+from .source import caller_span
 
 _CURRENT: ContextVar[Builder | None] = ContextVar("builder", default=None)
 _MAX_INLINE_DEPTH, _MAX_EXPANSIONS = 64, 1 << 16

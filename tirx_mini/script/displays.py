@@ -25,7 +25,7 @@ class DisplayEvaluator(Evaluator):
         result: dict[Any, Any] = self.builder.made({})
         for key_node, value in zip(node.keys, node.values, strict=True):
             if key_node is None:
-                result.update(self.guarded(value, dict, self.eval(value)))
+                result.update(self.mapping(value, self.eval(value)))
             else:
                 key = self._key(key_node)
                 result[key] = self.eval(value, element_names(names, key))

@@ -158,7 +158,7 @@ class Evaluator(Reader):
         kwargs: dict[str, Any] = {}
         for keyword in node.keywords:
             value = self.eval(keyword.value)
-            added = {keyword.arg: value} if keyword.arg is not None else self._mapping(keyword, value)
+            added = {keyword.arg: value} if keyword.arg is not None else self.mapping(keyword.value, value)
             twice = next((name for name in added if name in kwargs), None)
             if twice is not None:
                 raise self.error(node, f"the argument `{twice}` is given twice")
@@ -242,10 +242,11 @@ class Evaluator(Reader):
                 values.append(self.eval(node, element_names(names, len(values)) if names else ()))
         return values
 
-    def _mapping(self, keyword: ast.keyword, value: Any) -> dict[str, Any]:
+    def mapping(self, node: ast.expr, value: Any) -> dict[str, Any]:
+        """What ``**value`` unpacks."""
         if not isinstance(value, Mapping):
             message = f"`**` expects a dict, found {described(value)}"
-            raise self.error(keyword.value, message, "give each argument by its name")
+            raise self.error(node, message, "give each entry by its name")
         return dict(value)
 
     # -- values that are needed at compile time -----------------------------------------------------------------

@@ -11,6 +11,7 @@ import copy
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from inspect import Parameter
 from typing import Any, TypeVar, cast
 
 from tirx_mini.ir import Expr, Region, TirxError
@@ -19,6 +20,7 @@ from tirx_mini.records import dataclass, replace
 from .builder import current
 from .environment import Bound, Env, Outside
 from .handles import BufferType, Untyped
+from .misuse import unfitting
 from .source import FunctionSource, check_function, source_of
 from .statements import Outcome, Returned, StatementExecutor
 
@@ -84,19 +86,14 @@ class InlineFunction:
         """The value of each parameter. Raises `TirxError` with the signature if the arguments do not match it."""
         node = self.source.node.args
         names, every = self._names
-        if len(args) > len(names) and node.vararg is None:
-            raise self._mismatch(f"takes {len(names)} argument{'s' * (len(names) != 1)}, but {len(args)} are given")
         given: dict[str, Any] = dict(zip(names, args, strict=False))
         extra: dict[str, Any] = {}
+        fits = len(args) <= len(names) or node.vararg is not None
         for name, value in kwargs.items():
-            if name in given:
-                raise self._mismatch(f"is given `{name}` twice")
-            if name not in every and node.kwarg is None:
-                raise self._mismatch(f"has no parameter `{name}`")
+            fits = fits and name not in given and (name in every or node.kwarg is not None)
             (given if name in every else extra)[name] = value
-        missing = [name for name in every if name not in given and name not in self.defaults]
-        if missing:
-            raise self._mismatch(f"is called without {', '.join(f'`{name}`' for name in missing)}")
+        if not fits or any(name not in given and name not in self.defaults for name in every):
+            raise self._mismatch(args, kwargs)
         bound = {name: given[name] if name in given else self.defaults[name] for name in every}
         if node.vararg is not None:
             bound[node.vararg.arg] = tuple(args[len(names) :])
@@ -104,11 +101,23 @@ class InlineFunction:
             bound[node.kwarg.arg] = extra
         return bound
 
-    def _mismatch(self, problem: str) -> TirxError:
-        return TirxError(
-            f"`{self.__name__}` {problem}",
-            hint=f"its signature is {self.__name__}({_parameters(self.source.node.args)})",
-        )
+    def _mismatch(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TirxError:
+        """The page for arguments that do not fit; it does not count the object of a method."""
+        node = self.source.node.args
+        names, every = self._names
+        kinds = [Parameter.POSITIONAL_OR_KEYWORD] * len(names) + [Parameter.KEYWORD_ONLY] * (len(every) - len(names))
+        shown = [
+            Parameter(name, kind, default=self.defaults.get(name, Parameter.empty))
+            for name, kind in zip(every, kinds, strict=True)
+        ]
+        if node.vararg is not None:
+            shown.append(Parameter(node.vararg.arg, Parameter.VAR_POSITIONAL))
+        if node.kwarg is not None:
+            shown.append(Parameter(node.kwarg.arg, Parameter.VAR_KEYWORD))
+        method = int(names[:1] == ["self"])
+        why = unfitting(shown[method:], args[method:], kwargs)
+        hint = f"its signature is {self.__name__}({_parameters(node)})"
+        return TirxError(f"`{self.__name__}` {why}", hint=hint)
 
 
 def _parameters(arguments: ast.arguments) -> str:

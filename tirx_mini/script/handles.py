@@ -34,7 +34,7 @@ from tirx_mini.ir import (
 from tirx_mini.records import dataclass, replace
 from tirx_mini.wording import described
 
-from .builder import symbol
+from .builder import place, symbol
 from .diagnostics import did_you_mean
 
 _T = TypeVar("_T")
@@ -118,11 +118,10 @@ class ScopeKind:
     around: Callable[[], str | None]
 
     def __call__(self, parent: str | None = None) -> OpenScope:
-        if parent is not None and parent not in SCOPE_KINDS:
-            raise TirxError(
-                f"`{parent}` is not an execution scope",
-                hint=did_you_mean(parent, SCOPE_KINDS) or f"the scopes are {', '.join(SCOPE_KINDS)}",
-            )
+        if parent is not None and (not isinstance(parent, str) or parent not in SCOPE_KINDS):
+            near = did_you_mean(parent, SCOPE_KINDS) if isinstance(parent, str) else None
+            message = f"{described(parent)} is not an execution scope"
+            raise TirxError(message, place(), near or f"the scopes are {', '.join(SCOPE_KINDS)}", about=parent)
         return OpenScope(self.kind, parent, around=self.around())
 
     def __getattr__(self, name: str) -> Any:

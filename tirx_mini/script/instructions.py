@@ -16,8 +16,9 @@ from tirx_mini.wording import described
 from .builder import current, in_dialect_of_tvm, in_native_dialect, place
 from .cuda_names import cuda_spelling
 from .defaults import TVM_DEFAULTS
-from .diagnostics import UnknownName, caller_span, did_you_mean, unknown
+from .diagnostics import UnknownName, did_you_mean, unknown
 from .refused import refusal
+from .source import caller_span
 from .spelt import begins, following, spelt
 
 

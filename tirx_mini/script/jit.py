@@ -11,10 +11,10 @@ from typing import Any, overload
 from tirx_mini.ir import DIALECT, PrimFunc, TirxError
 from tirx_mini.records import dataclass
 
-from .diagnostics import caller_span, did_you_mean
+from .diagnostics import did_you_mean
 from .handles import ConstexprMarker, OptionalType
 from .kernels import caller_locals, reading
-from .source import check_function, source_of
+from .source import caller_span, check_function, source_of
 
 constexpr = ConstexprMarker()
 """``N: T.constexpr``: a parameter of a `T.jit` kernel whose value `specialize` gives."""

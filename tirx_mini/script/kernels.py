@@ -146,7 +146,9 @@ class _Parameters:
         fixed = self.given is None and (arguments.kwonlyargs or arguments.defaults)
         if arguments.vararg or arguments.kwarg or fixed:
             raise TirxError(
-                "a kernel can only have plain parameters without defaults", self.executor.span(self.source.node)
+                "a kernel can only have plain parameters without defaults",
+                self.executor.span(self.source.node),
+                "take the value from the names around the kernel, or make it a parameter of a @Tx.jit kernel",
             )
         rest: list[tuple[ast.arg, Any]] = []
         for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):

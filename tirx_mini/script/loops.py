@@ -92,7 +92,7 @@ def loop_variables(names: Sequence[str | None], spans: Sequence[Span], descripti
         raise TirxError(message, hint=f"write `for {', '.join('ijklmnop'[:count])} in …`")
     for name, span in zip(names, spans, strict=True):
         if name is None:
-            raise TirxError("a loop variable must be a plain name", span)
+            raise TirxError("a loop variable must be a plain name", span, "assign it to the other target in the loop")
     if description.targets is not None:
         return [Var(start.dtype, "round", span=spans[0]) for start, _, _ in description.ranges]
     parts = zip(description.ranges, names, spans, strict=True)

@@ -28,9 +28,9 @@ from tirx_mini.records import replace
 from tirx_mini.wording import described
 
 from .builder import current, in_dialect_of_tvm
-from .diagnostics import caller_span
 from .handles import BufferType, data_type, shape_of
 from .placement import fitted, placed
+from .source import caller_span
 from .views import moved, pointed, pool_of
 
 if TYPE_CHECKING:

@@ -18,10 +18,9 @@ from typing import Any
 from tirx_mini.ir import Buffer, Expr, Span, TirxError
 from tirx_mini.wording import described
 
-from .diagnostics import is_users, with_type
-from .source import line_span
+from .diagnostics import with_type
+from .source import is_users, line_span
 
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _PYTHON = ("builtins", "math", "numpy", "operator", "itertools", "functools")
 
@@ -151,12 +150,18 @@ def _listed(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     return ", ".join(given) or "no arguments"
 
 
+@functools.cache
+def _libraries() -> tuple[str, ...]:
+    """The folders of Python's own modules and of installed ones."""
+    return tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
 def _users_line(traceback: TracebackType | None) -> Span | None:
     """The innermost line of the user's own code, which is neither in this package nor in a library of Python."""
     place = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if is_users(code) and not code.co_filename.startswith(_LIBRARIES):
+        if is_users(code) and not code.co_filename.startswith(_libraries()):
             place = line_span(code.co_filename, traceback.tb_lineno)
         traceback = traceback.tb_next
     return place

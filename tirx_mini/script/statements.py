@@ -44,8 +44,7 @@ from .loops import loop_variables
 from .rounds import read_before_assigned
 from .syntax import short
 
-_MAX_ROUNDS = 1 << 18
-"""Iterations of all loops that run at compile time, at most."""
+_MAX_ROUNDS = 1 << 18  # iterations of all loops that run at compile time
 _NO_ELSE = "a loop in a kernel cannot have an `else`"
 _OPEN = (OpenScope, OpenRole, OpenHint, OpenBlock, OpenInit)
 
@@ -108,9 +107,9 @@ class StatementExecutor(Assigner):
     # -- simple statements --------------------------------------------------------------------------------------
 
     def visit_Expr(self, node: ast.Expr) -> Outcome:
+        if isinstance(node.value, ast.Constant) and node.value.value is Ellipsis:
+            raise self._placeholder(node)
         if isinstance(node.value, ast.Constant):
-            if node.value.value is Ellipsis:
-                raise self._placeholder(node)
             return None
         value = self.eval(node.value)
         if isinstance(value, Call):
@@ -186,8 +185,7 @@ class StatementExecutor(Assigner):
         return None
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> Outcome:
-        self.env.names.update(imported(node))
-        return None
+        return self.env.names.update(imported(node))
 
     visit_ImportFrom = visit_Import
 
@@ -196,9 +194,9 @@ class StatementExecutor(Assigner):
         if is_runtime(test):
             test = self.guarded(node.test, Assert, self._condition(node.test, test))
         if not self.truth(node.test, test):
-            message = "this assertion fails" if node.msg is None else str(self.eval(node.msg))
+            text = "this assertion fails" if node.msg is None else str(self.eval(node.msg))
             hint = "it is checked while the kernel is read: change the values, or the condition"
-            raise self.error(node.test, f"`{short(node.test)}`: {message}", hint)
+            raise self.error(node.test, f"`{short(node.test)}`: {text}", hint)
         return None
 
     def visit_Raise(self, node: ast.Raise) -> Outcome:
@@ -208,11 +206,10 @@ class StatementExecutor(Assigner):
         if value is NotImplementedError or isinstance(value, NotImplementedError):
             text = "" if isinstance(value, type) else str(value).removeprefix("TODO").lstrip(": ")
             raise todo_error(text, self.span(node)) if text else self._placeholder(node)
-        if not isinstance(value, Exception) and not (isinstance(value, type) and issubclass(value, Exception)):
-            message = f"`{short(node.exc)}` is {described(value)}, which cannot be raised"
-            raise self.error(node, message, 'raise an exception: `raise ValueError("…")`')
-        message = str(value) if isinstance(value, Exception) and str(value) else f"`{short(node.exc)}` is raised"
-        raise self.error(node, message, "it is raised while the kernel is read: put it under an `if` of Python values")
+        raised = isinstance(value, Exception) or (isinstance(value, type) and issubclass(value, Exception))
+        what = f"is {'raised' if raised else f'{described(value)}, which cannot be raised'}"
+        message = str(value) if isinstance(value, Exception) and str(value) else f"`{short(node.exc)}` {what}"
+        raise self.error(node, message, "an exception is raised while the kernel is read; put it under a Python `if`")
 
     # -- branches and loops -------------------------------------------------------------------------------------
 

@@ -203,7 +203,7 @@ MISTAKES = {
     "CTAs by index": ("with Tx.cta()[0:1]:\n    pass", "Tx.cta()[0:1]", ("by a condition", "Tx.cta()[condition]")),
     "an unknown parent": (
         "with Tx.thread(parent='warpgrp'):\n    pass",
-        "Tx.thread(parent='warpgrp')",
+        "'warpgrp'",
         ("`warpgroup`",),
     ),
     "an assertion": ("assert M == 127, f'M is {M}'", "M == 127", ("M is 128",)),
