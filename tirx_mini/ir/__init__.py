@@ -76,6 +76,7 @@ from .stmt import (
     TensorMap,
     TileCall,
     While,
+    as_condition,
     seq,
     trips,
 )  # fmt: skip
@@ -133,6 +134,7 @@ __all__ = [
     "Var",
     "Written",
     "as_bool",
+    "as_condition",
     "as_expr",
     "as_index",
     "binary",

@@ -181,10 +181,14 @@ class Analyzer:
         if a is None or b is None:
             return None
         if expr.op in ("<<", "*"):
-            factor = (1 << b[0], 1 << b[1]) if expr.op == "<<" and b[0] >= 0 else b
+            if expr.op == "<<" and not 0 <= b[0] <= b[1] < 64:
+                return None
+            factor = (1 << b[0], 1 << b[1]) if expr.op == "<<" else b
             products = [x * y for x in a for y in factor]
             return (min(products), max(products))
         if expr.op in ("//", ">>") and b[0] == b[1]:
+            if expr.op == ">>" and not 0 <= b[0] < 64:
+                return None
             divisor = b[0] if expr.op == "//" else 1 << b[0]
             return (a[0] // divisor, a[1] // divisor) if divisor > 0 else None
         if expr.op in ("|", "^") and a[0] >= 0 and b[0] >= 0:

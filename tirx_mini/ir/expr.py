@@ -333,14 +333,11 @@ def _literal(value: Any, dtype: DataType) -> Expr:
 
 def binary(op: str, a: Any, b: Any, *, span: Span | None = None) -> Expr:
     """``a op b`` with both operands promoted to one type. Literals are folded."""
-    if op in ("and", "or"):
-        left, right = as_bool(a), as_bool(b)
-    else:
-        left, right = _match(a, b)
-    for side in (left, right):
-        if side.is_tile or (side.dtype.is_handle and op not in ("==", "!=")):
+    for side in (a, b):
+        if isinstance(side, Expr) and (side.is_tile or (side.dtype.is_handle and op not in ("==", "!="))):
             message = f"`{op}` needs values, but {described(side)} is {_kind(side)}"
             raise TirxError(message, side.span or span, _ELEMENT)
+    left, right = (as_bool(a), as_bool(b)) if op in ("and", "or") else _match(a, b)
     if op in _INTEGER_ONLY and left.dtype.is_float:
         raise TirxError(
             f"`{op}` needs integers, but its operands are {left.dtype}",
@@ -410,7 +407,9 @@ def as_bool(value: Any) -> Expr:
 
 def _kind(expr: Expr) -> str:
     """What an expression is that is not one value."""
-    return "a tile" if expr.is_tile else "a pointer" if expr.dtype.is_handle else f"a vector, {expr.dtype}"
+    if expr.is_tile or isinstance(expr, Str):
+        return "a tile" if expr.is_tile else "a text"
+    return "a pointer" if expr.dtype.is_handle else f"a vector, {expr.dtype}"
 
 
 def cast(dtype: str, value: Any, *, span: Span | None = None) -> Expr:
@@ -418,7 +417,8 @@ def cast(dtype: str, value: Any, *, span: Span | None = None) -> Expr:
     target, expr = DataType(dtype), as_expr(value)
     if expr.dtype == target:
         return expr
-    if expr.is_tile or (expr.dtype.is_handle and not target.is_handle and target not in _ADDRESSES):
+    pointer = expr.dtype.is_handle and not isinstance(expr, Str)
+    if expr.is_tile or (expr.dtype.is_handle and not (pointer and (target.is_handle or target in _ADDRESSES))):
         message = f"{described(expr)} is {_kind(expr)}, which cannot be converted to {target}"
         raise TirxError(message, expr.span or span, _ELEMENT, about=value)
     if expr.dtype.lanes > 1 and expr.dtype.lanes != target.lanes:

@@ -20,10 +20,11 @@ from dataclasses import field
 from typing import Any
 
 from tirx_mini.records import dataclass
+from tirx_mini.wording import described
 
 from .buffer import Buffer
-from .expr import Call, Expr, Var, binary
-from .span import Span
+from .expr import Call, Expr, Var, as_bool, binary
+from .span import Span, TirxError
 from .text import node_text
 
 
@@ -224,6 +225,19 @@ class TileCall(Stmt):
 
     def option(self, name: str, default: Any = None) -> Any:
         return dict(self.options).get(name, default)
+
+
+def as_condition(value: Any) -> Expr:
+    """`value` as the condition of a statement, which is one truth value a thread; numbers are compared with zero.
+
+    Raises `TirxError` for a tile, a pointer or a vector.
+    """
+    condition = as_bool(value)
+    if condition.dtype.lanes > 1:
+        hint = "compare one element, or choose lane by lane with Tx.if_then_else"
+        message = f"{described(condition)} is a vector, which is no condition"
+        raise TirxError(message, condition.span, hint, about=value)
+    return condition
 
 
 def trips(start: int, stop: int, step: int) -> int:

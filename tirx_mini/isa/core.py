@@ -413,7 +413,7 @@ class instruction(Facts):
             hint = _hint(semantics, name)
             choices = get_args(hint) if get_origin(hint) is Literal else None
             default = defaults.get(name, inspect.Parameter.empty)
-            attributes.append(Attribute(name, default, choices, hint in (int, int | None), hint is str))
+            attributes.append(Attribute(name, default, choices, hint in (int, int | None), hint is str, hint is bool))
         returned = _hint(semantics, "return")
         return Instruction(
             **{fact.name: getattr(self, fact.name) for fact in fields(Facts)},

@@ -7,6 +7,8 @@ from collections.abc import Generator, Hashable, Mapping, Sequence
 from enum import Enum, Flag
 from typing import Annotated, Any, Protocol
 
+import numpy as np
+
 from tirx_mini.ir import (
     HANDLE,
     UINT32,
@@ -315,7 +317,7 @@ class Attribute:
     name: as in the entry's signature and its PTX.
     default: its value where none is given; `inspect.Parameter.empty` where one must be.
     choices: the values that it can have; None for any.
-    counts: whether it is a whole number from 0 on. texts: whether it is a string.
+    counts: whether it is a whole number from 0 on. texts: whether it is a string. flags: whether it is a truth value.
     """
 
     name: str
@@ -323,6 +325,7 @@ class Attribute:
     choices: tuple[Any, ...] | None
     counts: bool = False
     texts: bool = False
+    flags: bool = False
 
     @property
     def required(self) -> bool:
@@ -347,6 +350,9 @@ class Attribute:
             raise TirxError(message, about=value)
         if self.texts and not isinstance(value, str):
             message = f"{self.name!r} of {instruction} must be a string, not {described(value)}"
+            raise TirxError(message, about=value)
+        if self.flags and not isinstance(value, (bool, int, np.bool_)):
+            message = f"{self.name!r} of {instruction} must be True or False, not {described(value)}"
             raise TirxError(message, about=value)
         if self.counts and value is not None and (not isinstance(value, int) or value < 0):
             message = f"{self.name!r} of {instruction} is {described(value)}; it must be a whole number from 0 on"

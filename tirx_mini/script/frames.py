@@ -20,7 +20,7 @@ from tirx_mini.ir import (
     Stmt,
     TirxError,
     Var,
-    as_bool,
+    as_condition,
     as_expr,
     int_value,
     seq,
@@ -65,7 +65,7 @@ def If(condition: ExprLike) -> Iterator[None]:
         builder.branches.pop()
     taken = branches.then if known or branches.then is None else branches.orelse
     if known is None:
-        builder.emit(IfStmt(as_bool(condition), branches.then or seq(), branches.orelse))
+        builder.emit(IfStmt(as_condition(condition), branches.then or seq(), branches.orelse))
     elif taken is not None:
         builder.emit(taken)
 
@@ -98,7 +98,7 @@ def While(condition: ExprLike) -> Iterator[None]:
     with builder.block() as block, builder.read_once("loop"):
         yield
         body = builder.body(block)
-    builder.emit(WhileStmt(as_bool(condition), body))
+    builder.emit(WhileStmt(as_condition(condition), body))
 
 
 def break_loop() -> None:

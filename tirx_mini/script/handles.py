@@ -23,7 +23,7 @@ from tirx_mini.ir import (
     Stmt,
     TirxError,
     Var,
-    as_bool,
+    as_condition,
     as_expr,
     as_index,
     binary,
@@ -58,7 +58,7 @@ class OpenScope:
         """The scope restricted to the units that satisfy `condition`, or that an index or a slice selects."""
         if isinstance(condition, slice) or (isinstance(condition, int) and not isinstance(condition, bool)):
             condition = self._numbered(condition)
-        added = as_bool(condition)
+        added = as_condition(condition)
         return replace(self, filter=added if self.filter is None else binary("and", self.filter, added))
 
     def _numbered(self, units: slice | int) -> Expr:
@@ -295,6 +295,9 @@ class BufferType:
     options: tuple[tuple[str, Any], ...] = ()
 
     def buffer(self, name: str) -> Buffer:
+        """An argument of this type."""
+        if not isinstance(name, str):
+            raise TirxError(f"a name must be a string, not {described(name)}", about=name)
         return Buffer(name, self.shape, self.dtype, **dict(self.options))
 
 

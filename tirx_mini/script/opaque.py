@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tirx_mini.ir import HANDLE, Call, DataType, Evaluate, Expr, TirxError, as_expr
+from tirx_mini.wording import described
 
 from .builder import current, place
 from .handles import data_type
@@ -39,6 +40,10 @@ def _call(name: str, function: str, args: tuple[Any, ...], source_code: str, ret
     returned = "void" if return_type in ("void", "") else str(data_type(return_type))
     attrs = (("function", function), ("source_code", source_code), ("return_type", returned))
     operands = tuple(as_expr(arg) for arg in args)
+    tile = next((operand for operand in operands if operand.is_tile), None)
+    if tile is not None:
+        message = f"{name} passes values and pointers, but {described(tile)} is a tile"
+        raise TirxError(message, place(), "pass a pointer, as in A.ptr_to([i, 0])", about=tile)
     if returned == "void":
         builder.emit(Evaluate(Call(HANDLE, "func_call", operands, attrs)))
         return None

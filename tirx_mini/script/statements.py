@@ -23,7 +23,7 @@ from tirx_mini.ir import (
     TirxError,
     Var,
     While,
-    as_bool,
+    as_condition,
     const,
     unary,
 )  # fmt: skip
@@ -225,11 +225,7 @@ class StatementExecutor(Assigner):
         return None
 
     def _condition(self, node: ast.expr, test: Expr) -> Expr:
-        condition = self.guarded(node, as_bool, test)
-        if condition.dtype.lanes > 1:
-            message = f"`{short(node)}` is a vector, which is no condition"
-            raise self.error(node, message, "compare one element, or choose lane by lane with Tx.if_then_else")
-        return stamp(condition, self.span(node))
+        return stamp(self.guarded(node, as_condition, test), self.span(node))
 
     def _branch(self, statements: Sequence[ast.stmt], span: Span) -> Stmt:
         with self._inside("branch", span, statements) as body:

@@ -17,6 +17,7 @@ from tirx_mini.ir import (
     Binary,
     Cast,
     Const,
+    DataType,
     Expr,
     Select,
     Special,
@@ -180,3 +181,10 @@ def test_the_divisor_of_a_constant_and_of_a_sum():
 def test_an_operation_of_two_constants_is_their_value(op):
     written = Binary(BOOL if op == "<" else INT32, op, const(6), const(3))
     assert ANALYZER.simplify(written).value == _BINARY[op](6, 3)
+
+
+@pytest.mark.parametrize("op", ["<<", ">>"])
+@pytest.mark.parametrize("count", [64, 2**40, -1])
+def test_a_shift_by_more_bits_than_there_are_has_no_bounds(op: str, count: int) -> None:
+    x = Var(DataType("int64"), "x")
+    assert Analyzer({x: (0, 7)}).bounds(binary(op, x, const(count, "int64"))) is None

@@ -72,7 +72,7 @@ MISTAKES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a fraction in a pointer": ("y = A.ptr_to([0, 0.5])", "", ("an index must be an integer",)),
     "a pointer in arithmetic": ("y = lane_id + bar.ptr_to([0])", "", ("`+` needs values", "is a pointer")),
     "a pointer as a condition": ("if bar.ptr_to([0]):\n    reg[0] = 1.0", "bar.ptr_to([0])", ("is no condition",)),
-    "a tile as a condition": ("y = lane_id and reg[0:4]", "", ("reg[0:4] is a tile, which is no condition",)),
+    "a tile as a condition": ("y = lane_id and reg[0:4]", "", ("`and` needs values, but reg[0:4] is a tile",)),
     "a vector as a condition": ("if reg.vload([0], 'float32x4'):\n    reg[0] = 1.0", "reg.vload([0], 'float32x4')",
                                 ("is a vector, which is no condition",)),
     "a pointer as a number": (
@@ -85,6 +85,14 @@ MISTAKES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a variable of no number": ("y: 'tensormap'", "'tensormap'", ("a variable holds a number",)),
     "an element of a member": ("y = SwizzleMode.SWIZZLE_NONE[0]", "", ("which cannot be indexed",)),
     "an element of no buffer": ("Tx.buffer_store(lane_id == 0, 1, [0])", "", ("an element is one of a buffer",)),
+    "a pointer in a difference": ("y = bar.ptr_to([0]) - bar[0]", "", ("`-` needs values", "is a pointer")),
+    "a modifier of another kind": (
+        "y = Tx.ptx.ex2.approx(reg[0], [1])", "[1]", ("'ftz' of ex2.approx must be True or False, not the list [1]",)),
+    "a tile for a function of CUDA": (
+        "Tx.cuda.func_call('f', reg[0:4], source_code='')", "reg[0:4]", ("passes values and pointers",)),
+    "a vector as a filter": (
+        "with Tx.thread()[reg.vload([0], 'float32x4')]:\n    pass", "", ("which is no condition",)),
+    "a text as a number": ("y = Tx.uint32(Tx.StringImm('a'))", "", ("is a text, which cannot be converted to uint32",)),
     "a number of too many bits": ("y = lane_id + 10**30", "", ("does not fit in 64 bits",)),
     "a power of too many digits": ("y = 10 ** 10 ** 10", "", ("is a number of more than 65,536 bits",)),
     "a tile in a name": ("y = Tx.let(reg[0:4])", "", ("a tile, reg[0:4], is not a value that a name can hold",)),
