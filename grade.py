@@ -18,9 +18,9 @@ from tirx_mini.ending import command
 
 
 def main() -> int:
-    from tirx_mini.commands import run  # which takes a second: Ctrl-C has its handler by now
+    from tirx_mini.commands import run_command  # which takes a second: Ctrl-C has its handler by now
 
-    return run("grade", sys.argv[1:], prog="python grade.py")
+    return run_command("grade", sys.argv[1:], prog="python grade.py")
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ from tirx_mini.ending import command
 
 
 def main() -> int:
-    from tirx_mini.commands import run  # which takes a second: Ctrl-C has its handler by now
+    from tirx_mini.commands import run_command  # which takes a second: Ctrl-C has its handler by now
 
-    return run("inspect", sys.argv[1:], prog="python inspect_cuda.py")
+    return run_command("inspect", sys.argv[1:], prog="python inspect_cuda.py")
 
 
 if __name__ == "__main__":

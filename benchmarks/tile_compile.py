@@ -67,9 +67,9 @@ def compile_with_ours(program: str, arch: str) -> list[dict[str, float]]:
     case, start = case_of(program), time.perf_counter()
     import numpy as np
 
+    from tirx_mini.frontends.tile_ir import run
     from tirx_mini.passes import lower
     from tirx_mini.runtime import compile_cuda, emit
-    from tirx_mini.tile_ir import run
 
     kernel = getattr(import_module(f"kernels_ref.tile.{case.program}"), case.kernel)
     imported = time.perf_counter()

@@ -32,9 +32,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tirx_mini as tvm
 from tirx_mini.ending import command
+from tirx_mini.frontends.tile_ir import ct, run
 from tirx_mini.pool import in_order
 from tirx_mini.runtime import LaunchGraph
-from tirx_mini.tile_ir import ct, run
 
 BATCH_MS = 6.0
 OURS, TILEIR, TRITON = "ours", "TileIR", "Triton"

@@ -30,10 +30,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tirx_mini as tvm
 from tirx_mini.ending import command
+from tirx_mini.frontends.tilelang.pipeline import FAST_MATH, lower
 from tirx_mini.pool import in_order
 from tirx_mini.runtime import LaunchGraph
 from tirx_mini.tilelang import language
-from tirx_mini.tilelang.pipeline import FAST_MATH, lower
 
 BATCH_MS = 6.0
 OURS, PEER = "ours", "TileLang"

@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import target
+from .foreign import install_public_names
 
 if TYPE_CHECKING:
     from .arguments import ArgumentError, TensorMap
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from .notebook import TimelinePage, timeline
     from .saved import SavedKernelError, load_json, save_json
     from .target import Target
+
+install_public_names()
 
 __version__ = "0.1.0"
 

@@ -26,25 +26,26 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: list[str]) -> int:
-    from tirx_mini.commands import COMMANDS, run
+    from tirx_mini.commands import commands, run_command
 
-    if argv and argv[0] in COMMANDS:
-        return run(argv[0], argv[1:])
+    known = commands()
+    if argv and argv[0] in known:
+        return run_command(argv[0], argv[1:])
     parser = _parser()
     name: str | None = parser.parse_known_args(argv)[0].command
     if name is None:
         parser.print_help(sys.stderr)
     else:
-        near = difflib.get_close_matches(name, COMMANDS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(COMMANDS)}"
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(known)}"
         print(f"error: {name!r} is not a command; {hint}", file=sys.stderr)
     return 2
 
 
 def _parser() -> argparse.ArgumentParser:
-    from tirx_mini.commands import COMMANDS
+    from tirx_mini.commands import commands
 
-    lines = [f"  {name:<10}{summary}" for name, summary in COMMANDS.items()]
+    lines = [f"  {name:<10}{summary}" for name, summary in commands().items()]
     parser = argparse.ArgumentParser(
         prog=PROG,
         usage=f"{PROG} COMMAND [ARGUMENT …]",

@@ -101,6 +101,7 @@ class _Guard:
         self.farewell = ""
         self._ready = self._heard = self._ending = False
         self._folder: str | None = None
+        self._outside = tempfile.tempdir, os.environ.get("TMPDIR")
         with suppress(OSError):
             self._folder = tempfile.tempdir = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="tirx_mini-")
         self._pipe, writing = os.pipe()
@@ -136,6 +137,9 @@ class _Guard:
             with suppress(OSError):  # the main thread was about to remove it
                 Path(self._folder).rename(gone)
             shutil.rmtree(gone, ignore_errors=True)
+            tempfile.tempdir, variable = self._outside
+            os.environ.pop("TMPDIR")
+            os.environ.update({} if variable is None else {"TMPDIR": variable})
 
     def _wait(self) -> None:
         with suppress(ImportError):

@@ -1,6 +1,6 @@
 """The names of NVIDIA's cuTile, and the types of its expressions, as JSON: facts for the tests of tile programs.
 
-    path/to/python-with-cuda-tile tools/cutile_facts.py > tests/tirx_mini/compat/cutile_1_7.json
+    path/to/python-with-cuda-tile tools/cutile_facts.py > tests/tirx_mini/frontends/tile_ir/cutile_1_7.json
 
 It runs with the Python of an environment that has `cuda-tile`, and needs neither a GPU nor anything of this project.
 ``names`` are the public names of `cuda.tile` and its modules and the members of its classes, each with its signature.

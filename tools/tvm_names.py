@@ -1,6 +1,6 @@
 """The names of Apache TVM's script namespace and modules, as JSON: facts for the tests of tirx_mini's dialects.
 
-    path/to/python-with-tvm tools/tvm_names.py > tests/tirx_mini/compat/tvm_0_26.json
+    path/to/python-with-tvm tools/tvm_names.py > tests/tirx_mini/frontends/tvm/tvm_0_26.json
 
 It runs with the Python of an environment that has `apache-tvm`, and needs nothing of this project. Four tables come
 out: ``script``, the names below `tvm.script.tirx` by their dotted path; ``classes``, the methods of the classes that

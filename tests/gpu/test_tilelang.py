@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from tests.tirx_mini.tilelang.test_programs import attention, matmul
+from tests.tirx_mini.frontends.tilelang.test_programs import attention, matmul
 from tirx_mini import tilelang
 from tirx_mini.tilelang import language as T
 

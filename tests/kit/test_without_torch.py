@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tirx_mini.commands import COMMANDS
+from tirx_mini.commands import commands
 from tirx_mini.course import STEPS
 
 ROOT = Path(__file__).parents[2]
@@ -36,11 +36,12 @@ CALLS: Mapping[str, tuple[str, ...]] = {
     "trace": (f"{STEP_5}:hgemm_v5", "--size", "256", "-o", "OUT/step05.html"),
     "explain": ("TX107",),
     "inspect": ("5", "256", "--kernels", STEP_5, "--stage", "passes"),
-    "tileir": ("gemm", "256"),
     "progress": (STEP_1,),
     "grade": (STEP_1, "--steps", "1"),
     "handin": ("gemm_kernels.py", "-o", "OUT/handin.tar"),
     "hint": ("1",),
+    "run": ("examples/hello.py",),
+    "tileir": ("gemm", "256"),
 }
 """A call of each command. OUT is an empty folder."""
 
@@ -109,7 +110,7 @@ def said(blocked: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 def test_each_command_is_called() -> None:
-    assert list(CALLS) == list(COMMANDS)
+    assert list(CALLS) == list(commands())
 
 
 @pytest.mark.parametrize("command", CALLS)

@@ -22,7 +22,7 @@ import psutil
 
 import tirx_mini.__main__
 from tirx_mini import ending
-from tirx_mini.commands import COMMANDS
+from tirx_mini.commands import commands, module_of
 
 SUBREAPER = 36
 LEAVES_S = 20.0
@@ -31,8 +31,8 @@ LEAVES_S = 20.0
 
 def serve() -> None:
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
-    for name in COMMANDS:
-        importlib.import_module(f"tirx_mini.commands.{name}")
+    for name in commands():
+        importlib.import_module(module_of(name))
     for line in sys.stdin:
         print(json.dumps(played(json.loads(line))), flush=True)
 

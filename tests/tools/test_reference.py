@@ -9,7 +9,7 @@ import pytest
 
 from tests.tirx_mini.script.reading import kernel_text
 from tirx_mini import lang, layout
-from tirx_mini.commands import COMMANDS
+from tirx_mini.commands import commands
 from tirx_mini.isa import NAMES
 from tirx_mini.layout import Axis
 from tirx_mini.script import from_source, tirx
@@ -76,7 +76,7 @@ def test_an_example_is_a_part_of_a_kernel(name: str) -> None:
     from_source(kernel_text(examples()[name]), IN_KERNELS)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", commands())
 def test_every_option_of_a_command_is_listed(command: str) -> None:
     (section,) = re.findall(rf"^## {command}\n(.*?)(?=^## |\Z)", TEXTS["commands"], re.MULTILINE | re.DOTALL)
     for action in parser_of(command)._actions:

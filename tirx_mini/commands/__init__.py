@@ -8,34 +8,44 @@ the reader of the output closes it, 128 + its number for a signal. The library c
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import Any
 
-from .arguments import step_list
+from ..foreign import PACKAGE, frontends
+from .arguments import positive, step_list
 from .output import reported
 
-COMMANDS: Mapping[str, str] = MappingProxyType({
+_COMMANDS = {
     "ladder": "run the steps of the course in the simulator and print a table",
     "check": "run one kernel in the simulator and explain what is wrong with it",
     "trace": "draw a run on a time axis: what each warp and engine does when",
     "explain": "print what the code of a finding means, with an example and the fix",
     "inspect": "print what a kernel becomes: IR, CUDA C++, PTX or machine code",
-    "tileir": "print a tile program at each level, down to machine code",
     "progress": "print how far each of your steps is, and what is next",
     "grade": "grade a hand-in, and say what it lost points for",
     "handin": "write the tar to hand in, check it, and print the score to expect",
     "hint": "list the TODOs of a step in your file, with hints for them",
-})  # fmt: skip
-"""Every command with its summary; the module of this room that has its name is imported when it is run."""
+    "run": "run a script or module that imports another project's language",
+}  # fmt: skip
 
 
-def run(command: str, argv: Sequence[str], **options: Any) -> int:
-    """Run one of `COMMANDS`; returns its exit status. Bad arguments raise `SystemExit`, as argparse does.
+def commands() -> dict[str, str]:
+    """Return every command with its summary: those of this room, and those that front ends bring."""
+    return _COMMANDS | {name: summary for each in frontends() for name, (summary, _) in each.commands.items()}
+
+
+def module_of(command: str) -> str:
+    """Return the module of a command, imported when it is run: of this room, or the one a front end names."""
+    theirs = (each.commands[command][1] for each in frontends() if command in each.commands)
+    return f"{__name__}.{command}" if command in _COMMANDS else f"{PACKAGE}.{next(theirs)}"
+
+
+def run_command(command: str, argv: Sequence[str], **options: Any) -> int:
+    """Run one of `commands()`; returns its exit status. Bad arguments raise `SystemExit`, as argparse does.
 
     options: of the `main` of the command.
     """
-    return reported(lambda: importlib.import_module(f"{__name__}.{command}").main(argv, **options))
+    return reported(lambda: importlib.import_module(module_of(command)).main(argv, **options))
 
 
-__all__ = ["COMMANDS", "reported", "run", "step_list"]
+__all__ = ["commands", "module_of", "positive", "reported", "run_command", "step_list"]

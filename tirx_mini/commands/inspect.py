@@ -25,16 +25,14 @@ from ..course import (
     student_file,
 )
 from ..files import output_file, write_whole
+from ..foreign import frontend, resolve
 from ..hardware import DEFAULT_ARCH, architecture_of
 from ..ir import PrimFunc, TirxError
 from ..passes import PIPELINE
 from ..runtime import ToolchainError
-from . import tileir
 from .arguments import positive
 
 DEFAULT_SIZE = 1024
-LESSON = "11"
-"""The lesson of tile programs, which `tileir` shows."""
 DESCRIPTION = """\
 A step's kernel as IR, CUDA C++, PTX or machine code. No GPU is needed.
 
@@ -55,8 +53,9 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini ins
     prog: the command as its user calls it.
     """
     given = list(sys.argv[1:] if argv is None else argv)
-    if given[:1] == [LESSON] and int(LESSON) not in STEPS:
-        return tileir.main(_lesson(given[1:]), prog=f"{prog} {LESSON}")
+    guest = frontend(lambda each: given[:1] and given[0] in each.lessons)
+    if guest is not None and int(given[0]) not in STEPS:
+        return resolve(guest.lessons[given[0]])(given[1:], f"{prog} {given[0]}")
     options = _parser(prog).parse_args(given)
     if options.list_passes:
         text = "".join(f"{p.name:<24}{p.doc}\n" for p in PIPELINE)
@@ -75,12 +74,6 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini ins
     else:
         _print(text)
     return 0
-
-
-def _lesson(argv: Sequence[str]) -> list[str]:
-    """The arguments of `tileir` for lesson 11: the GEMM, unless a program is named."""
-    named = argv and not argv[0].startswith("-") and not argv[0].isdigit()
-    return [*([] if named or "--help" in argv or "-h" in argv else ["gemm"]), *argv]
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:

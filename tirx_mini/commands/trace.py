@@ -12,7 +12,6 @@ from rich.text import Text
 from ..arguments import ArgumentError
 from ..course import (
     FORMS,
-    TILE_PROGRAMS,
     Checked,
     Constant,
     KernelFileError,
@@ -23,9 +22,8 @@ from ..course import (
     View,
     changes_of,
     check_file,
-    is_tile_program,
     named_kernel,
-    tile_launch,
+    programs_with,
     timeline_form,
     told_apart,
     what_if,
@@ -34,7 +32,6 @@ from ..files import write_whole
 from ..hardware import gpu_spec
 from ..ir import TirxError
 from ..report import FIRST, SLOWEST, report_page
-from ..tile_ir import simulate as simulate_tiles
 from .arguments import (
     INCOMPLETE,
     TERMINAL,
@@ -49,8 +46,6 @@ from .waiting import meter
 
 CLOCK = "clock"
 """The verdict of a run without data that found nothing."""
-TILE_SIZE = 1024
-"""Of a tile program of the course."""
 
 
 def parse_cta(text: str) -> str | int:
@@ -83,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         refs = [_named(kernel) for kernel in kernels]
         changes = changes_of(refs[0], options.what_if) if options.what_if else []
         with shown:
-            runs = [_run(ref, options, shown) for ref in refs]
+            runs = [_run(*named, options, shown) for named in zip(kernels, refs, strict=True)]
     except TirxError as error:
         console.print(f"{error}", markup=False)
         return 1
@@ -167,32 +162,22 @@ def _check(ref: KernelRef, options: argparse.Namespace, constants: Mapping[str, 
 
 
 def _named(kernel: str) -> KernelRef:
-    """The kernel that the command names; a tile program of the course has a name without a file."""
-    return KernelRef(Path(), kernel) if kernel in TILE_PROGRAMS else named_kernel(KernelRef.parse(kernel))
+    """The kernel that the command names; a program of the course in another language has a name without a file."""
+    return KernelRef(Path(), kernel) if programs_with(kernel) is not None else named_kernel(KernelRef.parse(kernel))
 
 
-def _run_tiles(program: str, options: argparse.Namespace, shown: Meter) -> Checked:
-    """A tile program's verdict, with a timeline: of the clock alone, unless what it does depends on its data."""
-    if options.shape is not None or options.what_if or options.sms is not None:
-        raise KernelFileError("a tile program has the arguments of its launch: leave out --shape, --sms and --what-if")
-    launch = tile_launch(program, options.size or TILE_SIZE)
-
-    def run(data: bool) -> Checked:
-        report = simulate_tiles(
-            launch.grid, launch.kernel, launch.args, options.gpu, trace=True, data=data, seed=options.seed,
-            schedules=options.schedules if data else 1, budget=options.budget, watch=shown.watch,
-        )  # fmt: skip
-        return Checked(report)
-
-    checked = run(options.schedules > 1)
-    return checked if checked.report.trace is not None else run(True)
-
-
-def _run(ref: KernelRef, options: argparse.Namespace, shown: Meter) -> tuple[Checked, Traced]:
+def _run(kernel: str, ref: KernelRef, options: argparse.Namespace, shown: Meter) -> tuple[Checked, Traced]:
     """A kernel's verdict and its timeline."""
-    program = ref.name if ref.path == Path() else str(ref)
-    tiles = is_tile_program(program)
-    checked = _run_tiles(program, options, shown) if tiles else _check(ref, options, {}, shown)
+    programs = programs_with(kernel)
+    if programs is None:
+        checked = _check(ref, options, {}, shown)
+    elif options.shape is not None or options.what_if or options.sms is not None:
+        raise KernelFileError("a tile program has the arguments of its launch: leave out --shape, --sms and --what-if")
+    else:
+        checked = programs.check(
+            kernel, options.size, options.gpu, trace=True, seed=options.seed, schedules=options.schedules,
+            budget=options.budget, watch=shown.watch,
+        )  # fmt: skip
     return checked, Traced(checked.report, gpu_spec(options.gpu).with_sms(options.sms), _size(options))
 
 

@@ -7,8 +7,6 @@ folder, `load_kernel` one kernel by "file.py:name". `run_task` simulates a step 
 `measured_times` has the times of the steps on a GPU, and `findings_book` the meaning of each code.
 """
 
-from typing import TYPE_CHECKING
-
 from .book import Book, Example, Section, findings_book
 from .check import LARGEST_TRACED, Checked, check_file, check_kernel, make_arguments, product_text, shares
 from .constants import Constant, ConstantError, constants_of, converted, parse_file
@@ -28,22 +26,18 @@ from .kernels import (
 from .ladder import DTYPES, Row, Task, figures_of_row, ladder_tasks, run_task, run_tasks, what_if_tasks, with_timelines
 from .measured import StepTimes, measured_times
 from .meter import PATIENCE_S, Meter, WatchShare
+from .programs import Programs, programs_with
 from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan
 from .result import TOLERANCES, Matrix, matches, wrong_finding
-from .scheduled import scheduled_in
+from .scheduled import Scheduled, scheduled_in
 from .shapes import check_shape
 from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, TIME_TOLERANCE, Case, Shape, Step, parse_steps, shape_text, step_range, steps_from
-from .tile_programs import TILE_PROGRAMS, is_tile_program, tile_launch, tile_program
 from .todos import Todo, architecture_in, hint_command, todos_in
 from .trace import FORMS, NoTimeline, Traced, View, timeline_form, told_apart
 from .what_if import Assignment, Change, Figures, change_text, changes_of, figures_of, parse_what_if, what_if
 
-if TYPE_CHECKING:
-    from .scheduled_programs import Scheduled as Scheduled
-
 __all__ = [
-    "TILE_PROGRAMS",
     "DTYPES",
     "FORMS",
     "LARGEST",
@@ -72,7 +66,9 @@ __all__ = [
     "Meter",
     "NoTimeline",
     "Plan",
+    "Programs",
     "Row",
+    "Scheduled",
     "Section",
     "Shape",
     "StageOptions",
@@ -120,10 +116,12 @@ __all__ = [
     "plan",
     "plain_links",
     "product_text",
+    "programs_with",
     "read_kernels",
     "reference_file",
     "run_task",
     "run_tasks",
+    "scheduled_in",
     "shape_text",
     "shares",
     "stage_text",
@@ -132,13 +130,9 @@ __all__ = [
     "student_file",
     "timeline_form",
     "todos_in",
-    "is_tile_program",
-    "tile_launch",
-    "tile_program",
     "told_apart",
     "what_if",
     "what_if_tasks",
     "with_timelines",
     "wrong_finding",
-    "scheduled_in",
 ]

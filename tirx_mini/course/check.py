@@ -13,8 +13,9 @@ import numpy.typing as npt
 from ..arguments import ArgumentError, check_room
 from ..diagnose import BUDGET, Exploration, Finding, Report, as_dict, failed, state_notes
 from ..driver import explore, simulate
+from ..foreign import language_of
 from ..hardware import DEFAULT_GPU, GpuSpec, gpu_spec
-from ..ir import TILELANG, Buffer, PrimFunc, TirxError
+from ..ir import Buffer, PrimFunc, TirxError
 from ..report import ProductError, product_error, product_shape, report_html, wrong_product
 from ..sim import Watch, numpy_dtype
 from .constants import Constant
@@ -136,7 +137,7 @@ def check_kernel(
             watch=shares(kernel, watch),
         )  # fmt: skip
     report = report.named(name or report.kernel)
-    if not report.comparable or product_shape(kernel) is None or dict(kernel.attrs).get(TILELANG):
+    if not report.comparable or product_shape(kernel) is None or language_of(kernel.attrs):
         return Checked(report, exploration=exploration)
     a, b, d = arguments
     error = product_error(a, b, d)

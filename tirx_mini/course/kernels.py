@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
-from ..compat import tvm_imports
+from ..foreign import kernel_imports
 from ..hardware import DEFAULT_ARCH, architecture_of
 from ..ir import PrimFunc, TirxError
 from ..resources import resource, resource_root
@@ -106,7 +106,7 @@ def load_module(
 def explaining() -> Iterator[None]:
     """A context for the user's Python: it finds `tvm`, and a mistake in it is raised as `TirxError`, at its line."""
     try:
-        with tvm_imports():
+        with kernel_imports():
             yield
     except Exception as error:
         page = explained(error)

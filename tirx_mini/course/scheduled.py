@@ -1,16 +1,25 @@
-"""Whether a file has programs that schedules arrange. Few have: what examines them is imported for those only."""
+"""Programs that schedules arrange, in files: the front end that has them examines them."""
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
+from ..foreign import frontends, resolve
+from ..ir import Diagnostic
 from .kernel_ref import KernelRef
 
-if TYPE_CHECKING:
-    from .scheduled_programs import Scheduled
 
-_MENTIONED = re.compile(r"\bimport\b[^\n#]*\b(te|tir)\b")
+@dataclass(frozen=True)
+class Scheduled:
+    """A program by its name in the file. target: "cuda" or "llvm", what its loops are for. notes: on these loops.
+
+    runs: whether it is a kernel, which the simulator can execute: a function whose loops are bound to threads.
+    """
+
+    name: str
+    target: str
+    notes: tuple[Diagnostic, ...]
+    runs: bool
 
 
 def scheduled_in(ref: KernelRef) -> list[Scheduled]:
@@ -21,8 +30,6 @@ def scheduled_in(ref: KernelRef) -> list[Scheduled]:
 
     Raises `KernelFileError` for a file that does not exist, `TirxError` for a mistake in the program.
     """
-    if not ref.path.is_file() or not _MENTIONED.search(ref.path.read_text(encoding="utf-8")):
-        return []
-    from .scheduled_programs import programs_of
-
-    return programs_of(ref)
+    text = ref.path.read_text(encoding="utf-8") if ref.path.is_file() else ""
+    examining = [each for each in frontends() if each.examine and each.mentioned(text)]
+    return [program for each in examining for program in resolve(each.examine)(ref)]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tirx_mini.arguments import for_arguments, kernel_of
+from tirx_mini.foreign import frontend, resolve
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import Buffer, IRModule, PrimFunc, specialised, symbols
 from tirx_mini.target import Target
@@ -15,9 +16,17 @@ from tirx_mini.target import Target
 from .languages import lowered as to_kernel
 
 if TYPE_CHECKING:
-    from tirx_mini.cpu import CpuExecutable
     from tirx_mini.diagnose import Report
     from tirx_mini.runtime import Executable, HostModule
+
+
+class Compiled(Protocol):
+    """A compiled kernel. A call writes results into its arguments."""
+
+    def __call__(self, *args: Any) -> None: ...
+    def source(self, stage: str = ..., comments: bool = ...) -> str:
+        """The kernel at a stage, as "cuda"."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +150,7 @@ class SymbolicExecutable:
 
 def compile(
     mod: IRModule | PrimFunc, target: str | Target | None = None, tir_pipeline: str = "tirx"
-) -> SimulatedExecutable | Executable | CpuExecutable | SymbolicExecutable:
+) -> Compiled:
     """Compile a kernel. The result is called with the arguments of the kernel and writes its outputs in place.
 
     A kernel with symbolic extents is compiled when it is called, once for each combination of sizes.
@@ -155,10 +164,10 @@ def compile(
         raise ValueError(f"unknown pipeline {tir_pipeline!r}; the only pipeline is 'tirx'")
     chosen = target_of(target)
     func = kernel_of(mod, "compile")
-    if chosen.kind == "llvm":
-        from tirx_mini.cpu import build as build_for_cpu
-
-        return SymbolicExecutable(func, chosen, build_for_cpu) if symbols(func) else build_for_cpu(func)
+    builder = frontend(lambda each: chosen.kind in each.targets)
+    if builder is not None:
+        build_for = resolve(builder.targets[chosen.kind])
+        return SymbolicExecutable(func, chosen, build_for) if symbols(func) else build_for(func)
     return SymbolicExecutable(func, chosen) if symbols(func) else compiled(func, chosen)
 
 

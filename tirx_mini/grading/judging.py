@@ -18,8 +18,9 @@ import numpy as np
 from ..course import Shape, matches, shape_text, wrong_finding
 from ..diagnose import Finding, Report, failed
 from ..driver import simulate
+from ..foreign import language_of
 from ..hardware import GpuSpec, gpu_spec
-from ..ir import TILELANG, Attributes, Buffer, Launch, PrimFunc, TirxError
+from ..ir import Buffer, Launch, PrimFunc, TirxError
 from ..passes import lower
 from ..report import WIDTH, finding_page, plain
 from ..saved import SavedKernelError, load_json
@@ -277,8 +278,9 @@ def _parsed(question: Question) -> tuple[PrimFunc, PrimFunc]:
         raise Unusable(f"what the hand-in built is not a kernel: {error}") from None
     if func.launch is not None or func.tensor_maps:
         raise Unusable("what the hand-in built is lowered already: return the kernel as `Tx.prim_func` makes it")
-    if Attributes(func.attrs).get(TILELANG):
-        raise Unusable("what the hand-in built is a kernel of TileLang: write it with `Tx.prim_func`")
+    language = language_of(func.attrs)
+    if language is not None:
+        raise Unusable(f"what the hand-in built is a kernel of {language.language}: write it with `Tx.prim_func`")
     _check_parameters(func, question)
     try:
         return func, lower(func)

@@ -45,7 +45,7 @@ from .expr import (
     wrap,
 )  # fmt: skip
 from .expr_printer import expr_text, instruction_path
-from .func import COPY_FENCES, COURSE, DIALECT, NATIVE, TILELANG, TIR, TVM, Attributes, Launch, PrimFunc
+from .func import COPY_FENCES, COURSE, DIALECT, NATIVE, TIR, TVM, Attributes, Launch, PrimFunc
 from .module import GlobalVar, IRModule
 from .span import Diagnostic, Span, TirxError, excerpt, file_label
 from .stmt import (
@@ -89,7 +89,6 @@ from .walk import children, walk
 
 __all__ = [
     "COPY_FENCES",
-    "TILELANG",
     "COURSE",
     "DIALECT",
     "NATIVE",

@@ -54,8 +54,6 @@ DIALECT = "tirx_mini.dialect"
 """The attribute of a function that names the dialect whose defaults apply; without it, they are the course's."""
 TVM = "tvm"
 """Its value for Apache TVM 0.26."""
-TILELANG = "tilelang"
-"""The attribute of a function in TileLang, whose passes have not run."""
 COPY_FENCES = "tirx_mini.copy_fences"
 """The attribute that is False for a function whose copies into shared memory end without a fence, as TVM's do."""
 

@@ -20,6 +20,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..foreign import Frontend, frontends, resolve
+
 PYTHON = (
     "__future__", "abc", "argparse", "array", "ast", "bisect", "builtins", "cmath", "collections", "collections.abc",
     "contextlib", "copy", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "gc", "hashlib",
@@ -38,17 +40,13 @@ _ROOMS = ("arguments", "hardware", "ir", "isa", "lang", "layout", "records", "sa
 _COURSE = ("constants", "kernels", "shapes", "steps", "todos")
 _LATE = ("_strptime", "encodings.ascii", "encodings.latin_1", "encodings.unicode_escape", "encodings.utf_16")
 """Modules that functions of Python's library import: on behalf of the caller, if they are written in C."""
-_COMPAT = ("arith", "bench", "dialect", "error", "host", "nodes", "op", "registry", "testing", "transform", "types")
-"""Modules of tirx_mini.compat that stand for TVM's; they take a second, so only a hand-in that imports `tvm` gets
-them."""
-_TVM = re.compile(rb"^[ \t]*(?:from[ \t]+tvm\b|import[ \t][^#\n]*(?<!as )\btvm\b)", re.MULTILINE)
-
 _ROOT = "tirx_mini"
 
 
 def may_import(name: str) -> bool:
     """Whether a module is on the list, or belongs to a package that is."""
-    return any(name == each or name.startswith(f"{each}.") for each in (*PYTHON, *PACKAGES, *ABSENT, "tvm"))
+    listed = (*PYTHON, *PACKAGES, *ABSENT, *(each.kernel_package for each in _stand_ins()))
+    return any(name == each or name.startswith(f"{each}.") for each in listed)
 
 
 def preload(source: bytes, utils: Path) -> Gate:
@@ -62,12 +60,25 @@ def preload(source: bytes, utils: Path) -> Gate:
         room = importlib.import_module(f"{_ROOT}.{name}")
         for each in _modules_of(room):
             importlib.import_module(each)
-    for name in _COMPAT if _TVM.search(source) else ():
-        importlib.import_module(f"{_ROOT}.compat.{name}")
+    for each in _stand_ins():
+        resolve(each.kernel_imports)
+        for name in each.kernel_modules if _imports(each.kernel_package, source) else ():
+            importlib.import_module(name)
     _keep_lines(f"{_ROOT}.lang.")
     sys.modules["utils"] = _utils(utils)
     packages = [module for name, module in sys.modules.items() if name.partition(".")[0] == _ROOT]
     return Gate({name for package in packages for name in _modules_of(package)})
+
+
+def _stand_ins() -> list[Frontend]:
+    """The front ends that stand for a package from which kernel files import the course's dialect."""
+    return [each for each in frontends() if each.kernel_package]
+
+
+def _imports(package: str, source: bytes) -> bool:
+    """Whether a hand-in imports a package whose stand-in takes a second to import."""
+    pattern = rf"^[ \t]*(?:from[ \t]+{package}\b|import[ \t][^#\n]*(?<!as )\b{package}\b)"
+    return re.search(pattern.encode(), source, re.MULTILINE) is not None
 
 
 class Gate(MetaPathFinder, Loader):

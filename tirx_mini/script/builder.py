@@ -135,6 +135,7 @@ class Builder:
     span: the current location; new nodes get it as their span.
     params: the parameters in call order; `Tx.match_buffer` replaces a pointer with a buffer.
     spelling: the dialect in which the kernel is written, as far as it shows.
+    keeps_numbers: a name that a plain number is assigned to once stays that number.
     scopes: the kinds of the open execution scopes, outermost first.
     copies: how often the enclosing unrolled loops repeat the current location.
     rounds: the iterations of loops that run at compile time, so far.
@@ -154,6 +155,7 @@ class Builder:
     attrs: dict[str, Any] = field(default_factory=dict)
     launch: Launch | None = None
     spelling: str = COURSE
+    keeps_numbers: bool = False
     tensor_maps: list[TensorMap] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=lambda: [Block()])
     inline_depth: int = 0
@@ -292,11 +294,6 @@ class Builder:
                     f"write T.match_buffer(pointer, ({var.name}, …), dtype), or `{var.name}: T.{var.dtype} = 0` for a "
                     "variable",
                 )
-
-    @property
-    def keeps_numbers(self) -> bool:
-        """Whether a name that a plain number is assigned to once stays that number, as in TileLang."""
-        return "tilelang" in self.attrs
 
     def bind(self, name: str, value: Expr) -> Var:
         """Bind `value` to a new variable."""

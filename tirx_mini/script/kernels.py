@@ -83,12 +83,13 @@ def reading(
     given: Mapping[str, Any] | None = None,
     attrs: Mapping[str, Any] | None = None,
     spelling: str = COURSE,
+    keeps_numbers: bool = False,
 ) -> PrimFunc:
     """`read`, whose errors have no traceback through this package."""
     __tracebackhide__ = True
     try:
         check_function(function, "@Tx.prim_func" if given is None else "@T.jit")
-        return read(function, caller, given, attrs or {}, spelling)
+        return read(function, caller, given, attrs or {}, spelling, keeps_numbers)
     except TirxError as error:
         mistake = error.with_traceback(None)
     raise mistake from None
@@ -100,6 +101,7 @@ def read(
     given: Mapping[str, Any] | None,
     attrs: Mapping[str, Any],
     spelling: str = COURSE,
+    keeps_numbers: bool = False,
     parameters: Mapping[str, Any] | None = None,
 ) -> PrimFunc:
     """Read `function` as a kernel.
@@ -108,6 +110,7 @@ def read(
     given: the values of compile-time parameters, or None for a kernel that cannot have any.
     attrs: its attributes, to which `Tx.func_attr` adds.
     spelling: the dialect that it is written in.
+    keeps_numbers: a name that a plain number is assigned to once stays that number, as in TileLang.
     parameters: the values of its parameters, for a function whose body says which of them are arguments of the kernel:
         those that are `Untyped`, by a statement ``A: T.Tensor((M, K), "float16")``. What it returns is then the
         attribute "returned".
@@ -115,7 +118,7 @@ def read(
     source = source_of(function)
     span = source.span(source.node)
     span = replace(span, end_line=span.line, end_column=0)
-    builder = Builder(function.__name__, span, attrs=dict(attrs), spelling=spelling)
+    builder = Builder(function.__name__, span, attrs=dict(attrs), spelling=spelling, keeps_numbers=keeps_numbers)
     env = Env(outer=Outside.of(function, caller), body=source.node.body)
     executor = Executor(source, builder, env)
     with building(builder):

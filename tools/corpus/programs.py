@@ -14,13 +14,12 @@ from typing import Any
 
 from tirx_mini.course import (
     STEPS,
-    TILE_PROGRAMS,
     default_kernels,
     findings_book,
     load_kernels,
     load_module,
-    tile_program,
 )
+from tirx_mini.frontends.tile_ir.programs import TILE_PROGRAMS, tile_program
 from tirx_mini.hardware import GPUS
 from tirx_mini.ir import PrimFunc
 

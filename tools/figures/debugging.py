@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tirx_mini import simulate
-from tirx_mini.commands import run
+from tirx_mini.commands import run_command
 from tirx_mini.course import Traced, View, load_kernel, make_arguments, timeline_form
 from tirx_mini.hardware import B200
 from tools.figures._references import patched, reference
@@ -78,7 +78,7 @@ def captured(arguments: list[str]) -> str:
     os.environ["COLUMNS"] = WIDTH
     try:
         with redirect_stdout(io.StringIO()) as out:
-            run(arguments[0], arguments[1:])
+            run_command(arguments[0], arguments[1:])
     finally:
         if before is None:
             del os.environ["COLUMNS"]

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from kernels_ref.tile import attention
-from tirx_mini.tile_ir.run import compile
-from tirx_mini.tile_ir.ssa import print_module
+from tirx_mini.frontends.tile_ir.run import compile
+from tirx_mini.frontends.tile_ir.ssa import print_module
 from tools.figures import records
 from tools.pages import as_table
 

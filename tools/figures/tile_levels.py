@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from kernels_ref.tile import gemm, moe
-from tirx_mini.tile_ir.nv_tileaa import NV_TILEAA
-from tirx_mini.tile_ir.nv_tileas import IN_ORDER
-from tirx_mini.tile_ir.program import TileProgram
-from tirx_mini.tile_ir.run import compile
-from tirx_mini.tile_ir.ssa import Module, diff, print_module
+from tirx_mini.frontends.tile_ir.nv_tileaa import NV_TILEAA
+from tirx_mini.frontends.tile_ir.nv_tileas import IN_ORDER
+from tirx_mini.frontends.tile_ir.program import TileProgram
+from tirx_mini.frontends.tile_ir.run import compile
+from tirx_mini.frontends.tile_ir.ssa import Module, diff, print_module
 from tools.pages import as_table
 
 TOKENS, CHOICES, EXPERTS, WIDTH = 1024, 2, 8, 4096

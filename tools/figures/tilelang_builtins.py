@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tirx_mini.frontends.tilelang.builtins import MORE, NAMES, Builtin, facts_of
 from tirx_mini.hardware import arch_name
-from tirx_mini.tilelang.builtins import MORE, NAMES, Builtin, facts_of
 from tools.pages import as_table
 
 _CALL = re.compile(r"``(\w+\(.*?\))``: ")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 from unittest.mock import patch
 
-from tirx_mini.commands import COMMANDS, run
+from tirx_mini.commands import commands, run_command
 
 from ._markdown import document, fenced, table, wrapped
 
@@ -39,9 +39,9 @@ def parser_of(command: str) -> argparse.ArgumentParser:
     def stop(self: argparse.ArgumentParser, *args: Any, **options: Any) -> NoReturn:
         raise _Parsed(self)
 
-    with patch.object(argparse.ArgumentParser, "parse_args", stop):
+    with patch.object(argparse.ArgumentParser, "parse_known_args", stop):
         try:
-            run(command, [])
+            run_command(command, [])
         except _Parsed as made:
             return made.parser
     raise ValueError(f"{command} has no argument parser")
@@ -49,9 +49,9 @@ def parser_of(command: str) -> argparse.ArgumentParser:
 
 def page() -> str:
     """The page."""
-    names = [(f"[`{name}`](#{name})", summary) for name, summary in COMMANDS.items()]
+    names = [(f"[`{name}`](#{name})", summary) for name, summary in commands().items()]
     parts = [_HEAD, table(("command", "what it does"), names)]
-    for name in COMMANDS:
+    for name in commands():
         parts += _command(name)
     return document(*parts)
 
@@ -63,7 +63,7 @@ def _command(name: str) -> Iterator[str]:
     optional = [action for action in actions if action.option_strings]
     yield f"## {name}"
     yield fenced(f"python -m tirx_mini {' '.join([name, *map(_usage, positional)])} [options]")
-    yield from _prose(parser.description or COMMANDS[name])
+    yield from _prose(parser.description or commands()[name])
     rows = [(f"`{_usage(action).strip('[]')}`", _help(parser, action)) for action in positional]
     rows += [(f"`{_spelling(action)}`", _help(parser, action)) for action in optional]
     yield table(("argument", "meaning"), rows)

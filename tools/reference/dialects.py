@@ -16,7 +16,7 @@ from tirx_mini.script import CUDA_NAMES, REFUSALS, refusal
 
 from ._markdown import document, table, wrapped
 
-_FACTS = Path(__file__).parents[2] / "tests" / "tirx_mini" / "compat" / "tvm_0_26.json"
+_FACTS = Path(__file__).parents[2] / "tests" / "tirx_mini" / "frontends" / "tvm" / "tvm_0_26.json"
 _SCOPES = ("thread", "warp", "warpgroup", "wg", "cta", "cluster")
 
 _HEAD = """# Names in the three dialects

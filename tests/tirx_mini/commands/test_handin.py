@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tirx_mini.commands import run
+from tirx_mini.commands import run_command
 from tirx_mini.grading import read_handin
 
 SKELETON = Path(__file__).parents[3] / "gemm_kernels.py"
@@ -17,7 +17,7 @@ def test_the_file_of_this_folder_is_written_and_graded(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "gemm_kernels.py").write_bytes(SKELETON.read_bytes())
-    assert run("handin", []) == 0
+    assert run_command("handin", []) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("handin.tar: gemm_kernels.py from gemm_kernels.py, ")
     assert "0 of 100 points" in printed
@@ -28,7 +28,7 @@ def test_the_file_of_this_folder_is_written_and_graded(
 def test_another_file_and_another_tar(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "mine.py").write_text("def hgemm_v1(M, N, K, dtype='float16'): ...\n")
     out = tmp_path / "mine.tar"
-    assert run("handin", [str(tmp_path / "mine.py"), "-o", str(out), "--no-score"]) == 0
+    assert run_command("handin", [str(tmp_path / "mine.py"), "-o", str(out), "--no-score"]) == 0
     assert "mine.tar: gemm_kernels.py from " in "".join(capsys.readouterr().out.splitlines())
     assert read_handin(out).file == "gemm_kernels.py"
 
@@ -41,6 +41,6 @@ def test_a_file_that_the_grader_cannot_read_is_not_packed(
 ) -> None:
     if data is not None:
         (tmp_path / "mine.py").write_bytes(data)
-    assert run("handin", [str(tmp_path / "mine.py"), "-o", str(tmp_path / "handin.tar")]) == 2
+    assert run_command("handin", [str(tmp_path / "mine.py"), "-o", str(tmp_path / "handin.tar")]) == 2
     assert said in capsys.readouterr().out
     assert not (tmp_path / "handin.tar").exists()

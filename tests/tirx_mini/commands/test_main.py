@@ -10,17 +10,19 @@ import pytest
 
 import tirx_mini
 from tirx_mini.__main__ import main
-from tirx_mini.commands import COMMANDS
+from tirx_mini.commands import commands
+from tirx_mini.foreign import frontends
 
 ROOM = Path(tirx_mini.__file__).parent / "commands"
 SHARED = {"__init__", "arguments", "grade_all", "ladder_table", "output", "rows", "waiting"}
 
 
 def test_every_module_of_the_room_is_a_command_in_the_table() -> None:
-    assert {path.stem for path in ROOM.glob("*.py")} - SHARED == set(COMMANDS)
+    guests = {name for each in frontends() for name in each.commands}
+    assert {path.stem for path in ROOM.glob("*.py")} - SHARED == set(commands()) - guests
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", commands())
 def test_every_command_describes_its_arguments(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main([command, "--help"])
@@ -30,13 +32,13 @@ def test_every_command_describes_its_arguments(command: str, capsys: pytest.Capt
 def test_without_a_command_the_commands_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     help_text = capsys.readouterr().err
-    for command, summary in COMMANDS.items():
+    for command, summary in commands().items():
         assert f"  {command:<10}{summary}\n" in help_text
     assert max(map(len, help_text.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(
-    ("command", "hint"), [("lader", "did you mean ladder?"), ("xyz", f"the commands are {', '.join(COMMANDS)}")]
+    ("command", "hint"), [("lader", "did you mean ladder?"), ("xyz", f"the commands are {', '.join(commands())}")]
 )
 def test_an_unknown_command_is_refused_with_a_hint(command: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, "--steps", "1"]) == 2

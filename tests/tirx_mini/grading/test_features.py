@@ -172,7 +172,7 @@ STYLES = [
 def test_what_counts_is_what_a_kernel_does_and_not_how_it_is_written(
     name: str, factory: str, step: int, shape: tuple[int, int, int], options: dict[str, object]
 ) -> None:
-    path = ROOT / "tests" / "tirx_mini" / "compat" / "students" / f"{name}.py"
+    path = ROOT / "tests" / "tirx_mini" / "frontends" / "tvm" / "students" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

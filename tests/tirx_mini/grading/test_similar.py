@@ -17,7 +17,7 @@ from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
 
 STEP, SHAPE = 5, (256, 256, 512)
-STUDENT = Path(__file__).parents[1] / "compat" / "students" / "phase_arithmetic.py"
+STUDENT = Path(__file__).parents[1] / "frontends" / "tvm" / "students" / "phase_arithmetic.py"
 
 
 def made(folder: Path, name: str, source: str) -> PrimFunc:

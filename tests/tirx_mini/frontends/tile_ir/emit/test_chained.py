@@ -1,0 +1,85 @@
+"""Attention's two dots: the second of an iteration is in flight while threads compute from the first of the next."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from kernels_ref.tile import attention
+from tirx_mini.frontends.tile_ir.ssa import print_module
+from tirx_mini.tile_ir import ct, run, simulated
+
+
+def random(*shape: int, seed: int) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(torch.float16)
+
+
+@pytest.mark.parametrize(("queries", "keys", "causal"), [(128, 320, False), (192, 192, True), (64, 50, False)])
+def test_attention_of_many_tiles(queries: int, keys: int, causal: bool) -> None:
+    q = random(1, 2, queries, 64, seed=0)
+    k, v = (random(1, 2, keys, 64, seed=seed) for seed in (1, 2))
+    o = torch.zeros_like(q)
+    with simulated("h100", schedules=20) as reports:
+        attention.attention(q, k, v, o, causal, tiles=(64, 64))
+    assert all(report.ok and not report.findings for report in reports)
+    scores = q.float() @ k.float().transpose(2, 3) / math.sqrt(64)
+    if causal:
+        scores.masked_fill_(torch.ones(queries, keys).triu(1).bool(), -math.inf)
+    torch.testing.assert_close(o.float(), torch.softmax(scores, 3) @ v.float(), rtol=2e-3, atol=3e-3)
+
+
+def test_the_pass_turns_the_loop() -> None:
+    """The first iteration's dot and the last one's second dot stand around the loop, which has both in flight."""
+    texts: dict[str, tuple[str, str]] = {}
+    array = torch.zeros((2, 320, 64), dtype=torch.float16)
+    args = (array, array, array, torch.zeros_like(array), 0.1, False, 64, 64, 64)
+    program = run.compile(attention.attention_tile, args, "h100")
+    program.passes(lambda name, before, after: texts.update({name: (print_module(before), print_module(after))}))
+    before, after = (text.splitlines() for text in texts["tileas-optimize-dot-accumulation"])
+    assert sum("nv_tileas.dot" in line for line in before) == 2
+    assert sum("nv_tileas.dot" in line for line in after) == 2
+    begun = [number for number, line in enumerate(after) if "async.dot" in line]
+    waits = [number for number, line in enumerate(after) if "nv_tileas.async.wait %" in line]
+    (computed,) = [number for number, line in enumerate(after) if "combine = max" in line and number > begun[0]]
+    assert begun[0] < begun[1] < waits[0] < computed < waits[1]
+
+
+def test_two_warpgroups_share_a_tile() -> None:
+    q, k, v = (random(1, 1, 384, 64, seed=seed) for seed in range(3))
+    o = torch.zeros_like(q)
+    with simulated("h100", schedules=20) as reports:
+        attention.attention(q, k, v, o, tiles=(128, 128))
+    (report,) = reports
+    assert report.ok and not report.findings
+    wanted = torch.softmax(q.float() @ k.float().transpose(2, 3) / math.sqrt(64), 3) @ v.float()
+    torch.testing.assert_close(o.float(), wanted, rtol=2e-3, atol=3e-3)
+
+
+@ct.kernel
+def two_products(a, b, d, e, N: ct.Constant[int], K: ct.Constant[int]):
+    p, q = ct.zeros((128, N), dtype=ct.float32), ct.zeros((128, N), dtype=ct.float32)
+    for k in range(ct.cdiv(a.shape[1], K)):
+        left = ct.load(a, (0, k), shape=(128, K))
+        p = ct.mma(left, ct.load(b, (k, 0), shape=(K, N)), p)
+        q = ct.mma(left, ct.load(b, (k, 1), shape=(K, N)), q)
+    ct.store(d, (0, 0), p)
+    ct.store(e, (0, 0), q)
+
+
+def test_dots_that_do_not_depend_on_one_another_stay_in_their_iteration() -> None:
+    a, b = random(128, 256, seed=0), random(256, 128, seed=1)
+    d, e = torch.zeros((128, 64)), torch.zeros((128, 64))
+    with simulated("h100", schedules=3) as reports:
+        ct.launch(None, (1,), two_products, (a, b, d, e, 64, 64))
+    assert not reports[0].findings
+    torch.testing.assert_close(torch.cat([d, e], 1), a.float() @ b.float(), rtol=1e-3, atol=1e-2)
+
+
+def test_loops_one_after_another_share_their_pipelines() -> None:
+    """Keys and values of the rows before the diagonal, and of those on it."""
+    array = torch.zeros((2, 256, 64), dtype=torch.float16)
+    args = (array, array, array, torch.zeros_like(array), 0.1, True, 64, 64, 64)
+    text = run.compile(attention.attention_tile, args, "h100").text("nv_tileas")
+    assert text.count("create_pipeline") == 3 and text.count("scf.for %n") >= 4

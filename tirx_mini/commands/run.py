@@ -1,0 +1,12 @@
+"""``python -m tirx_mini run SCRIPT``: a program for another project, run here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..foreign import scripts
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program. The exit status is its own, 1 for a mistake in a kernel, 2 where there is nothing to run."""
+    return scripts.run_script(argv, "python -m tirx_mini run", scripts.importable())

@@ -1,0 +1,1 @@
+from tirx_mini.frontends.tile_ir.script import *

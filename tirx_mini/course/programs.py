@@ -1,0 +1,37 @@
+"""Programs of other languages, as the commands for kernels take them: ``FILE.py:NAME``, or a name of the course's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..foreign import frontends, resolve
+from .check import Checked
+from .kernel_ref import KernelRef
+
+
+class Programs(Protocol):
+    """The programs of a front end."""
+
+    def has(self, program: str) -> bool:
+        """Return whether this names a program of the language."""
+        ...
+
+    def check(self, program: str, size: int | None, gpu: str, **options: Any) -> Checked:
+        """Run a program in the simulator, with the arguments that its file launches it with.
+
+        size: of a program of the course. options: of `simulate`.
+        """
+        ...
+
+
+def programs_with(program: str) -> Programs | None:
+    """Return the programs of the front end to whose language a program belongs; None for a kernel of the course."""
+    path = KernelRef.parse(program).path
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+    for each in frontends():
+        if each.programs and (each.mentioned(text) if text is not None else path == Path(program)):
+            programs: Programs = resolve(each.programs)
+            if programs.has(program):
+                return programs
+    return None

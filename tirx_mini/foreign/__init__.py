@@ -1,0 +1,26 @@
+"""Other projects' languages, as the core sees them: a table of front ends, scripts, a GPU that is not there.
+
+The core never imports a front end. It asks the table, and imports a function of a front end by its name when it needs
+it. An installation without the folder `frontends` has an empty table.
+"""
+
+from typing import TYPE_CHECKING
+
+from .frontend import PACKAGE, Frontend, frontend, frontends, kernel_imports, language_of, resolve
+from .modules import install_public_names
+
+if TYPE_CHECKING:  # imported where they are needed
+    from . import scripts, simulated_device
+
+__all__ = [
+    "PACKAGE",
+    "Frontend",
+    "simulated_device",
+    "frontend",
+    "frontends",
+    "install_public_names",
+    "kernel_imports",
+    "language_of",
+    "resolve",
+    "scripts",
+]

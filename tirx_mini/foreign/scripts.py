@@ -1,0 +1,130 @@
+"""Scripts and modules of other projects, run with tirx_mini in the place of those that they import."""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import importlib
+import importlib.util
+import runpy
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from .frontend import frontends, resolve
+from .torch_on_host import gpu_or_simulator
+
+_STUB = """from tirx_mini.foreign.scripts import stand_in
+
+stand_in({package!r})
+"""
+"""A package of a child process: it puts tirx_mini in its place."""
+
+
+def importable() -> Mapping[str, str]:
+    """Return the packages of other projects that programs import, each with its front end's context for them."""
+    return {package: context for each in frontends() for package, context in each.imports.items()}
+
+
+@contextmanager
+def in_place_of(packages: Collection[str]) -> Iterator[None]:
+    """Within the block, these packages of other projects are ours, in child processes too.
+
+    Without a GPU, PyTorch's "cuda" is host memory, and kernels run in the simulator.
+    """
+    # A stub of a package within another, as cuda.tile, would hide its neighbours from child processes.
+    stubs = {package: _STUB.format(package=package) for package in packages if "." not in package}
+    with ExitStack() as entered:
+        for package, context in importable().items():
+            if package in packages:
+                entered.enter_context(resolve(context)())
+        entered.enter_context(gpu_or_simulator(children=stubs))
+        yield
+
+
+def stand_in(package: str) -> None:
+    """Put ours in the place of a package for the rest of the process, which a stub in a child process does."""
+    entered = ExitStack()
+    atexit.register(entered.close)
+    entered.enter_context(in_place_of((package,)))
+    sys.modules[package] = importlib.import_module(package)
+
+
+def run_script(argv: Sequence[str] | None, program: str, packages: Collection[str]) -> int:
+    """Run a script, or with -m a module, with ours in the place of other projects' packages; returns the exit status.
+
+    argv: the command line, or None for that of this process: a script and its arguments. program: the command.
+    A mistake in a kernel prints its page and returns 1; a command line that names nothing to run returns 2.
+    """
+    from tirx_mini.diagnose import SimulationError
+    from tirx_mini.ir import TirxError
+    from tirx_mini.layout import LayoutError
+    from tirx_mini.pytorch import PyTorchMissing, is_missing
+    from tirx_mini.script import explained
+
+    options, unknown = _parser(program, packages).parse_known_args(argv)
+    given = options.script if options.module is None else ["-m", *options.module]
+    missing = None if packages else "this installation has no front end for other projects' languages"
+    problem = missing or _problem(unknown or given, program)
+    if problem is not None:
+        print(f"error: {problem}", file=sys.stderr)
+        return 2
+    before, path = sys.argv, list(sys.path)
+    try:
+        with in_place_of(packages):
+            if given[0] == "-m":
+                sys.argv = list(given[1:])
+                runpy.run_module(given[1], run_name="__main__", alter_sys=True)
+            else:
+                sys.argv = list(given)
+                sys.path.insert(0, str(Path(given[0]).resolve().parent))  # as Python does for a script
+                runpy.run_path(given[0], run_name="__main__")
+    except (TirxError, LayoutError) as error:
+        print(explained(error), file=sys.stderr)
+        return 1
+    except (SimulationError, PyTorchMissing) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except ImportError as error:
+        page = explained(error) if is_missing(error) else None
+        if page is None:
+            raise
+        print(page, file=sys.stderr)
+        return 1
+    finally:
+        sys.argv, sys.path[:] = before, path
+    return 0
+
+
+def _parser(program: str, packages: Collection[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=program,
+        usage=f"{program} SCRIPT [ARGUMENT …]\n       {program} -m MODULE [ARGUMENT …]",
+        description=f"Run a script or a module with tirx_mini in the place of {', '.join(packages)}. Without a GPU, "
+        'PyTorch\'s "cuda" is host memory, and kernels run in the simulator. A mistake in a kernel prints its page.',
+    )
+    parser.add_argument("script", metavar="SCRIPT", nargs=argparse.REMAINDER, help="a script, with its arguments")
+    parser.add_argument(
+        "-m", metavar="MODULE", nargs=argparse.REMAINDER, dest="module", help="a module instead, such as pytest"
+    )
+    return parser
+
+
+def _problem(given: Sequence[str], program: str) -> str | None:
+    """Why nothing can be run, as a sentence, or None."""
+    if not given:
+        return f"which script? Write for example: {program} gemm_kernels.py"
+    if given[0] == "-m":
+        if len(given) < 2:
+            return f"which module? Write for example: {program} -m pytest tests"
+        try:
+            found = importlib.util.find_spec(given[1])
+        except ImportError:
+            found = None
+        return None if found is not None else f"the module {given[1]} is not installed"
+    if given[0].startswith("-"):
+        return f"{given[0]} is not an option. Write {program} SCRIPT, or {program} -m MODULE"
+    if not Path(given[0]).is_file():
+        return f"the script {given[0]} {'is a folder' if Path(given[0]).is_dir() else 'does not exist'}"
+    return None

@@ -1,0 +1,43 @@
+"""The device of programs that run without a GPU: which GPU is simulated, and the clock that launches advance."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec, nearest_gpu, same_generation
+
+
+@dataclass
+class Clock:
+    """The clock of the simulated device: the predicted time of all launches so far."""
+
+    time_us: float = 0.0
+
+
+CLOCK: ContextVar[Clock] = ContextVar("clock", default=Clock())  # noqa: B039 - one device a process, unless set
+"""The clock that launches advance."""
+
+
+class Timed(list[Any]):
+    """The last report of launches, each of which advances the clock of the simulated device."""
+
+    def append(self, report: Any) -> None:
+        CLOCK.get().time_us += report.time_us or 0.0
+        self[:] = [report]
+
+
+def simulated_gpu(kind: str = "cuda", detail: str | None = None) -> GpuSpec | None:
+    """Return the GPU to simulate for a target, or None where this machine has a GPU for it.
+
+    kind, detail: of a `Target`.
+    """
+    if kind == "sim":
+        return gpu_spec(detail or DEFAULT_GPU)
+    from tirx_mini.runtime import device_arch  # takes a second where there is a driver
+
+    here = device_arch()
+    if here is not None and (detail is None or same_generation(here, detail)):
+        return None
+    return nearest_gpu(detail or gpu_spec(DEFAULT_GPU).arch)

@@ -1,0 +1,291 @@
+"""A machine without a GPU, as programs for one see it: PyTorch's "cuda" is host memory.
+
+Within `torch_on_host()`, every PyTorch call that names a CUDA device uses host memory instead, which is what the
+simulator takes. Copies from one to the other stay copies. `torch.cuda` describes the simulated GPU, and its events
+read the clock of `simulated_device.CLOCK`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+from tirx_mini.hardware import GpuSpec, compute_capability
+from tirx_mini.ir import TirxError
+from tirx_mini.script import caller_span
+
+from .simulated_device import CLOCK, Clock, simulated_gpu
+
+MEMORY_BYTES = 180 << 30
+"""What `torch.cuda.mem_get_info` gives as the memory of the simulated GPU; nothing is reserved."""
+
+
+@contextmanager
+def torch_on_host(gpu: GpuSpec) -> Iterator[None]:
+    """Within the block, PyTorch behaves as on a machine with `gpu`, in host memory."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    is_cuda = getattr(torch.Tensor.is_cuda, "__get__")  # noqa: B009 - pyright knows a property as its value
+
+    class HostMemory(TorchFunctionMode):
+        """Calls that name a CUDA device get host memory; a copy to or from the GPU is a copy."""
+
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func == is_cuda:
+                return True
+            options = {name: _host(value) for name, value in (kwargs or {}).items()}
+            if func in (torch.Tensor.cuda, torch.Tensor.cpu):
+                return args[0].clone()
+            result = func(*(_host(value) for value in args), **options)
+            if func is torch.Tensor.to and result is args[0]:
+                return result.clone()
+            return result
+
+    def _host(value: Any) -> Any:
+        if isinstance(value, torch.device) and value.type == "cuda":
+            return torch.device("cpu")
+        if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
+            return "cpu"
+        return value
+
+    with patch.multiple(torch.cuda, **_cuda_functions(gpu)), HostMemory():
+        yield
+
+
+@dataclass
+class Event:
+    """``torch.cuda.Event(enable_timing=True)``: a reading of the simulated device's clock."""
+
+    enable_timing: bool = False
+    blocking: bool = False
+    interprocess: bool = False
+    time_us: float = 0.0
+
+    def record(self, stream: Any = None) -> None:
+        self.time_us = CLOCK.get().time_us
+
+    def elapsed_time(self, end: Event) -> float:
+        """Milliseconds from this event to a later one."""
+        return (end.time_us - self.time_us) / 1e3
+
+    def synchronize(self) -> None:
+        """Launches are complete when their call returns."""
+
+    wait = record
+
+    def query(self) -> bool:
+        return True
+
+
+class CUDAGraph:
+    """``torch.cuda.CUDAGraph()``, which is refused: nothing records what a graph would launch again."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise TirxError(
+            "CUDA graphs are not simulated", caller_span(), "make the launches of the graph where it would be replayed"
+        )
+
+
+@dataclass
+class Stream:
+    """``torch.cuda.Stream()``: launches are in order, because each is complete when its call returns."""
+
+    device: Any = None
+    priority: int = 0
+    cuda_stream: int = 0
+
+    def synchronize(self) -> None: ...
+
+    def wait_stream(self, stream: Any) -> None: ...
+
+    def wait_event(self, event: Any) -> None: ...
+
+    def record_event(self, event: Event | None = None) -> Event:
+        event = event or Event()
+        event.record()
+        return event
+
+    def query(self) -> bool:
+        return True
+
+
+def _cuda_functions(gpu: GpuSpec) -> Mapping[str, Any]:
+    """What `torch.cuda` has, for a device that is simulated."""
+    import torch
+
+    major, minor = divmod(compute_capability(gpu.arch), 10)
+    properties = SimpleNamespace(
+        name=gpu.cuda_name,
+        major=major,
+        minor=minor,
+        multi_processor_count=gpu.sms,
+        total_memory=MEMORY_BYTES,
+        L2_cache_size=gpu.l2_bytes,
+        shared_memory_per_block_optin=gpu.architecture.smem_per_cta,
+        warp_size=32,
+    )
+
+    def returns(value: Any = None) -> Any:
+        return lambda *_, **__: value
+
+    return {
+        "is_available": returns(True),
+        "is_initialized": returns(True),
+        "init": returns(),
+        "device_count": returns(1),
+        "current_device": returns(0),
+        "set_device": returns(),
+        "synchronize": returns(),
+        "empty_cache": returns(),
+        "get_device_name": returns(gpu.cuda_name),
+        "get_device_capability": returns((major, minor)),
+        "get_device_properties": returns(properties),
+        "mem_get_info": returns((MEMORY_BYTES, MEMORY_BYTES)),
+        "memory_allocated": returns(0),
+        "max_memory_allocated": returns(0),
+        "reset_peak_memory_stats": returns(),
+        "manual_seed": torch.default_generator.manual_seed,
+        "manual_seed_all": torch.default_generator.manual_seed,
+        "Event": Event,
+        "Stream": Stream,
+        "CUDAGraph": CUDAGraph,
+        "current_stream": returns(Stream()),
+        "default_stream": returns(Stream()),
+        "stream": returns(nullcontext()),
+        "device": returns(nullcontext()),
+    }
+
+
+# -- What programs see -------------------------------------------------------------------------------------------------
+
+
+class _AfterTorch(MetaPathFinder, Loader):
+    """Calls a function once PyTorch has been imported, so that a script without it does not wait for it."""
+
+    def __init__(self, then: Callable[[], None]) -> None:
+        self._then = then
+        self._loader: Any = None
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if fullname != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec("torch")
+        if spec is not None:
+            self._loader, spec.loader = spec.loader, self
+        return spec
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._loader.exec_module(module)
+        self._then()
+
+
+@contextmanager
+def gpu_or_simulator(children: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Within the block, programs for a GPU run: on that of this machine, or with PyTorch's "cuda" as host memory.
+
+    children: the packages that child processes find, each with its text.
+    """
+    gpu = simulated_gpu()
+    with ExitStack() as stack:
+        if children:
+            stack.enter_context(for_children(children, gpu))
+        if gpu is not None:
+            token = CLOCK.set(Clock())
+            stack.callback(CLOCK.reset, token)
+            patched = stack.enter_context(ExitStack())
+            if sys.modules.get("torch") is not None:
+                patched.enter_context(torch_on_host(gpu))
+            else:
+                finder = _AfterTorch(lambda: patched.enter_context(torch_on_host(gpu)))
+                sys.meta_path.insert(0, finder)
+                stack.callback(lambda: finder in sys.meta_path and sys.meta_path.remove(finder))
+        yield
+
+
+# -- What child processes see ------------------------------------------------------------------------------------------
+
+_SMI = '''#!{python} -SE
+"""nvidia-smi of a machine whose GPU is simulated."""
+import sys
+
+VALUES = {values!r}
+query = next((a.partition("=")[2] for a in sys.argv if a.startswith(("--query-gpu=", "--query-compute-apps="))), None)
+form = next((a.partition("=")[2] for a in sys.argv if a.startswith("--format=")), "")
+if any(a.startswith("--query-compute-apps=") for a in sys.argv):
+    query = ""
+if query is None:
+    print("GPU 0: {name} (simulated by tirx_mini)")
+else:
+    fields = [field.strip() for field in query.split(",") if field.strip()]
+    shown = [VALUES.get(field, ("[N/A]", "")) for field in fields]
+    if fields and "noheader" not in form:
+        print(", ".join(fields))
+    if fields:
+        print(", ".join(value + ("" if "nounits" in form or not unit else " " + unit) for value, unit in shown))
+'''
+
+
+@contextmanager
+def for_children(packages: Mapping[str, str], gpu: GpuSpec | None) -> Iterator[None]:
+    """Within the block, child processes find these packages and, where a GPU is simulated, an ``nvidia-smi``."""
+    with tempfile.TemporaryDirectory(prefix="tirx_mini_") as made:
+        folder = Path(made)
+        for name, text in packages.items():
+            (folder / name).mkdir()
+            (folder / name / "__init__.py").write_text(text, encoding="utf-8")
+        package = Path(__file__).resolve().parents[2]
+        added: dict[str, tuple[str, ...]] = {"PYTHONPATH": (str(folder), str(package))}
+        if gpu is not None:
+            added["PATH"] = (str(_smi(folder, gpu)),)
+        before = {key: os.environ.get(key) for key in added}
+        for key, entries in added.items():
+            os.environ[key] = os.pathsep.join((*entries, *filter(None, [before[key]])))
+        try:
+            yield
+        finally:
+            for key, value in before.items():
+                if value is None:
+                    del os.environ[key]
+                else:
+                    os.environ[key] = value
+
+
+def _smi(folder: Path, gpu: GpuSpec) -> Path:
+    """The folder of an executable ``nvidia-smi`` that describes `gpu` as idle."""
+    mib = str(MEMORY_BYTES >> 20)
+    capability = compute_capability(gpu.arch)
+    values = {
+        "index": ("0", ""),
+        "name": (gpu.cuda_name, ""),
+        "gpu_name": (gpu.cuda_name, ""),
+        "count": ("1", ""),
+        "memory.used": ("0", "MiB"),
+        "memory.free": (mib, "MiB"),
+        "memory.total": (mib, "MiB"),
+        "utilization.gpu": ("0", "%"),
+        "utilization.memory": ("0", "%"),
+        "compute_cap": (f"{capability // 10}.{capability % 10}", ""),
+    }
+    place = folder / "bin"
+    place.mkdir()
+    path = place / "nvidia-smi"
+    path.write_text(_SMI.format(python=sys.executable, values=values, name=gpu.cuda_name), encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return place

@@ -1,0 +1,162 @@
+"""``python -m tirx_mini tileir FILE:KERNEL``: a tile program at every level, from its author's form to machine code."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.arguments import ArgumentError
+from tirx_mini.commands import positive
+from tirx_mini.course import KernelFileError
+from tirx_mini.files import output_file, write_whole
+from tirx_mini.hardware import DEFAULT_GPU
+from tirx_mini.ir import TirxError
+from tirx_mini.runtime import ToolchainError
+
+from .context import COST_BASED, SERIAL, SPECIALIZED, UNSPECIALIZED, Options
+from .program import STAGES, TileProgram
+from .programs import TILE_PROGRAMS, tile_launch
+from .run import Launch, compile
+from .ssa import Module, diff, print_module
+
+DESCRIPTION = """\
+A tile program at one of its levels: as cuda_tile, nv_tileaa and nv_tileas, as the IR of tirx_mini, as CUDA C++, PTX or
+machine code. No GPU is needed. What the compiler could not do for a program, such as pipelining a loop, is a note on
+stderr.
+
+    {prog} gemm                                  a program of kernels_ref/tile, by its name
+    {prog} my_kernels.py:scale                   a kernel that its file launches; nothing is executed
+    {prog} my_kernels.py:scale --args "float16[512,512], 2.0, 64"
+    {prog} gemm --stage nv_tileas --gpu h100
+    {prog} gemm --print-after convert-cudatile-to-tileaa
+    {prog} gemm --diff                           what each pass changes
+
+The file may import `cuda.tile`. The programs of kernels_ref/tile are {programs}.
+"""
+
+
+def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini tileir") -> int:
+    """The exit status is 0, 1 for a program that is wrong, and 2 for bad input.
+
+    prog: the command as its user calls it.
+    """
+    options = _parser(prog).parse_args(argv)
+    try:
+        launch = tile_launch(options.program, options.size, None if options.args is None else _arguments(options.args))
+        program = compile(launch.kernel, launch.args, options.gpu, _told(options))
+        if options.grid:
+            launch = Launch(launch.kernel, _grid(options.grid), launch.args)
+        text = _text(program, launch, options)
+    except (KernelFileError, TirxError, ToolchainError, ArgumentError, ValueError) as error:
+        print(error if isinstance(error, TirxError) else f"error: {error}", file=sys.stderr)
+        return 1 if isinstance(error, (TirxError, ToolchainError)) else 2
+    if options.output:
+        write_whole(options.output, text)
+    else:
+        sys.stdout.write(text)
+    for note in program.context.notes:
+        print(note.render(), file=sys.stderr)
+    return 0
+
+
+def lesson(argv: Sequence[str], prog: str) -> int:
+    """Show the lesson of tile programs: the GEMM, unless a program is named. Returns the exit status."""
+    named = argv and not argv[0].startswith("-") and not argv[0].isdigit()
+    return main([*([] if named or "--help" in argv or "-h" in argv else ["gemm"]), *argv], prog)
+
+
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=prog,
+        description=DESCRIPTION.format(prog=prog, programs=", ".join(TILE_PROGRAMS)),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("program", metavar="FILE:KERNEL", help="a kernel in a file, or the name of a program")
+    parser.add_argument("size", type=positive, nargs="?", help="the size of a program of kernels_ref/tile")
+    parser.add_argument("--args", help='the arguments, as in "float16[512,512], 2.0, 64"')
+    parser.add_argument("--grid", help="the grid, as in 8,4: for the stages from tir on")
+    parser.add_argument("--gpu", default=DEFAULT_GPU, help=f"as in h100 (default: {DEFAULT_GPU})")
+    parser.add_argument("--stage", default="cuda_tile", choices=STAGES, help="the level to show (default: cuda_tile)")
+    parser.add_argument("--print-before-all", action="store_true", help="show the program before each pass")
+    parser.add_argument("--print-after", metavar="PASS", help="show the program after a pass")
+    parser.add_argument("--diff", action="store_true", help="show what each pass changes")
+    told = parser.add_argument_group("what the compiler is told; by default it chooses")
+    told.add_argument("--num-warps", type=positive, metavar="N", help="warps that compute: 1, 2, 4, 8 or 16")
+    told.add_argument("--num-stages", type=positive, metavar="N", help="buffers of each pipeline")
+    told.add_argument("--occupancy", type=positive, metavar="N", help="CTAs that are to fit on one SM")
+    told.add_argument("--agents", choices=(SPECIALIZED, UNSPECIALIZED), help="warps that only load, or none")
+    told.add_argument("--schedule", choices=(SERIAL, COST_BASED), help="the order of operations")
+    parser.add_argument("-o", "--output", type=output_file, metavar="FILE", help="write to FILE")
+    return parser
+
+
+def _told(options: argparse.Namespace) -> Options:
+    """Raises `ValueError` for a number of warps that no program has."""
+    if options.num_warps not in (None, 1, 2, 4, 8, 16):
+        raise ValueError(f"--num-warps {options.num_warps}: it is 1, 2, 4, 8 or 16")
+    return Options(
+        num_warps=options.num_warps,
+        num_stages=options.num_stages,
+        occupancy=options.occupancy,
+        agents=options.agents,
+        schedule=options.schedule,
+    )
+
+
+def _arguments(text: str) -> tuple[Any, ...]:
+    """The arguments that ``float16[512,512], 2.0, 64`` describes; arrays hold zeros."""
+    return tuple(_argument(part.strip()) for part in re.split(r",(?![^\[]*\])", text) if part.strip())
+
+
+def _argument(text: str) -> Any:
+    found = re.fullmatch(r"(\w+)\[([\d,\s]*)\]", text)
+    if found is None:
+        words = {"True": True, "False": False, "None": None}
+        try:
+            return words[text] if text in words else int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
+        except ValueError:
+            raise ValueError(
+                f"{text!r} is not an argument: write a number, or an array as in float16[512,512]"
+            ) from None
+    import ml_dtypes
+
+    name, shape = found[1], tuple(int(n) for n in found[2].split(",") if n.strip())
+    try:
+        return np.zeros(shape, np.dtype(getattr(ml_dtypes, name, name)))
+    except TypeError:
+        raise ValueError(f"{name!r} is not a dtype of an array") from None
+
+
+def _grid(text: str) -> tuple[int, int, int]:
+    if not re.fullmatch(r"\d+(,\d+){0,2}", text):
+        raise ValueError(f"--grid {text}: it is one to three numbers, as in 8,4")
+    x, y, z = (*(int(n) for n in text.split(",")), 1, 1)[:3]
+    return x, y, z
+
+
+def _text(program: TileProgram, launch: Launch, options: argparse.Namespace) -> str:
+    if not (options.print_before_all or options.print_after or options.diff):
+        text = program.text(options.stage, launch.grid)
+        return text if text.endswith("\n") else f"{text}\n"
+    parts: list[str] = []
+    names: list[str] = []
+
+    def watch(name: str, before: Module, after: Module) -> None:
+        names.append(name)
+        if options.diff:
+            changed = diff(before, after, name)
+            parts.append(f"{changed}\n" if changed else f"# {name} changes nothing\n")
+        elif options.print_before_all:
+            parts.append(f"// before {name}\n{print_module(before)}\n")
+        elif name == options.print_after:
+            parts.append(print_module(after))
+
+    program.passes(watch)
+    if options.print_after and options.print_after not in names:
+        raise ValueError(f"there is no pass {options.print_after!r}; the passes are {', '.join(names)}")
+    return "".join(parts)

@@ -1,0 +1,139 @@
+"""Variables that loops and branches hand on: as which types, and from where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+from typing import Any
+
+from tirx_mini.frontends.tile_ir.ssa import Value
+from tirx_mini.records import dataclass
+
+from .arguments import materialize, own_dtype
+from .dtypes import DType, default_dtype, float32, int32
+from .errors import TileTypeError
+from .loop_forms import RETURNED
+from .tracer import Tracer
+from .values import (
+    ArrayValue,
+    ChoiceValue,
+    TileValue,
+    Undefined,
+    describe,
+    is_constant,
+    is_record,
+    leaves,
+    map_leaves,
+    plain,
+    record_fields,
+)
+
+
+@dataclass(eq=False)
+class LoopContext:
+    """What the iterations of a loop hand on.
+
+    names: the variables, with values of the types that they have at the beginning of each iteration.
+    roots: the arrays whose tokens are carried.
+    index, step: of a `for` that is a `loop`, since it has a `break`: the number of the iteration, to be advanced.
+    """
+
+    names: dict[str, Any] = field(default_factory=dict)
+    roots: list[int] = field(default_factory=list)
+    index: TileValue | None = None
+    step: TileValue | None = None
+
+
+class Carrying(Tracer):
+    """Values that regions take and yield: the tiles in variables, and the tokens of arrays."""
+
+    def _dynamic(self, value: Any) -> Any:
+        """A value as it is carried: constants become scalars, of their own types."""
+        return map_leaves(lambda leaf: materialize(self, leaf) if is_constant(leaf) else leaf, value)
+
+    def one_of_arrays(self, first: Sequence[Any], others: Sequence[Any]) -> ChoiceValue | None:
+        """For arrays among the arguments, of one dtype and rank: the first of them, where there may be another."""
+        items: list[Any] = []
+        for value in (*first, *others):
+            found = value.items if isinstance(value, ChoiceValue) else (value,)
+            items += [item for item in found if item not in items]
+        arrays = all(isinstance(item, ArrayValue) and item.base in self.parameters for item in items)
+        if not arrays or len(items) < 2 or len({(item.dtype, item.ndim) for item in items}) > 1:
+            return None
+        ordered = tuple(sorted(items, key=lambda item: item.root))
+        return ChoiceValue(materialize(self, ordered.index(items[0]), int32), ordered)
+
+    def _tiles(self, value: Any) -> list[TileValue]:
+        return [leaf for leaf in leaves(value) if isinstance(leaf, TileValue)]
+
+    def _rebuilt(self, value: Any, tiles: list[Value]) -> Any:
+        """A value of the same structure around new tiles; used ones are taken off the front of `tiles`."""
+        return map_leaves(
+            lambda leaf: TileValue(tiles.pop(0), leaf.dtype, leaf.shape) if isinstance(leaf, TileValue) else leaf, value
+        )
+
+    def _conform(self, template: Any, value: Any, name: str, before: str, after: str) -> list[TileValue]:
+        """The tiles of `value`, which must have the types of `template`; constants take them."""
+        if isinstance(value, Undefined):
+            raise TileTypeError(f"the variable `{name}` has no value {value.why}", hint="assign it on every path")
+        if isinstance(template, tuple) and isinstance(value, tuple) and len(template) == len(value):
+            return [t for a, b in zip(template, value, strict=True) for t in self._conform(a, b, name, before, after)]
+        if is_record(template) and type(template) is type(value):
+            fields = zip(record_fields(template), record_fields(value), strict=True)
+            return [t for a, b in fields for t in self._conform(a, b, name, before, after)]
+        if isinstance(template, ChoiceValue):
+            if isinstance(value, ChoiceValue) and value.items == template.items:
+                return [value.index]
+            if value in template.items:
+                return [materialize(self, template.items.index(value), int32)]
+        if isinstance(template, TileValue):
+            if is_constant(value) and template.shape == () and _fits(value, template.dtype):
+                return [materialize(self, plain(value), template.dtype)]
+            if isinstance(value, TileValue) and (value.dtype, value.shape) == (template.dtype, template.shape):
+                return [value]
+        elif value is template or _same(value, template):
+            return []
+        what = f"`{name}`" if name != RETURNED else "what the function returns"
+        raise TileTypeError(
+            f"the type of {what} depends on the path: it is {describe(template)} {before}, "
+            f"and {describe(value)} {after}",
+            hint=_type_hint(name, template, value),
+        )
+
+    def _carried(self, context: LoopContext) -> list[Value]:
+        """The values that the end of an iteration hands on."""
+        values: list[Value] = []
+        for name, template in context.names.items():
+            value = self.frame.names.get(name, Undefined(None, "at the end of an iteration"))
+            tiles = self._conform(template, value, name, "before the loop", "at the end of an iteration")
+            values += [t.value for t in tiles]
+        return values + self.order.start(context.roots)
+
+
+def _fits(value: Any, dtype: DType) -> bool:
+    """Whether a constant has a dtype: its own, or the one that its number has."""
+    return (own_dtype(value) or default_dtype(plain(value))) == dtype
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two values that exist only while the kernel is compiled are the same."""
+    if isinstance(a, TileValue) or isinstance(b, TileValue):
+        return False
+    try:
+        return bool(a == b)
+    except Exception:  # an object of the program may refuse to be compared
+        return False
+
+
+def _type_hint(name: str, template: Any, value: Any) -> str | None:
+    if isinstance(template, TileValue) and template.shape == () and is_constant(value) and own_dtype(value) is None:
+        number = plain(value)
+        if isinstance(number, int) and template.dtype == float32:
+            return f"write the number as `{number}.0`"
+        return f"give the number that type: `ct.{template.dtype}({number})`"
+    if isinstance(template, TileValue) and isinstance(value, TileValue):
+        if template.shape == value.shape:
+            return f"convert one of them: `{name}.astype(ct.{template.dtype})`"
+        if template.shape == ():
+            return f"begin with a tile: `{name} = ct.zeros({value.shape}, dtype=ct.{value.dtype})`"
+    return None

@@ -1,0 +1,204 @@
+"""A kernel and the kinds of its arguments become a module of cuda_tile."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from functools import lru_cache
+from typing import Any
+
+from tirx_mini.frontends.tile_ir.cuda_tile import CUDA_TILE, DivBy
+from tirx_mini.frontends.tile_ir.ssa import Module, Region, Value, make, verify
+from tirx_mini.records import dataclass
+from tirx_mini.script import check_function, source_of
+
+from . import ops  # noqa: F401 - defines the functions of tile code
+from .calls import Calls
+from .choices import Choices
+from .dtypes import DType, int32
+from .emitter import pointer_type, tile_type
+from .errors import TileTypeError
+from .expressions import Expressions
+from .loops import Loops
+from .ordering import Accesses
+from .statements import Statements
+from .statics import Statics
+from .surface import ArrayAnnotation, ConstantAnnotation, ScalarAnnotation, TileKernel
+from .values import ArrayList, ArrayValue, Strict, TileValue, describe, field_names, new_record
+
+
+class _Tracer(Expressions, Calls, Statements, Choices, Loops, Statics):
+    """All of the tracer."""
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """An array argument: its elements, its extents and its strides in elements.
+
+    alignment: bytes that divide its address.
+    """
+
+    dtype: DType
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    alignment: int = 16
+    index_dtype: DType = int32
+
+
+@dataclass(frozen=True)
+class ScalarSpec:
+    """A number that is known when the kernel is launched."""
+
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class ConstantSpec:
+    """A value that is known when the kernel is compiled."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class RecordSpec:
+    """An object of a data class, or a named tuple: what is known of each field."""
+
+    kind: type
+    items: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class ListSpec:
+    """A list of arrays of one dtype and rank."""
+
+    items: tuple[ArraySpec, ...]
+
+
+Spec = ArraySpec | ScalarSpec | ConstantSpec | RecordSpec | ListSpec | tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Traced:
+    """A kernel as cuda_tile.
+
+    accesses: which arrays it writes.
+    """
+
+    module: Module
+    accesses: Accesses
+
+
+def trace(kernel: TileKernel, specs: tuple[Spec, ...], arch: str = "sm_100") -> Traced:
+    """The module of a kernel for arguments of the given kinds.
+
+    The kernel is traced twice: the first trace finds out which arrays are written, so that the second one orders only
+    operations on those.
+
+    Raises `TileError`, at the line of the program, for what the kernel does wrong.
+    """
+    _, accesses = _trace(kernel, specs, arch, None)
+    module, _ = _trace(kernel, specs, arch, accesses)
+    return Traced(verify(module), accesses)
+
+
+def _trace(kernel: TileKernel, specs: tuple[Spec, ...], arch: str, known: Accesses | None) -> tuple[Module, Accesses]:
+    function = kernel.function
+    check_function(function, "@ct.kernel")
+    source = source_of(function)
+    tracer = _Tracer(known, arch)
+    names, params = _bind(tracer, kernel, specs)
+    tracer.emit.prologue.span = source.span(source.node.body[0])
+    end = tracer.enter(source, source.node, function, names, None, None)
+    if end is not None:
+        raise TileTypeError(f"the kernel `{function.__name__}` returns {describe(end)}, but kernels return nothing",
+                            source.span(source.node), "store the result to an array")  # fmt: skip
+    tracer.emit.emit("return")
+    body = Region(tuple(params), (*tracer.emit.prologue.ops, *tracer.emit.block.ops))
+    entry = make(
+        CUDA_TILE.ops["entry"], attrs=_entry_attributes(kernel, arch), regions=(body,), span=source.span(source.node)
+    )
+    return Module(function.__name__, (entry,)), tracer.order.found
+
+
+def _entry_attributes(kernel: TileKernel, arch: str) -> dict[str, Any]:
+    hints = kernel.hints.at(arch)
+    given = {"num_cta_in_cga": hints.num_ctas, "occupancy": hints.occupancy, "num_worker_warps": hints.num_worker_warps}
+    named = {name: value for name, value in given.items() if value is not None}
+    return {"sym_name": kernel.__name__, **({"optimization_hints": {arch: named}} if named else {})}
+
+
+def _bind(tracer: _Tracer, kernel: TileKernel, specs: tuple[Spec, ...]) -> tuple[dict[str, Any], list[Value]]:
+    """The parameters as values of tile code, and as those of the entry function."""
+    names: dict[str, Any] = {}
+    params: list[Value] = []
+    for parameter, spec in zip(parameters(kernel), specs, strict=True):
+        names[parameter.name] = _value(tracer, parameter.name, spec, params)
+    return names, params
+
+
+def _value(tracer: _Tracer, name: str, spec: Spec, params: list[Value]) -> Any:
+    if isinstance(spec, tuple):
+        return tuple(_value(tracer, f"{name}_{i}", item, params) for i, item in enumerate(spec))
+    if isinstance(spec, ListSpec):
+        return ArrayList(_value(tracer, f"{name}_{i}", item, params) for i, item in enumerate(spec.items))
+    if isinstance(spec, RecordSpec):
+        fields = field_names(spec.kind)
+        items = [_value(tracer, f"{name}_{f}", item, params) for f, item in zip(fields, spec.items, strict=True)]
+        return new_record(spec.kind, items)
+    if isinstance(spec, ConstantSpec):
+        return spec.value
+    if isinstance(spec, ScalarSpec):
+        params.append(Value(tile_type(spec.dtype, ()), name))
+        return TileValue(params[-1], spec.dtype, ())
+    params.append(Value(pointer_type(spec.dtype, ()), name))
+    root = len(params) - 1
+    base = params[-1]
+    if spec.alignment > 1:
+        base = tracer.emit.emit("assume", base, types=[base.type], predicate=DivBy(spec.alignment), first=True)
+        base.hint = f"{name}_aligned"
+    tracer.parameters.add(base)
+    shape, strides = (tuple(Strict(n, spec.index_dtype) for n in dims) for dims in (spec.shape, spec.strides))
+    return ArrayValue(base, spec.dtype, shape, strides, root, name)
+
+
+@lru_cache(maxsize=256)
+def parameters(kernel: TileKernel) -> list[inspect.Parameter]:
+    """The parameters of a kernel. Raises `TileTypeError` for kinds that kernels do not have."""
+    found = list(inspect.signature(kernel.function).parameters.values())
+    for parameter in found:
+        if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            raise TileTypeError(
+                f"the kernel `{kernel.__name__}` has a parameter `*{parameter.name}`", hint="name each parameter"
+            )
+    return found
+
+
+@lru_cache(maxsize=256)
+def metadata(annotated: TileKernel | type) -> dict[str, tuple[Any, ...]]:
+    """What annotates each parameter of a kernel, or each field of a data class: the metadata of ``Annotated[…]``."""
+    owner = annotated.function if isinstance(annotated, TileKernel) else annotated
+    try:
+        hints = typing.get_type_hints(owner, include_extras=True)
+    except (NameError, TypeError, AttributeError) as error:
+        raise TileTypeError(f"an annotation of `{annotated.__name__}` cannot be evaluated: {error}") from None
+    return {name: metadata_of(hint) for name, hint in hints.items()}
+
+
+def metadata_of(annotation: Any) -> tuple[Any, ...]:
+    """What an annotation says: the metadata of ``Annotated[…]``, or an annotation of an array by itself."""
+    if isinstance(annotation, ArrayAnnotation):
+        return (annotation,)
+    return tuple(getattr(annotation, "__metadata__", ()))
+
+
+def is_constant_parameter(metadata: tuple[Any, ...]) -> bool:
+    return any(isinstance(m, ConstantAnnotation) or m is ConstantAnnotation for m in metadata)
+
+
+def array_annotation(metadata: tuple[Any, ...]) -> DType | None:
+    """The type of extents and strides that an annotation asks for."""
+    return next((m.index_dtype for m in metadata if isinstance(m, ArrayAnnotation)), None)
+
+
+def scalar_annotation(metadata: tuple[Any, ...]) -> DType | None:
+    return next((m.dtype for m in metadata if isinstance(m, ScalarAnnotation)), None)

@@ -1,0 +1,205 @@
+"""Emits cuda_tile: constants and views where they dominate their uses, everything else where the program is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.frontends.tile_ir.cuda_tile import CUDA_TILE, TOKEN, Dense, Ptr, Tile
+from tirx_mini.frontends.tile_ir.ssa import Builder, Region, Scalar, Type, Value
+from tirx_mini.ir import Span
+
+from .dtypes import DType, bool_, int32, int64
+from .errors import TileShapeError
+from .values import TileValue
+
+
+def tile_type(dtype: DType, shape: Sequence[int]) -> Tile:
+    """``tile<64x32xf16>``. Raises `TileShapeError` for an extent that is not a power of two."""
+    for extent in shape:
+        if extent < 1 or extent & (extent - 1):
+            up = 1 << max(extent - 1, 0).bit_length()
+            raise TileShapeError(
+                f"a tile cannot have the shape {tuple(shape)}: {extent} is not a power of two",
+                hint=f"take a tile of {up} there and mask what is beyond the array: loads pad it, stores leave it out"
+                if extent > 0
+                else "every extent must be at least 1",
+            )
+    return Tile(tuple(shape), Scalar(dtype.element))
+
+
+def pointer_type(dtype: DType, shape: Sequence[int]) -> Tile:
+    """A tile of pointers to elements of `dtype`."""
+    return Tile(tuple(shape), Ptr(Scalar(dtype.element)))
+
+
+class Emitter:
+    """The entry function under construction.
+
+    prologue: operations at its beginning, which are in scope everywhere: scalar constants, views of parameters.
+    span: the source of what is emitted now.
+    """
+
+    def __init__(self) -> None:
+        self.prologue = Builder()
+        self.blocks = [Builder()]
+        self.span: Span | None = None
+        self._scalars: dict[tuple[DType, str], TileValue] = {}
+
+    @property
+    def block(self) -> Builder:
+        """The innermost region under construction."""
+        return self.blocks[-1]
+
+    def emit(
+        self,
+        name: str,
+        *args: Any,
+        types: Sequence[Type] | None = None,
+        regions: Sequence[Region] = (),
+        first: bool = False,
+        **attrs: Any,
+    ) -> Any:
+        """Append the operation ``cuda_tile.name``. Returns its result, or a tuple of them if there is not one.
+
+        first: whether it belongs to the prologue.
+        """
+        block = self.prologue if first else self.block
+        attrs = {key: value for key, value in attrs.items() if value is not None and value is not False}
+        return block.emit(CUDA_TILE.ops[name], *args, types=types, regions=regions, span=self.span, **attrs)
+
+    def tile(self, name: str, dtype: DType, shape: Sequence[int], *args: Any, **attrs: Any) -> TileValue:
+        """Append an operation whose result is a tile of `dtype` and `shape`. Tiles are passed as they are."""
+        values = [a.value if isinstance(a, TileValue) else a for a in args]
+        made = self.emit(name, *values, types=[tile_type(dtype, shape)], **attrs)
+        return TileValue(made, dtype, tuple(shape))
+
+    @contextmanager
+    def into(self, block: Builder) -> Iterator[None]:
+        """Within the block, operations are appended to a region that was left before."""
+        self.blocks.append(block)
+        try:
+            yield
+        finally:
+            self.blocks.pop()
+
+    @contextmanager
+    def region(self) -> Iterator[Builder]:
+        """Within the block, operations are appended to a region of their own."""
+        inner = Builder(self.span)
+        self.blocks.append(inner)
+        try:
+            yield inner
+        finally:
+            self.blocks.pop()
+
+    def constant(self, value: Any, dtype: DType, shape: Sequence[int] = ()) -> TileValue:
+        """A tile of one number. Scalars are emitted once, at the beginning of the function."""
+        if len(shape) == 0:
+            key = (dtype, repr(value))
+            if key not in self._scalars:
+                self._scalars[key] = self._constant(value, dtype, (), first=True)
+            return self._scalars[key]
+        return self._constant(value, dtype, shape, first=False)
+
+    def table(self, values: Sequence[Any], dtype: DType, shape: Sequence[int]) -> TileValue:
+        """A tile of given numbers, in row-major order."""
+        dense = Dense.of(dtype.element, np.asarray(values, dtype=object).reshape(tuple(shape)))
+        made = self.emit("constant", types=[tile_type(dtype, shape)], value=dense)
+        return TileValue(made, dtype, tuple(shape))
+
+    def _constant(self, value: Any, dtype: DType, shape: Sequence[int], first: bool) -> TileValue:
+        dense = Dense.of(dtype.element, value)
+        made = self.emit("constant", types=[tile_type(dtype, shape)], value=dense, first=first)
+        if first:
+            made.hint = f"c{value}" if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else "cst"
+        return TileValue(made, dtype, tuple(shape))
+
+    # -- Moving data without computing ---------------------------------------------------------------------------------
+
+    def reshape(self, x: TileValue, shape: Sequence[int]) -> TileValue:
+        """The elements of `x` in row-major order, in another shape of the same size."""
+        if tuple(shape) == x.shape:
+            return x
+        return self.tile("reshape", x.dtype, shape, x)
+
+    def broadcast(self, x: TileValue, shape: Sequence[int]) -> TileValue:
+        """`x` repeated along dimensions of extent 1, and along new ones in front."""
+        shape = tuple(shape)
+        x = self.reshape(x, (1,) * (len(shape) - x.ndim) + x.shape)
+        return x if x.shape == shape else self.tile("broadcast", x.dtype, shape, x)
+
+    # -- Conversions ---------------------------------------------------------------------------------------------------
+
+    def cast(self, x: TileValue, dtype: DType, rounding: str | None = None) -> TileValue:
+        """The values of `x` as `dtype`. A boolean is true where the value is not zero."""
+        source = x.dtype
+        if source == dtype:
+            return x
+        if dtype.is_bool:
+            return self.not_zero(x)
+        if source.is_float and dtype.is_float:
+            return self.tile("ftof", dtype, x.shape, x, rounding_mode=rounding)
+        if source.is_float:
+            return self.tile("ftoi", dtype, x.shape, x, signedness=dtype.signedness)
+        if dtype.is_float:
+            return self.tile("itof", dtype, x.shape, x, signedness=source.signedness)
+        if source.bitwidth == dtype.bitwidth:
+            return TileValue(x.value, dtype, x.shape)
+        if source.bitwidth < dtype.bitwidth:
+            return self.tile("exti", dtype, x.shape, x, signedness=source.signedness)
+        return self.tile("trunci", dtype, x.shape, x)
+
+    def not_zero(self, x: TileValue) -> TileValue:
+        """Where `x` is not zero; NaN is not."""
+        zero = self.constant(0, x.dtype, x.shape)
+        if x.dtype.is_float:
+            return self.tile(
+                "cmpf", bool_, x.shape, x, zero, comparison_predicate="not_equal", comparison_ordering="unordered"
+            )
+        return self.tile(
+            "cmpi", bool_, x.shape, x, zero, comparison_predicate="not_equal", signedness=x.dtype.signedness
+        )
+
+    # -- Integer arithmetic on indices ---------------------------------------------------------------------------------
+
+    def index(self, name: str, x: TileValue, y: TileValue | int, **attrs: Any) -> TileValue:
+        """An integer operation on a tile and a tile or constant of its type."""
+        other = self.constant(y, x.dtype, x.shape) if isinstance(y, int) else y
+        return self.tile(name, x.dtype, x.shape, x, other, **attrs)
+
+    def compare(self, predicate: str, x: TileValue, y: TileValue | int) -> TileValue:
+        """A comparison of integer tiles, or of a tile with a constant."""
+        other = self.constant(y, x.dtype, x.shape) if isinstance(y, int) else y
+        return self.tile(
+            "cmpi", bool_, x.shape, x, other, comparison_predicate=predicate, signedness=x.dtype.signedness
+        )
+
+    def both(self, x: TileValue | None, y: TileValue | None) -> TileValue | None:
+        """Where two masks hold; None is a mask that holds everywhere."""
+        if x is None or y is None:
+            return x if y is None else y
+        shape = np.broadcast_shapes(x.shape, y.shape)
+        return self.tile("andi", bool_, shape, self.broadcast(x, shape), self.broadcast(y, shape))
+
+    def wide(self, x: TileValue, bits: int) -> TileValue:
+        """An index as a signed integer of at least `bits` bits."""
+        if x.dtype.bitwidth >= bits and x.dtype.kind == "i":
+            return x
+        return self.cast(x, int64 if bits > 32 or x.dtype.bitwidth > 32 else int32)
+
+    # -- Order of memory operations ------------------------------------------------------------------------------------
+
+    def make_token(self) -> Value:
+        """A token that orders nothing."""
+        return self.emit("make_token", types=[TOKEN])
+
+    def join(self, *tokens: Value | None) -> Value | None:
+        """A token that comes after all of `tokens`."""
+        given = tuple(dict.fromkeys(t for t in tokens if t is not None))
+        if len(given) < 2:
+            return given[0] if given else None
+        return self.emit("join_tokens", given, types=[TOKEN])

@@ -1,0 +1,71 @@
+"""The block that executes, its grid, and what orders it with other kernels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tirx_mini.frontends.tile_ir.cuda_tile import TOKEN, DivBy
+
+from ..arguments import constant_int, scalar_index
+from ..dtypes import int32
+from ..errors import TileTypeError, TileValueError
+from ..surface import operation
+from ..values import TileValue, describe, is_constant
+
+if TYPE_CHECKING:
+    from ..tracer import Tracer
+
+
+def _of_grid(tr: Tracer, name: str, axis: Any) -> TileValue:
+    place = constant_int(axis, "the axis of the grid")
+    if place not in (0, 1, 2):
+        raise TileValueError(f"the axis of the grid is 0, 1 or 2, not {place}")
+    if name not in tr.grid:
+        values = tr.emit.emit(name, first=True)
+        for value, letter in zip(values, "xyz", strict=True):
+            value.hint = f"{'block' if name == 'get_tile_block_id' else 'blocks'}_{letter}"
+        tr.grid[name] = values
+    return TileValue(tr.grid[name][place], int32, ())
+
+
+@operation("bid")
+def bid(tr: Tracer, axis: Any) -> Any:
+    """The index of this block along an axis of the grid."""
+    return _of_grid(tr, "get_tile_block_id", axis)
+
+
+@operation("num_blocks")
+def num_blocks(tr: Tracer, axis: Any) -> Any:
+    """The number of blocks along an axis of the grid."""
+    return _of_grid(tr, "get_num_tile_blocks", axis)
+
+
+@operation("assume_divisible_by")
+def assume_divisible_by(tr: Tracer, x: Any, divisor: Any) -> Any:
+    """`x`, of which the compiler may assume that `divisor` divides it."""
+    number = constant_int(divisor, "the divisor")
+    if number < 1:
+        raise TileValueError(f"the divisor of ct.assume_divisible_by must be positive, not {number}")
+    if is_constant(x):
+        return x
+    if not isinstance(x, TileValue) or x.shape != ():
+        raise TileTypeError(f"ct.assume_divisible_by takes an integer scalar, not {describe(x)}")
+    scalar = scalar_index(tr, x, "the argument of ct.assume_divisible_by")
+    power = number & -number
+    if power == 1:
+        return scalar
+    return tr.emit.tile("assume", scalar.dtype, (), scalar, predicate=DivBy(power))
+
+
+@operation("grid_dependency_control_wait")
+def grid_dependency_control_wait(tr: Tracer) -> None:
+    """Wait for the end of the kernel before, whose writes are visible then (PTX ISA: griddepcontrol.wait)."""
+    tr.order.found.fenced = True
+    token = tr.emit.emit("gdc_wait_tko", tr.order.before_fence(), types=[TOKEN])
+    tr.order.after_fence(token)
+
+
+@operation("grid_dependency_control_launch_dependents")
+def grid_dependency_control_launch_dependents(tr: Tracer) -> None:
+    """Allow the next kernel to start (PTX ISA: griddepcontrol.launch_dependents)."""
+    tr.emit.emit("gdc_launch_dependents_tko", None, types=[TOKEN])

@@ -1,0 +1,127 @@
+"""What all parts of the tracer share: the emitter, the order of memory, the frames, and conditions."""
+
+from __future__ import annotations
+
+import ast
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any
+
+from tirx_mini.frontends.tile_ir.ssa import Value
+from tirx_mini.ir import Span, TirxError
+from tirx_mini.records import dataclass
+
+from .dtypes import bool_
+from .emitter import Emitter
+from .errors import TileTypeError
+from .frames import Frame
+from .ordering import Accesses, Ordering
+from .values import ArrayValue, TileValue, describe, is_constant, plain
+
+
+class How(Enum):
+    """How a block of statements ends."""
+
+    FALL = "runs to its end"
+    BREAK = "break"
+    CONTINUE = "continue"
+    RETURN = "return"
+
+
+@dataclass(frozen=True)
+class Exit:
+    """The end of a block. value: what it returns."""
+
+    how: How
+    value: Any = None
+
+
+FALL, BREAK, CONTINUE = Exit(How.FALL), Exit(How.BREAK), Exit(How.CONTINUE)
+
+
+class Tracer(ABC):
+    """Interprets the statements of a kernel once, and emits what they do at run time.
+
+    known: what the first trace found out about memory operations; None in that trace.
+    arch: the architecture that hints are for, as "sm_90".
+    quiet: whether output of the compilation is left out, because another trace has made it.
+    """
+
+    def __init__(self, known: Accesses | None, arch: str) -> None:
+        self.emit = Emitter()
+        self.order = Ordering(self.emit, known)
+        self.hint_arch = arch
+        self.frames: list[Frame] = []
+        self.parameters: set[Value] = set()
+        self.views: dict[ArrayValue, Value] = {}
+        self.partitions: dict[Any, Value] = {}
+        self.grid: dict[str, Sequence[Value]] = {}
+
+    @property
+    def frame(self) -> Frame:
+        """The innermost call."""
+        return self.frames[-1]
+
+    @abstractmethod
+    def evaluate(self, node: ast.expr) -> Any:
+        """The value of an expression."""
+
+    @abstractmethod
+    def call(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The value of a call."""
+
+    @abstractmethod
+    def block(self, statements: Sequence[ast.stmt]) -> Exit:
+        """Trace statements."""
+
+    @abstractmethod
+    def branch(
+        self,
+        node: ast.If,
+        condition: TileValue,
+        then: Sequence[ast.stmt],
+        otherwise: Sequence[ast.stmt],
+        consumed: bool,
+    ) -> Exit | None:
+        """Trace an `if` that is decided at run time."""
+
+    @abstractmethod
+    def loop(self, node: ast.For | ast.While) -> None:
+        """Trace a loop."""
+
+    @abstractmethod
+    def choose(self, node: ast.IfExp | ast.BoolOp, condition: TileValue, then: Any, otherwise: Any) -> Any:
+        """The value of one of two expressions, of which only one is executed."""
+
+    @abstractmethod
+    def static(self, name: str, node: ast.Call) -> Any:
+        """``ct.static_eval(…)`` and the like, whose arguments are Python."""
+
+    @contextmanager
+    def at(self, node: ast.AST) -> Iterator[Span]:
+        """Within the block, operations and errors are located at `node`."""
+        outer = self.emit.span
+        span = self.emit.span = self.emit.block.span = self.frame.span(node)
+        try:
+            yield span
+        except TirxError as error:
+            raise error.at(span)  # noqa: B904 - the same error, with a place
+        finally:
+            self.emit.span = outer
+
+    def condition(self, value: Any, what: str) -> bool | TileValue:
+        """A truth value: known now, or a boolean scalar."""
+        if isinstance(value, TileValue):
+            if value.shape != ():
+                raise TileTypeError(
+                    f"{what} must be a scalar, not {describe(value)}",
+                    hint="combine masks with `&`, `|` and `~`, and choose elements with `ct.where`",
+                )
+            return self.emit.cast(value, bool_)
+        if is_constant(value):
+            return bool(plain(value))
+        if isinstance(value, ArrayValue):
+            raise TileTypeError(f"{what} must be a scalar, not {describe(value)}")
+        return bool(value)

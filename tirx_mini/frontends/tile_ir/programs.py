@@ -1,0 +1,111 @@
+"""Tile programs in files, as commands name them, and those of lesson 11 with arguments to compile them for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.course import Checked, KernelFileError, load_module
+from tirx_mini.pytorch import pytorch
+from tirx_mini.resources import resource
+
+from .import_paths import imports
+from .language import TileKernel
+from .run import Launch, captured, simulate
+
+DEFAULT_TILE_SIZE = 4096
+TRACED_SIZE = 1024
+"""Of a program of the course that is run."""
+HOW_TO_LAUNCH = 'give its arguments, as in --args "float16[512,512], 64"'
+
+
+def _matrix(*shape: int) -> np.ndarray:
+    return np.zeros(shape, np.float16)
+
+
+def _moe(module: ModuleType, n: int) -> None:
+    torch = pytorch("the program moe")
+    tokens, experts, hidden, choices = n, 8, n // 2, 2
+    ids = torch.arange(tokens * choices).reshape(tokens, choices) % experts
+    shapes = ((tokens, n), (experts, 2 * hidden, n), (experts, n, hidden), (tokens, choices))
+    x, gate_up, down, weights = (torch.empty(shape, dtype=torch.float16) for shape in shapes)
+    module.moe(x, gate_up, down, ids, weights)
+
+
+TILE_PROGRAMS: Mapping[str, Callable[[ModuleType, int], Any]] = MappingProxyType({
+    "gemm": lambda m, n: m.gemm(_matrix(n, n), _matrix(n, n), _matrix(n, n)),
+    "persistent_gemm": lambda m, n: m.gemm(_matrix(n, n), _matrix(n, n), _matrix(n, n), sms=132),
+    "batched_gemm": lambda m, n: m.batched_gemm(*(_matrix(4, n, n) for _ in range(3))),
+    "attention": lambda m, n: m.attention(*(_matrix(4, 16, n, 128) for _ in range(4)), causal=True),
+    "moe": _moe,
+    "softmax": lambda m, n: m.softmax(_matrix(n, n), _matrix(n, n)),
+    "layer_norm": lambda m, n: m.layer_norm(_matrix(n, n), _matrix(n), _matrix(n), _matrix(n, n)),
+    "transpose": lambda m, n: m.transpose(_matrix(n, n), _matrix(n, n)),
+    "vector_add": lambda m, n: m.add(_matrix(n * n), _matrix(n * n), _matrix(n * n)),
+})  # fmt: skip
+"""What launches each program at a size: extents of matrices, the length of sequences, the number of tokens."""
+
+
+def tile_launch(program: str, size: int | None = None, args: tuple[Any, ...] | None = None) -> Launch:
+    """A launch of ``FILE.py:KERNEL``, as the file launches it while it is imported, or of a program of the course.
+
+    size: of a program of the course. args: instead of those that the file gives; the grid is then one block.
+    Raises `KernelFileError` where there is no such kernel, or no launch of it.
+    """
+    file, _, name = program.rpartition(":")
+    if not file:
+        if program.endswith(".py"):
+            raise KernelFileError(f"which kernel? Write for example: {program}:KERNEL")
+        return tile_program(name, size) if size else tile_program(name)
+    with captured() as launches, imports():
+        module = load_module(file)
+    kernel = getattr(module, name, None)
+    if not isinstance(kernel, TileKernel):
+        found = [n for n, v in vars(module).items() if isinstance(v, TileKernel)]
+        raise KernelFileError(f"{file} has no kernel {name!r}; it has {', '.join(found) or 'none'}")
+    if args is not None:
+        return Launch(kernel, (1, 1, 1), args)
+    for launch in launches:
+        if launch.kernel.function is kernel.function:
+            return launch
+    raise KernelFileError(f"{file} does not launch {name} while it is imported: {HOW_TO_LAUNCH}")
+
+
+def tile_program(name: str, size: int = DEFAULT_TILE_SIZE) -> Launch:
+    """The first launch of a program of kernels_ref/tile. Raises `KernelFileError` for a name that is none."""
+    if name not in TILE_PROGRAMS:
+        raise KernelFileError(f"there is no tile program {name!r}; there are {', '.join(TILE_PROGRAMS)}")
+    with captured() as launches:
+        TILE_PROGRAMS[name](load_module(resource(f"kernels_ref/tile/{name}.py")), size)
+    return launches[0]
+
+
+class TilePrograms:
+    """Tile programs for the commands that take kernels (`course.Programs`)."""
+
+    @staticmethod
+    def has(program: str) -> bool:
+        """Return whether ``FILE.py:KERNEL``, or a name, is of a tile program rather than of a kernel of threads."""
+        file, _, name = program.rpartition(":")
+        if not file:
+            return program in TILE_PROGRAMS
+        with captured(), imports(), suppress(Exception):  # what is wrong with the file is told when it is loaded
+            return isinstance(getattr(load_module(file), name, None), TileKernel)
+        return False
+
+    @staticmethod
+    def check(program: str, size: int | None, gpu: str, **options: Any) -> Checked:
+        """Run a program as its file launches it: by the clock alone, unless its course depends on its data."""
+        launch = tile_launch(program, size or TRACED_SIZE)
+
+        def run(data: bool) -> Checked:
+            schedules = options.get("schedules", 1) if data else 1
+            given = {**options, "schedules": schedules, "data": data}
+            return Checked(simulate(launch.grid, launch.kernel, launch.args, gpu, **given))
+
+        checked = run(options.get("schedules", 1) > 1)
+        return checked if checked.report.trace is not None else run(True)

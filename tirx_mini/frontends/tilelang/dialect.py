@@ -1,0 +1,4 @@
+"""The mark of functions in TileLang."""
+
+TILELANG = "tilelang"
+"""The attribute of a function whose passes have not run."""

@@ -1,0 +1,1 @@
+from tirx_mini.frontends.tilelang import *
