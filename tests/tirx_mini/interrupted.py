@@ -31,6 +31,8 @@ LEAVES_S = 20.0
 
 def serve() -> None:
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    for number in (signal.SIGINT, signal.SIGHUP):  # the shell may ignore them, as it does in the background
+        signal.signal(number, signal.SIG_DFL)
     for name in commands():
         importlib.import_module(module_of(name))
     for line in sys.stdin:
