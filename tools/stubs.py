@@ -75,7 +75,6 @@ def _imports() -> Iterator[str]:
     yield "from builtins import bool as _bool\nfrom typing import Any, Literal, TypeAlias, overload\n"
     yield "from tirx_mini.ir import Buffer as _Buffer"
     yield "from tirx_mini.ir import Expr, ExprLike, Region"
-    yield "from tirx_mini.isa import Barriers"
     tree = ast.parse(SOURCE.read_text(encoding="utf-8"))
     imported: dict[str, str] = {}
     assigned: dict[str, str] = {}
@@ -88,7 +87,8 @@ def _imports() -> Iterator[str]:
     public = [name for name in tirx.__all__ if name in imported]
     hidden = {name for name in assigned.values() if name not in public}
     lines = [f"{imported[name]} as {name}" for name in public] + [f"{imported[name]} as _{name}" for name in hidden]
-    yield from sorted(line for line in lines if line.startswith("from tirx_mini"))
+    from_rooms = (line for line in lines if line.startswith("from tirx_mini"))
+    yield from sorted([*from_rooms, "from tirx_mini.isa import Barriers"])
     yield ""
     local = [line for line in lines if not line.startswith("from tirx_mini")]
     yield from sorted([*local, "from .annotations import LanguageDType, ScopeName", "from .handles import OpenScope"])

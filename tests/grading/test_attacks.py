@@ -101,7 +101,7 @@ ENDS = {
     "fill_shared_memory": End("Cannot allocate memory"),
     "forged_answer": End("answered what nobody had asked", contained=False),
     "fork_bomb": End(DENIED),
-    "hang_at_decoration": End(f"{END}|used more than 1024 MiB of memory", contained=False),
+    "hang_at_decoration": End(END, contained=False),
     "hang_at_import": End("gemm_kernels.py used more than 1 s of CPU time", contained=False),
     "hang_in_message": End(END, contained=False),
     "import_grader": End(r"tirx_mini.grading.load_rules is not there while a hand-in is graded"),

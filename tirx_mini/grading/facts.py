@@ -14,7 +14,7 @@ from ..course import Shape
 from ..diagnose import Activity, Awaited, Interval, Timeline, Track, TrackKind
 from ..hardware import GpuSpec
 from ..ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, Launch, PrimFunc, TirxError, Var, walk
-from ..isa import Completion, Memory, instruction_of, written_params
+from ..isa import TABLE, Completion, Memory, instruction_of, written_params
 from ..sim import Simulation
 from .dependence import Dependence, dependence, depth_of
 from .drawn import matrices
@@ -193,7 +193,7 @@ def _observed(static: Facts, trace: Timeline, launch: Launch) -> Facts:
         depth=_depth(trace, loads),
         producers=frozenset(track.warp or 0 for track in producers),
         multipliers=frozenset(track.warp or 0 for track in multipliers),
-        readers=frozenset(each.track.warp or 0 for each in trace.intervals if each.name.startswith(READS)),
+        readers=frozenset(each.track.warp or 0 for each in trace.intervals if _reads_tensor_memory(each.name)),
         apart=_apart(trace, producers, launch),
         consumers=_most_units(multipliers, 1 if static.tensor_memory else 4),
         multicast=any(name == "multicast to CTAs" for each in loads for name, _ in each.operands),
@@ -222,8 +222,12 @@ def _proven(facts: Facts, trace: Timeline, launch: Launch, found: Dependence) ->
 
 
 TMA, MMA = "TMA", "MMA"
-READS = "tcgen05.ld"
-"""The instructions that read tensor memory."""
+
+
+def _reads_tensor_memory(name: str) -> bool:
+    """Return whether an interval of a timeline, by its name, is an instruction that only reads tensor memory."""
+    entry = TABLE.get(name)
+    return entry is not None and (entry.reads, entry.writes) == (Memory.TENSOR, Memory.NONE)
 
 
 def _issuers(trace: Timeline, part: str) -> list[Track]:
