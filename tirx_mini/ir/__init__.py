@@ -47,6 +47,7 @@ from .expr import (
 from .expr_printer import expr_text, instruction_path
 from .func import COPY_FENCES, COURSE, DIALECT, NATIVE, TIR, TVM, Attributes, Launch, PrimFunc
 from .module import GlobalVar, IRModule
+from .passes import Pass, run_passes
 from .span import Diagnostic, Span, TirxError, excerpt, file_label
 from .stmt import (
     LOOP_KINDS,
@@ -131,6 +132,8 @@ __all__ = [
     "Str",
     "Unary",
     "Var",
+    "Pass",
+    "run_passes",
     "Written",
     "as_bool",
     "as_condition",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tirx_mini.ir import Mutator, PrimFunc, TirxError, symbols
-from tirx_mini.records import dataclass
+from tirx_mini.ir import Pass, PrimFunc, TirxError, run_passes, symbols
 
 from .bind import bind_loops
 from .blocks import lower_blocks
@@ -21,21 +20,7 @@ from .vectorize import vectorize_loops
 from .vectors import lower_vectors
 from .verify import verify_lowered
 
-
-@dataclass(frozen=True)
-class Pass:
-    """One step of the pipeline.
-
-    doc: the effect of the pass, in one line.
-    run: the function.
-    """
-
-    name: str
-    doc: str
-    run: Callable[[PrimFunc], PrimFunc]
-
-
-PIPELINE: tuple[Pass, ...] = (
+PIPELINE: tuple[Pass[PrimFunc], ...] = (
     Pass("LowerBlocks", "blocks become the statements in them, and buffers as small as their use", lower_blocks),
     Pass("BindLoops", "loops that a schedule bound become CTAs and threads, with barriers between them", bind_loops),
     Pass("LowerReturns", "threads that end early skip what follows", lower_returns),
@@ -69,27 +54,5 @@ def lower(func: PrimFunc, *, after: Callable[[str, PrimFunc], None] | None = Non
             func.span,
             f"call it with arrays, or choose them: {func.name}.specialize({{{unknown[0].name!r}: 1024}})",
         )
-    for step in PIPELINE:
-        try:
-            func = step.run(func)
-        except TirxError as error:
-            raise error.at(func.span) from None
-        except Exception as error:
-            raise _defect(step, func, error) from error
-        if after is not None:
-            after(step.name, func)
-    return func
-
-
-def _defect(step: Pass, func: PrimFunc, error: Exception) -> TirxError:
-    """The page for a pass that fails, at the statement that it was visiting."""
-    span, traceback = func.span, error.__traceback__
-    while traceback is not None:
-        frame, traceback = traceback.tb_frame, traceback.tb_next
-        if frame.f_code is Mutator.located.__code__:
-            span = frame.f_locals["node"].span or span
-    return TirxError(
-        f"tirx_mini itself fails here, in the pass {step.name}: {type(error).__name__}: {error}",
-        span,
-        "this is a mistake of tirx_mini: please report it with the kernel; another way to write the statement may work",
-    )
+    watch = None if after is None else lambda name, before, func: after(name, func)
+    return run_passes(func, PIPELINE, watch=watch)

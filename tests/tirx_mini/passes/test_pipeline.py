@@ -19,6 +19,7 @@ from tirx_mini.ir import (
     If,
     Launch,
     Mutator,
+    Pass,
     PrimFunc,
     Ramp,
     Region,
@@ -38,7 +39,7 @@ from tirx_mini.ir import (
     structural_equal,
     walk,
 )
-from tirx_mini.passes import PIPELINE, LoweringError, Pass, lower, verify_lowered
+from tirx_mini.passes import PIPELINE, LoweringError, lower, verify_lowered
 from tirx_mini.records import replace
 
 

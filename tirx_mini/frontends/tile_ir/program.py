@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tirx_mini import driver
-from tirx_mini.ir import Buffer, DataType, PrimFunc, Var
+from tirx_mini.ir import Buffer, DataType, Pass, PrimFunc, Var
 from tirx_mini.records import dataclass
 from tirx_mini.target import Target
 
@@ -21,14 +21,16 @@ from .emit import emit_kernel
 from .language import ArraySpec, DType, ListSpec, RecordSpec, ScalarSpec, Spec, TileError, TileKernel, trace
 from .nv_tileaa import convert_cudatile_to_tileaa
 from .nv_tileas import IN_ORDER
-from .ssa import Module, Pass, Watch, print_module, run_passes
+from .ssa import Module, Watch, print_module, run_verified
 
 LEVELS = ("cuda_tile", "nv_tileaa", "nv_tileas")
 """The dialects of tile programs, in order."""
 STAGES = (*LEVELS, "tir", "lowered", "cuda", "ptx", "sass")
 """What a program can be shown as, from its author's form to machine code."""
 
-_PASSES: tuple[Pass[Context], ...] = (Pass("convert-cudatile-to-tileaa", convert_cudatile_to_tileaa), *IN_ORDER)
+_PASSES: tuple[Pass[Module], ...] = (
+    Pass("convert-cudatile-to-tileaa", "tiles become memory and values", convert_cudatile_to_tileaa), *IN_ORDER
+)  # fmt: skip
 
 
 class TileRunError(TileError):
@@ -85,7 +87,7 @@ class TileProgram:
         else only the last one is.
         """
         context = self.context if watch is None else Context(self.context.gpu, self.context.options)
-        return run_passes(self.cuda_tile, _PASSES, context, watch, each=watch is not None)
+        return run_verified(self.cuda_tile, _PASSES, context, watch, each=watch is not None)
 
     def text(self, stage: str = "cuda_tile", grid: Sequence[int] = (1,)) -> str:
         """The program at one of `STAGES`; from "tir" on, for a grid. Raises `ValueError` for another stage."""
@@ -111,7 +113,7 @@ class TileProgram:
         if (self.context.options.num_ctas or 1) == 1:
             return self.nv_tileas
         x, y, z = (*grid, 1, 1)[:3]
-        return run_passes(self.cuda_tile, _PASSES, replace(self.context, grid=(x, y, z)), each=False)
+        return run_verified(self.cuda_tile, _PASSES, replace(self.context, grid=(x, y, z)), each=False)
 
     def _parameters(self) -> list[Buffer | Var]:
         """The parameters of `func`: a buffer for each array, a variable for each number."""

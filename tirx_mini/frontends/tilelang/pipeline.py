@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from tirx_mini.ir import Call, Expr, PrimFunc, Scope, Seq, TirxError, rewrite, seq, symbols
+from tirx_mini.ir import Call, Expr, Pass, PrimFunc, Scope, Seq, TirxError, rewrite, run_passes, seq, symbols
 
 from . import async_copy, gemm, tensor_memory, tma
 from .barriers import insert_barriers
@@ -20,20 +20,6 @@ from .raster import order_ctas
 from .rules import RULES
 from .teams import number_threads
 from .tensor_memory import plan_tensor_memory
-
-
-@dataclass(frozen=True)
-class Pass:
-    """One step.
-
-    doc: the effect of the pass, in one line.
-    run: the function; it gets the architecture, too.
-    """
-
-    name: str
-    doc: str
-    run: Callable[[PrimFunc, str], PrimFunc]
-
 
 FAST_MATH = "tl.enable_fast_math"
 """TileLang's option for approximate functions: subnormal numbers count as zero."""
@@ -57,7 +43,7 @@ def rules() -> Mapping[str, Rule]:
     return {**RULES, **gemm.RULES, **tma.RULES, **async_copy.RULES, **tensor_memory.RULES}
 
 
-PASSES: tuple[Pass, ...] = (
+PASSES: tuple[Pass[PrimFunc], ...] = (
     Pass("NumberThreads", "threads have one number each", lambda func, arch: number_threads(func)),
     Pass(
         "StoreOnce", "of threads that store one value to one place, the first does", lambda func, arch: store_once(func)
@@ -103,8 +89,5 @@ def lower(func: PrimFunc, arch: str, *, after: Callable[[str, PrimFunc], None] |
     unknown = symbols(func)
     if unknown:
         raise TirxError(f"{func.name} has extents that are only known when it is called: {unknown[0].name}", func.span)
-    for step in PASSES:
-        func = step.run(func, arch)
-        if after is not None:
-            after(step.name, func)
-    return func.without_attr(TILELANG)
+    watch = None if after is None else lambda name, before, func: after(name, func)
+    return run_passes(func, PASSES, arch, watch=watch).without_attr(TILELANG)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from ..context import Context
-from ..ssa import Pass
+from collections.abc import Callable
+
+from tirx_mini.ir import Pass
+
+from ..ssa import Module
 from . import cleanup, passes, reductions
 from .accumulation import optimize_dot_accumulation
 from .agents import materialize_schedule
@@ -19,12 +22,12 @@ from .tensor_memory import legalize_tmem_copy
 from .tma import attach_tma_desc_args, lower_tma_load_store_to_async
 
 
-def _named(name: str, run: object) -> Pass[Context]:
-    doc = getattr(run, "__doc__", "") or ""
-    return Pass(name, run, doc.split("\n\n")[0].replace("\n    ", " "))  # type: ignore[arg-type]
+def _named(name: str, run: Callable[..., Module]) -> Pass[Module]:
+    doc = run.__doc__ or ""
+    return Pass(name, doc.split("\n\n")[0].replace("\n    ", " "), run)
 
 
-IN_ORDER: tuple[Pass[Context], ...] = (
+IN_ORDER: tuple[Pass[Module], ...] = (
     _named("convert-tileaa-to-tileas", passes.convert_tileaa_to_tileas),
     _named("tileas-remove-dead-args", cleanup.remove_dead_args),
     _named("tileas-slicing", slicing),
@@ -53,5 +56,5 @@ IN_ORDER: tuple[Pass[Context], ...] = (
 )
 """From nv_tileaa to what is emitted."""
 
-PRINTING: tuple[Pass[Context], ...] = (_named("tileas-print-decomposed-tv-layout", cleanup.print_decomposed_tv_layout),)
+PRINTING: tuple[Pass[Module], ...] = (_named("tileas-print-decomposed-tv-layout", cleanup.print_decomposed_tv_layout),)
 """Passes that only tell."""

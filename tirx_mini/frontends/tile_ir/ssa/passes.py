@@ -1,46 +1,33 @@
-"""Passes with names, and runs of several with texts before and after."""
+"""Passes over modules, whose results are verified, and the texts before and after."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar
+from typing import Any
 
-from tirx_mini.records import dataclass
+from tirx_mini.ir import Pass, run_passes
 
 from .core import Module
 from .printer import print_module
 from .verifier import verify
 
-Context = TypeVar("Context")
 Watch = Callable[[str, Module, Module], None]
 """Called after each pass, with its name and the modules before and after it."""
 
 
-@dataclass(frozen=True)
-class Pass(Generic[Context]):
-    """A function from modules to modules.
-
-    name: as in TileIR's catalogue: "tileas-plan-cta".
-    run: gets the module, and what all passes of the pipeline may ask (target, options).
-    doc: one sentence.
-    """
-
-    name: str
-    run: Callable[[Module, Context], Module]
-    doc: str = ""
-
-
-def run_passes(
-    module: Module, passes: Iterable[Pass[Context]], context: Context, watch: Watch | None = None, each: bool = True
+def run_verified(
+    module: Module, passes: Iterable[Pass[Module]], context: Any, watch: Watch | None = None, each: bool = True
 ) -> Module:
     """The module after all passes. each: it is verified after every pass that changes it; else after the last one."""
-    for step in passes:
-        before, module = module, step.run(module, context)
-        if each and module is not before:
-            verify(module, step.name)
+
+    def checked(name: str, before: Module, after: Module) -> None:
+        if each and after is not before:
+            verify(after, name)
         if watch is not None:
-            watch(step.name, before, module)
+            watch(name, before, after)
+
+    module = run_passes(module, passes, context, watch=checked)
     return module if each else verify(module, "all passes")
 
 

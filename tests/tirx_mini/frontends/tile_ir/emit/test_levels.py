@@ -15,7 +15,7 @@ from tirx_mini.frontends.tile_ir.cuda_tile import Ptr, interpret
 from tirx_mini.frontends.tile_ir.emit import emit_kernel
 from tirx_mini.frontends.tile_ir.emit.program import own_params
 from tirx_mini.frontends.tile_ir.nv_tileas import IN_ORDER
-from tirx_mini.frontends.tile_ir.ssa import run_passes
+from tirx_mini.frontends.tile_ir.ssa import run_verified
 from tirx_mini.ir import Buffer, DataType, PrimFunc, Var
 from tirx_mini.tile_ir import nv_tileaa
 
@@ -37,7 +37,7 @@ ALL = {
 def kernel_of(program: programs.Program, gpu: str) -> PrimFunc:
     context = context_for(gpu)
     module = nv_tileaa.convert_cudatile_to_tileaa(program.module, context)
-    module = run_passes(module, IN_ORDER, context)
+    module = run_verified(module, IN_ORDER, context)
     params = [
         Buffer(value.hint, arg.shape, DataType(arg.dtype))
         if isinstance(value.type, Ptr)

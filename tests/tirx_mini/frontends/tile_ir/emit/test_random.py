@@ -16,7 +16,7 @@ from tirx_mini.frontends.tile_ir.context import context_for
 from tirx_mini.frontends.tile_ir.cuda_tile import interpret
 from tirx_mini.frontends.tile_ir.emit import emit_kernel
 from tirx_mini.frontends.tile_ir.nv_tileas import IN_ORDER
-from tirx_mini.frontends.tile_ir.ssa import Module, run_passes
+from tirx_mini.frontends.tile_ir.ssa import Module, run_verified
 from tirx_mini.ir import DataType, Var
 from tirx_mini.tile_ir import nv_tileaa
 
@@ -26,7 +26,7 @@ NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:e[-+]\d+)?|nan|inf)")
 def printed(module: Module, n: int) -> str:
     """What the kernel prints in the simulator."""
     context = context_for("h100")
-    lowered = run_passes(nv_tileaa.convert_cudatile_to_tileaa(module, context), IN_ORDER, context)
+    lowered = run_verified(nv_tileaa.convert_cudatile_to_tileaa(module, context), IN_ORDER, context)
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         report = tvm.simulate(emit_kernel(lowered, (1,), [Var(DataType("int32"), "n")]), n, gpu="h100")
