@@ -234,6 +234,24 @@ def test_an_import_through_the_own_init_is_found(tmp_path: Path, statement: str,
     assert any(through_own_init(item, package) for item in imports_of(package)) is circle
 
 
+def room_of(parts: Sequence[str]) -> tuple[str, ...]:
+    """The room of a module by the parts of its name: a folder of the package, or one of its front ends."""
+    return tuple(parts[1:3] if "frontends" in parts[1:2] else parts[1:2])
+
+
+def test_imports_are_absolute_across_rooms_and_relative_within_one() -> None:
+    wrong = []
+    for path in sorted(PACKAGE.glob("*/**/*.py")):
+        folder = path.relative_to(ROOT).parent.parts
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                target = [*folder[: len(folder) - node.level + 1]] if node.level else (node.module or "").split(".")
+                inside = target[0] == PACKAGE.name and room_of(target)[: len(room_of(folder))] == room_of(folder)
+                if inside != bool(node.level) and path.name != "boot.py":  # which is executed as a file
+                    wrong.append(f"{path}:{node.lineno}")
+    assert wrong == []
+
+
 def test_nobody_reaches_past_a_neighbours_init(imports: tuple[Import, ...]) -> None:
     assert trespasses(imports, PACKAGE) == []
 

@@ -11,7 +11,8 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from ..foreign import PACKAGE, frontends
+from tirx_mini.foreign import PACKAGE, frontends
+
 from .arguments import positive, step_list
 from .output import reported
 

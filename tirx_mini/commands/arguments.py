@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from ..course import Shape, parse_steps, parse_what_if
-from ..diagnose import BUDGET
-from ..files import output_file
-from ..hardware import DEFAULT_GPU
+from tirx_mini.course import Shape, parse_steps, parse_what_if
+from tirx_mini.diagnose import BUDGET
+from tirx_mini.files import output_file
+from tirx_mini.hardware import DEFAULT_GPU
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from ..course import (
+from tirx_mini.course import (
     Checked,
     KernelFileError,
     KernelRef,
@@ -21,11 +21,12 @@ from ..course import (
     scheduled_in,
     what_if,
 )
-from ..diagnose import DEFAULT_LIMIT
-from ..files import write_whole
-from ..ir import TirxError
-from ..report import barrier_table, report_page
-from ..script import explained
+from tirx_mini.diagnose import DEFAULT_LIMIT
+from tirx_mini.files import write_whole
+from tirx_mini.ir import TirxError
+from tirx_mini.report import barrier_table, report_page
+from tirx_mini.script import explained
+
 from .arguments import (
     INCOMPLETE,
     TERMINAL,
@@ -38,7 +39,7 @@ from .arguments import (
 from .waiting import meter
 
 if TYPE_CHECKING:
-    from ..course import Scheduled
+    from tirx_mini.course import Scheduled
 
 
 def main(argv: Sequence[str] | None = None) -> int:

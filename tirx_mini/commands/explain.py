@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
-from ..course import Section, findings_book, plain_links
+from tirx_mini.course import Section, findings_book, plain_links
 
 WIDEST = 100
 """Text is not wrapped further to the right than here, however wide the terminal is."""

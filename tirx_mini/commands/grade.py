@@ -13,9 +13,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.status import Status
 
-from ..course import STEPS, student_file
-from ..files import output_file, output_folder, write_whole
-from ..grading import (
+from tirx_mini.course import STEPS, student_file
+from tirx_mini.files import output_file, output_folder, write_whole
+from tirx_mini.grading import (
     Cache,
     Graded,
     HandInError,
@@ -37,8 +37,9 @@ from ..grading import (
     seconds_of,
     unreadable,
 )
-from ..invocation import as_module, shadows
-from ..sandbox import SandboxError
+from tirx_mini.invocation import as_module, shadows
+from tirx_mini.sandbox import SandboxError
+
 from . import grade_all
 from .arguments import TERMINAL, argument, file_or_terminal, positive, step_list
 

@@ -16,10 +16,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from ..course import STEPS, load_kernels
-from ..ending import farewell, unwinding
-from ..files import output_folder, write_whole
-from ..grading import (
+from tirx_mini.course import STEPS, load_kernels
+from tirx_mini.ending import farewell, unwinding
+from tirx_mini.files import output_folder, write_whole
+from tirx_mini.grading import (
     KERNELS,
     OF_FILES,
     REPORTS,
@@ -61,11 +61,12 @@ from ..grading import (
     times_of_table,
     unreadable,
 )
-from ..hardware import BLACKWELL, HOPPER
-from ..passes import lower
-from ..report import plain
-from ..resources import resource
-from ..sandbox import find_sandbox
+from tirx_mini.hardware import BLACKWELL, HOPPER
+from tirx_mini.passes import lower
+from tirx_mini.report import plain
+from tirx_mini.resources import resource
+from tirx_mini.sandbox import find_sandbox
+
 from .arguments import positive
 
 _INTERRUPTED = "interrupted; the same command goes on from here"

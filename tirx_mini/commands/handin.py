@@ -8,9 +8,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ..course import student_file
-from ..files import output_file, write_whole
-from ..grading import HandInError, packed, read_handin
+from tirx_mini.course import student_file
+from tirx_mini.files import output_file, write_whole
+from tirx_mini.grading import HandInError, packed, read_handin
+
 from .grade import main as grade
 
 DEFAULT = Path("handin.tar")

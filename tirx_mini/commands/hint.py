@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.text import Text
 from rich.theme import Theme
 
-from ..course import (
+from tirx_mini.course import (
     LEVELS,
     STEPS,
     Hints,

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..course import (
+from tirx_mini.course import (
     DTYPES,
     STAGES,
     STEPS,
@@ -24,12 +24,13 @@ from ..course import (
     step_range,
     student_file,
 )
-from ..files import output_file, write_whole
-from ..foreign import frontend, resolve
-from ..hardware import DEFAULT_ARCH, architecture_of
-from ..ir import PrimFunc, TirxError
-from ..passes import PIPELINE
-from ..runtime import ToolchainError
+from tirx_mini.files import output_file, write_whole
+from tirx_mini.foreign import frontend, resolve
+from tirx_mini.hardware import DEFAULT_ARCH, architecture_of
+from tirx_mini.ir import PrimFunc, TirxError
+from tirx_mini.passes import PIPELINE
+from tirx_mini.runtime import ToolchainError
+
 from .arguments import positive
 
 DEFAULT_SIZE = 1024

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ..course import (
+from tirx_mini.course import (
     DTYPES,
     FORMS,
     LARGEST_TRACED,
@@ -24,8 +24,9 @@ from ..course import (
     what_if_tasks,
     with_timelines,
 )
-from ..files import output_file, output_folder, write_whole
-from ..ir import TirxError
+from tirx_mini.files import output_file, output_folder, write_whole
+from tirx_mini.ir import TirxError
+
 from .arguments import INCOMPLETE, add_simulation_arguments, add_what_if, positive, step_list
 from .ladder_table import ladder_table, why_table
 from .rows import run_with_bar

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from ..course import Row, shape_text
+from tirx_mini.course import Row, shape_text
 
 _STYLES = {"ok": "green", "clock": "cyan", "wrong": "bold red", "incomplete": "yellow"}
 

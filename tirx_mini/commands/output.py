@@ -12,8 +12,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from ..files import OutputError, reason
-from ..pytorch import PyTorchMissing
+from tirx_mini.files import OutputError, reason
+from tirx_mini.pytorch import PyTorchMissing
 
 NOT_WRITTEN = 2
 """The exit status where the output, or a file of it, cannot be written."""

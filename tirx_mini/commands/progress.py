@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..course import (
+from tirx_mini.course import (
     LARGEST,
     STEPS,
     Advice,
@@ -25,7 +25,8 @@ from ..course import (
     plan,
     student_file,
 )
-from ..files import write_whole
+from tirx_mini.files import write_whole
+
 from .arguments import TERMINAL, file_or_terminal, positive
 from .rows import run_with_bar
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ..course import Row, Task, run_tasks, shape_text
+from tirx_mini.course import Row, Task, run_tasks, shape_text
 
 
 def run_with_bar(tasks: Sequence[Task], jobs: int, console: Console) -> list[Row]:

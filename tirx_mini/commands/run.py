@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..foreign import scripts
+from tirx_mini.foreign import scripts
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -9,8 +9,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from ..arguments import ArgumentError
-from ..course import (
+from tirx_mini.arguments import ArgumentError
+from tirx_mini.course import (
     FORMS,
     Checked,
     Constant,
@@ -28,10 +28,11 @@ from ..course import (
     told_apart,
     what_if,
 )
-from ..files import write_whole
-from ..hardware import gpu_spec
-from ..ir import TirxError
-from ..report import FIRST, SLOWEST, report_page
+from tirx_mini.files import write_whole
+from tirx_mini.hardware import gpu_spec
+from tirx_mini.ir import TirxError
+from tirx_mini.report import FIRST, SLOWEST, report_page
+
 from .arguments import (
     INCOMPLETE,
     TERMINAL,

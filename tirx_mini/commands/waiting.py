@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from ..course import PATIENCE_S, Meter
+from tirx_mini.course import PATIENCE_S, Meter
 
 
 def meter(console: Console, patience_s: float = PATIENCE_S) -> Meter:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..resources import resource
+from tirx_mini.resources import resource
 
 _HEADING = re.compile(r"^## (TX\d{3})\b[^\n]*\n", re.MULTILINE)
 _BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..arguments import ArgumentError, check_room
-from ..diagnose import BUDGET, Exploration, Finding, Report, as_dict, failed, state_notes
-from ..driver import explore, simulate
-from ..foreign import language_of
-from ..hardware import DEFAULT_GPU, GpuSpec, gpu_spec
-from ..ir import Buffer, PrimFunc, TirxError
-from ..report import ProductError, product_error, product_shape, report_html, wrong_product
-from ..sim import Watch, numpy_dtype
+from tirx_mini.arguments import ArgumentError, check_room
+from tirx_mini.diagnose import BUDGET, Exploration, Finding, Report, as_dict, failed, state_notes
+from tirx_mini.driver import explore, simulate
+from tirx_mini.foreign import language_of
+from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
+from tirx_mini.ir import Buffer, PrimFunc, TirxError
+from tirx_mini.report import ProductError, product_error, product_shape, report_html, wrong_product
+from tirx_mini.sim import Watch, numpy_dtype
+
 from .constants import Constant
 from .kernel_ref import KernelRef, load_kernel
 from .kernels import NO_CONSTANTS

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..hardware import GPUS
+from tirx_mini.hardware import GPUS
 
 Constant = int | float | bool | str
 """The value of a constant."""

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from ..resources import resource
+from tirx_mini.resources import resource
+
 from .kernels import KernelFileError, step_of
 from .todos import Todo
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..arguments import ArgumentError
-from ..ir import IRModule, PrimFunc
+from tirx_mini.arguments import ArgumentError
+from tirx_mini.ir import IRModule, PrimFunc
+
 from .constants import Constant
 from .kernels import NO_CONSTANTS, KernelFileError, explaining, load_module, step_of
 from .steps import STEPS, Shape

@@ -13,11 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
-from ..foreign import kernel_imports
-from ..hardware import DEFAULT_ARCH, architecture_of
-from ..ir import PrimFunc, TirxError
-from ..resources import resource, resource_root
-from ..script import explained
+from tirx_mini.foreign import kernel_imports
+from tirx_mini.hardware import DEFAULT_ARCH, architecture_of
+from tirx_mini.ir import PrimFunc, TirxError
+from tirx_mini.resources import resource, resource_root
+from tirx_mini.script import explained
+
 from .constants import Constant, parse_file, set_constants, set_sm_count
 from .steps import STEPS
 from .todos import hint_at

@@ -15,13 +15,14 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from ..diagnose import BUDGET, Report
-from ..driver import simulate
-from ..files import write_whole
-from ..hardware import DEFAULT_GPU, GpuSpec, gpu_spec
-from ..ir import PrimFunc, TirxError
-from ..pool import Lost, run_bounded
-from ..report import exact_product, product_error
+from tirx_mini.diagnose import BUDGET, Report
+from tirx_mini.driver import simulate
+from tirx_mini.files import write_whole
+from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
+from tirx_mini.ir import PrimFunc, TirxError
+from tirx_mini.pool import Lost, run_bounded
+from tirx_mini.report import exact_product, product_error
+
 from .check import LARGEST_TRACED
 from .constants import Constant, ConstantError
 from .kernel_ref import KernelRef

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..hardware import gpu_called
-from ..resources import resource
+from tirx_mini.hardware import gpu_called
+from tirx_mini.resources import resource
+
 from .steps import Shape
 
 _STEP = re.compile(r"step (\d+)")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..foreign import frontends, resolve
+from tirx_mini.foreign import frontends, resolve
+
 from .check import Checked
 from .kernel_ref import KernelRef
 

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..hardware import DEFAULT_GPU, gpu_spec, nearest_gpu, same_generation
-from ..ir import TirxError
+from tirx_mini.hardware import DEFAULT_GPU, gpu_spec, nearest_gpu, same_generation
+from tirx_mini.ir import TirxError
+
 from .hints import hints_of, matched
 from .kernels import Factory, KernelFileError, arch_folder, default_kernels, load_kernels, read_kernels
 from .ladder import Row, Task

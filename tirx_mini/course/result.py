@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..diagnose import Finding, Report, state_notes
-from ..ir import PrimFunc
-from ..report import explain_mismatch, wrong_result
-from ..sim import numpy_dtype
+from tirx_mini.diagnose import Finding, Report, state_notes
+from tirx_mini.ir import PrimFunc
+from tirx_mini.report import explain_mismatch, wrong_result
+from tirx_mini.sim import numpy_dtype
 
 if TYPE_CHECKING:
     import torch  # its import takes longer than the check of a small kernel: only functions that need it import it

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..foreign import frontends, resolve
-from ..ir import Diagnostic
+from tirx_mini.foreign import frontends, resolve
+from tirx_mini.ir import Diagnostic
+
 from .kernel_ref import KernelRef
 
 

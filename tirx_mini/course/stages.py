@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ..codegen import cuda_source
-from ..ir import PrimFunc
-from ..passes import lower
-from ..runtime import Executable, build, device_arch, summarise, summary_text
+from tirx_mini.codegen import cuda_source
+from tirx_mini.ir import PrimFunc
+from tirx_mini.passes import lower
+from tirx_mini.runtime import Executable, build, device_arch, summarise, summary_text
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from ..hardware import BLACKWELL, DEFAULT_ARCH, HOPPER, architecture_of
+from tirx_mini.hardware import BLACKWELL, DEFAULT_ARCH, HOPPER, architecture_of
 
 Shape = tuple[int, int, int]
 """(M, N, K) of D (M, N) = A (M, K) @ B (N, K).T."""

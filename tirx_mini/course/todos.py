@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from ..hardware import BLACKWELL, HOPPER
+from tirx_mini.hardware import BLACKWELL, HOPPER
 
 _FACTORY = re.compile(r"def hgemm_v(\d+)\(")
 _TODO = re.compile(r"\s*# TODO: (.*)")

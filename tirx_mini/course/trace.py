@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from ..diagnose import Report, Timeline
-from ..hardware import GpuSpec
-from ..report import (
+from tirx_mini.diagnose import Report, Timeline
+from tirx_mini.hardware import GpuSpec
+from tirx_mini.report import (
     FIRST,
     Comparison,
     Heading,
@@ -24,6 +24,7 @@ from ..report import (
     wave_svg,
     wave_text,
 )
+
 from .kernel_ref import KernelRef
 
 

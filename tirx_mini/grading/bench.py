@@ -9,8 +9,9 @@ from collections.abc import Callable, Generator, Mapping
 from types import TracebackType
 from typing import Any, Protocol
 
-from ..course import Shape, measured_times
-from ..worker import Task, Worker
+from tirx_mini.course import Shape, measured_times
+from tirx_mini.worker import Task, Worker
+
 from .heard import Heard, hearing
 from .judges import Judges
 from .judging import Judged, Opened, Question, Timed, Tolerance

@@ -14,8 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..course import Shape
-from ..sandbox import Answered, Failed, Limits, LockedProcess, Sandbox
+from tirx_mini.course import Shape
+from tirx_mini.sandbox import Answered, Failed, Limits, LockedProcess, Sandbox
+
 from .handin import HandIn
 from .lost import Lost
 from .text import plain_text

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..files import write_whole
+from tirx_mini.files import write_whole
 
 SECRET = ".secret"
 """The file of a folder that has its secret."""

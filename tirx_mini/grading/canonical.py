@@ -11,8 +11,8 @@ from dataclasses import fields
 from functools import cache
 from typing import Any
 
-from ..ir import Buffer, Expr, Hint, If, PrimFunc, Range, Seq, Stmt, TensorMap, Var
-from ..saved import save_json
+from tirx_mini.ir import Buffer, Expr, Hint, If, PrimFunc, Range, Seq, Stmt, TensorMap, Var
+from tirx_mini.saved import save_json
 
 PARAMS = ("A", "B", "D")
 """The names of the parameters of a GEMM, by their places."""

@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..files import write_whole
+from tirx_mini.files import write_whole
+
 from .entries import Entry
 from .handin import HandIn, HandInError, read_handin
 from .results import Graded

@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ..diagnose import Timeline
-from ..sim import Probe, Simulation
+from tirx_mini.diagnose import Timeline
+from tirx_mini.sim import Probe, Simulation
+
 from .drawn import Matrices, product_where
 
 DELTA = 4.0

@@ -13,10 +13,10 @@ from statistics import NormalDist
 
 import numpy as np
 
-from ..course import DTYPES, Shape, matches
-from ..hardware import GpuSpec
-from ..ir import PrimFunc, TirxError
-from ..sim import Simulation
+from tirx_mini.course import DTYPES, Shape, matches
+from tirx_mini.hardware import GpuSpec
+from tirx_mini.ir import PrimFunc, TirxError
+from tirx_mini.sim import Simulation
 
 WHOLE = 2048**3
 """M · N · K of the largest problem of which all of D is compared."""

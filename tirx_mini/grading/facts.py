@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from ..course import Shape
-from ..diagnose import Activity, Awaited, Interval, Timeline, Track, TrackKind
-from ..hardware import GpuSpec
-from ..ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, Launch, PrimFunc, TirxError, Var, walk
-from ..isa import TABLE, Completion, Memory, instruction_of, written_params
-from ..sim import Simulation
+from tirx_mini.course import Shape
+from tirx_mini.diagnose import Activity, Awaited, Interval, Timeline, Track, TrackKind
+from tirx_mini.hardware import GpuSpec
+from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, Launch, PrimFunc, TirxError, Var, walk
+from tirx_mini.isa import TABLE, Completion, Memory, instruction_of, written_params
+from tirx_mini.sim import Simulation
+
 from .dependence import Dependence, dependence, depth_of
 from .drawn import matrices
 

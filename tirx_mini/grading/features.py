@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..course import Shape
-from ..hardware import GpuSpec
+from tirx_mini.course import Shape
+from tirx_mini.hardware import GpuSpec
+
 from .facts import Facts
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..course import STEPS
-from ..report import plain
+from tirx_mini.course import STEPS
+from tirx_mini.report import plain
+
 from .pages import grade_page, headline
 from .results import Graded, Part, StepResult
 

@@ -11,9 +11,10 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from ..course import STEPS
-from ..hardware import BLACKWELL, GPUS, HOPPER, GpuSpec, gpu_spec, nearest_gpu, same_generation
-from ..sandbox import Limits, Sandbox, SandboxError, find_sandbox
+from tirx_mini.course import STEPS
+from tirx_mini.hardware import BLACKWELL, GPUS, HOPPER, GpuSpec, gpu_spec, nearest_gpu, same_generation
+from tirx_mini.sandbox import Limits, Sandbox, SandboxError, find_sandbox
+
 from .bench import OnGpu, Simulated
 from .building import Builder
 from .cache import Cache

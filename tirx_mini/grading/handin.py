@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from ..course import architecture_in
-from ..hardware import BLACKWELL, HOPPER, architecture_of
+from tirx_mini.course import architecture_in
+from tirx_mini.hardware import BLACKWELL, HOPPER, architecture_of
+
 from .text import plain_line
 
 MOST_SOURCE = 1 << 20

@@ -14,9 +14,10 @@ from dataclasses import asdict
 from types import TracebackType
 from typing import Any
 
-from ..course import Shape
-from ..ending import one_thread_each
-from ..worker import ProcessEnded, Worker, signal_name
+from tirx_mini.course import Shape
+from tirx_mini.ending import one_thread_each
+from tirx_mini.worker import ProcessEnded, Worker, signal_name
+
 from .cache import Cache
 from .drawn import WHOLE
 from .facts import Facts

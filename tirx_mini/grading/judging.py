@@ -15,15 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from ..course import Shape, matches, shape_text, wrong_finding
-from ..diagnose import Finding, Report, failed
-from ..driver import simulate
-from ..foreign import language_of
-from ..hardware import GpuSpec, gpu_spec
-from ..ir import Buffer, Launch, PrimFunc, TirxError
-from ..passes import lower
-from ..report import WIDTH, finding_page, plain
-from ..saved import SavedKernelError, load_json
+from tirx_mini.course import Shape, matches, shape_text, wrong_finding
+from tirx_mini.diagnose import Finding, Report, failed
+from tirx_mini.driver import simulate
+from tirx_mini.foreign import language_of
+from tirx_mini.hardware import GpuSpec, gpu_spec
+from tirx_mini.ir import Buffer, Launch, PrimFunc, TirxError
+from tirx_mini.passes import lower
+from tirx_mini.report import WIDTH, finding_page, plain
+from tirx_mini.saved import SavedKernelError, load_json
+
 from .canonical import canonical, kernel_key
 from .drawn import Matrices, matrices, right_in_clusters, wrong_tile
 from .facts import contract_broken, facts_of, observed, resident_ctas

@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from ..course import wrong_finding
-from ..pytorch import PyTorchMissing, pytorch
-from ..report import finding_page, plain
-from ..runtime import Executable, LaunchGraph, build, device_arch
+from tirx_mini.course import wrong_finding
+from tirx_mini.pytorch import PyTorchMissing, pytorch
+from tirx_mini.report import finding_page, plain
+from tirx_mini.runtime import Executable, LaunchGraph, build, device_arch
+
 from .facts import contract_broken
 from .judging import PAGE_WIDTH, Judged, Question, Timed, loaded
 

@@ -9,7 +9,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ..course import STEPS
+from tirx_mini.course import STEPS
+
 from .results import Graded, Part, StepResult, points_short, points_text
 from .rules import PARTS
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
-from ..course import Factory, Shape, load_kernels
-from ..hardware import gpu_spec
-from ..resources import resource
-from ..saved import save_json
+from tirx_mini.course import Factory, Shape, load_kernels
+from tirx_mini.hardware import gpu_spec
+from tirx_mini.resources import resource
+from tirx_mini.saved import save_json
+
 from .judging import Question
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from ..course import STEPS, TIME_TOLERANCE, Case, Shape, shape_text
+from tirx_mini.course import STEPS, TIME_TOLERANCE, Case, Shape, shape_text
 
 tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 

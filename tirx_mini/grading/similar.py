@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from ..ir import (
+from tirx_mini.ir import (
     AllocBuffer,
     Binary,
     Call,

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from ..course import STEPS, Case, Shape, shape_text
-from ..hardware import DEFAULT_GPU, gpu_spec
+from tirx_mini.course import STEPS, Case, Shape, shape_text
+from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
+
 from .bench import Bench
 from .building import Built, Refused
 from .drawn import WHOLE

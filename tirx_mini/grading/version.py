@@ -11,7 +11,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 
-from ..resources import resource
+from tirx_mini.resources import resource
 
 SUFFIXES = frozenset((".py", ".toml"))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from ..course import STEPS
+from tirx_mini.course import STEPS
+
 from .pages import headline
 from .results import Graded, Part, StepResult, points_short, points_text
 from .rules import PARTS

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..foreign import Frontend, frontends, resolve
+from tirx_mini.foreign import Frontend, frontends, resolve
 
 PYTHON = (
     "__future__", "abc", "argparse", "array", "ast", "bisect", "builtins", "cmath", "collections", "collections.abc",

@@ -17,7 +17,8 @@ from typing import IO, Any, TypeVar
 
 import psutil
 
-from ..saved import MOST_BYTES
+from tirx_mini.saved import MOST_BYTES
+
 from .frames import TooLong, read_frame, write_frame
 from .limits import Limits
 from .view import View, interpreter

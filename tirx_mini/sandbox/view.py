@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ..resources import resource, resource_root
+from tirx_mini.resources import resource, resource_root
 
 _SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo")
 """Where Linux has its shared libraries and the clock's zone."""

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tirx_mini.frontends.tile_ir.cuda_tile import TOKEN
-from tirx_mini.frontends.tile_ir.ssa import Builder, Region, Value
 from tirx_mini.records import dataclass
 
+from ..cuda_tile import TOKEN
+from ..ssa import Builder, Region, Value
 from .arguments import common_dtype, materialize
 from .carrying import Carrying, LoopContext
 from .frames import MISSING

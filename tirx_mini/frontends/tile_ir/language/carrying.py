@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
-from tirx_mini.frontends.tile_ir.ssa import Value
 from tirx_mini.records import dataclass
 
+from ..ssa import Value
 from .arguments import materialize, own_dtype
 from .dtypes import DType, default_dtype, float32, int32
 from .errors import TileTypeError

@@ -7,11 +7,11 @@ import typing
 from functools import lru_cache
 from typing import Any
 
-from tirx_mini.frontends.tile_ir.cuda_tile import CUDA_TILE, DivBy
-from tirx_mini.frontends.tile_ir.ssa import Module, Region, Value, make, verify
 from tirx_mini.records import dataclass
 from tirx_mini.script import check_function, source_of
 
+from ..cuda_tile import CUDA_TILE, DivBy
+from ..ssa import Module, Region, Value, make, verify
 from . import ops  # noqa: F401 - defines the functions of tile code
 from .calls import Calls
 from .choices import Choices

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tirx_mini.frontends.tile_ir.cuda_tile import CUDA_TILE, TOKEN, Dense, Ptr, Tile
-from tirx_mini.frontends.tile_ir.ssa import Builder, Region, Scalar, Type, Value
 from tirx_mini.ir import Span
 
+from ..cuda_tile import CUDA_TILE, TOKEN, Dense, Ptr, Tile
+from ..ssa import Builder, Region, Scalar, Type, Value
 from .dtypes import DType, bool_, int32, int64
 from .errors import TileShapeError
 from .values import TileValue

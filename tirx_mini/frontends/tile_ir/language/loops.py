@@ -6,8 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from tirx_mini.frontends.tile_ir.ssa import Region, Value
-
+from ..ssa import Region, Value
 from .arguments import materialize, scalar_index
 from .carrying import Carrying, LoopContext
 from .dtypes import int32, int64

@@ -11,9 +11,9 @@ import ast
 from collections.abc import Mapping
 from dataclasses import field, replace
 
-from tirx_mini.frontends.tile_ir.ssa import Value
 from tirx_mini.records import dataclass
 
+from ..ssa import Value
 from .emitter import Emitter
 from .values import ArrayValue
 

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
-from tirx_mini.frontends.tile_ir.ssa import Value
 from tirx_mini.ir import Span, TirxError
 from tirx_mini.records import dataclass
 
+from ..ssa import Value
 from .dtypes import bool_
 from .emitter import Emitter
 from .errors import TileTypeError

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any
 
-from tirx_mini.frontends.tile_ir.ssa import Value as SsaValue
 from tirx_mini.ir import Span
 from tirx_mini.records import dataclass
 
+from ..ssa import Value as SsaValue
 from .dtypes import DType
 from .enums import PaddingMode
 from .surface import Operation

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tirx_mini.frontends.tile_ir.cuda_tile import TOKEN
 from tirx_mini.records import dataclass
 
+from ...cuda_tile import TOKEN
 from ..arguments import array_of, index_tuple
 from ..dtypes import DType, bfloat16, float16, float32, float64
 from ..emitter import tile_type

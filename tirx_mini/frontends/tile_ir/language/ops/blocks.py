@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tirx_mini.frontends.tile_ir.cuda_tile import TOKEN, DivBy
-
+from ...cuda_tile import TOKEN, DivBy
 from ..arguments import constant_int, scalar_index
 from ..dtypes import int32
 from ..errors import TileTypeError, TileValueError

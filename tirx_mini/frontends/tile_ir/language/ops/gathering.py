@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tirx_mini.frontends.tile_ir.cuda_tile import TOKEN
-
+from ...cuda_tile import TOKEN
 from ..arguments import (
     array_of,
     cast_to,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tirx_mini.frontends.tile_ir.cuda_tile import TOKEN, PartitionView, StridedView, TensorView
-from tirx_mini.frontends.tile_ir.ssa import Scalar, Value
-
+from ...cuda_tile import TOKEN, PartitionView, StridedView, TensorView
+from ...ssa import Scalar, Value
 from ..arguments import (
     array_of,
     axes_order,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tirx_mini.frontends.tile_ir.cuda_tile import TOKEN
-
+from ...cuda_tile import TOKEN
 from ..arguments import tile_of
 from ..dtypes import DType, float32, int32, uint32
 from ..errors import TileTypeError, TileValueError

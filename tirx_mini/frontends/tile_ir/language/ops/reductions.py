@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tirx_mini.frontends.tile_ir.cuda_tile import Dense
-from tirx_mini.frontends.tile_ir.ssa import Region, Value
-
+from ...cuda_tile import Dense
+from ...ssa import Region, Value
 from ..arguments import axis_of, common_shape, constant_bool, constant_ints, materialize, own_dtype, tile_of
 from ..dtypes import DType, bool_, int32
 from ..emitter import tile_type
