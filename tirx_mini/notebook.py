@@ -11,9 +11,11 @@ This module connects `diagnose`, which knows nothing of HTML, with `report`, whi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 from pathlib import Path
+
+from tirx_mini.records import dataclass
 
 from .diagnose import Finding, Report, Timeline
 from .display import as_html

@@ -11,11 +11,12 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
+
+from tirx_mini.records import dataclass
 
 from .ending import as_child, end_group, one_thread_each, signals_held
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from tirx_mini.records import dataclass
 from tirx_mini.resources import resource
 
 _HEADING = re.compile(r"^## (TX\d{3})\b[^\n]*\n", re.MULTILINE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from tirx_mini.driver import explore, simulate
 from tirx_mini.foreign import language_of
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import Buffer, PrimFunc, TirxError
+from tirx_mini.records import dataclass, replace
 from tirx_mini.report import ProductError, product_error, product_shape, report_html, wrong_product
 from tirx_mini.sim import Watch, numpy_dtype
 

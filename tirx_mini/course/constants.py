@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tirx_mini.hardware import GPUS
+from tirx_mini.records import dataclass
 
 Constant = int | float | bool | str
 """The value of a constant."""

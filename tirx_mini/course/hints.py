@@ -17,10 +17,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from tirx_mini.records import dataclass
 from tirx_mini.resources import resource
 
 from .kernels import KernelFileError, step_of

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from tirx_mini.arguments import ArgumentError
 from tirx_mini.ir import IRModule, PrimFunc
+from tirx_mini.records import dataclass
 
 from .constants import Constant
 from .kernels import NO_CONSTANTS, KernelFileError, explaining, load_module, step_of

@@ -6,7 +6,6 @@ import inspect
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +20,7 @@ from tirx_mini.files import write_whole
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.pool import Lost, run_bounded
+from tirx_mini.records import dataclass, replace
 from tirx_mini.report import exact_product, product_error
 
 from .check import LARGEST_TRACED

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from tirx_mini.hardware import gpu_called
+from tirx_mini.records import dataclass
 from tirx_mini.resources import resource
 
 from .steps import Shape

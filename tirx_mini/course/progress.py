@@ -5,11 +5,11 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tirx_mini.hardware import DEFAULT_GPU, gpu_spec, nearest_gpu, same_generation
 from tirx_mini.ir import TirxError
+from tirx_mini.records import dataclass
 
 from .hints import hints_of, matched
 from .kernels import Factory, KernelFileError, arch_folder, default_kernels, load_kernels, read_kernels

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tirx_mini.foreign import frontends, resolve
 from tirx_mini.ir import Diagnostic
+from tirx_mini.records import dataclass
 
 from .kernel_ref import KernelRef
 

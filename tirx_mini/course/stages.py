@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from tirx_mini.codegen import cuda_source
 from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
+from tirx_mini.records import dataclass
 from tirx_mini.runtime import Executable, build, device_arch, summarise, summary_text
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from tirx_mini.hardware import BLACKWELL, DEFAULT_ARCH, HOPPER, architecture_of
+from tirx_mini.records import dataclass
 
 Shape = tuple[int, int, int]
 """(M, N, K) of D (M, N) = A (M, K) @ B (N, K).T."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from tirx_mini.hardware import BLACKWELL, HOPPER
+from tirx_mini.records import dataclass
 
 _FACTORY = re.compile(r"def hgemm_v(\d+)\(")
 _TODO = re.compile(r"\s*# TODO: (.*)")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from tirx_mini.diagnose import Report, Timeline
 from tirx_mini.hardware import GpuSpec
+from tirx_mini.records import dataclass, replace
 from tirx_mini.report import (
     FIRST,
     Comparison,

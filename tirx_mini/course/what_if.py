@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tirx_mini.records import dataclass
 
 from .check import Checked
 from .constants import Constant, constants_of, converted, parse_file

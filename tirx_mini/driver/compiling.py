@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,6 +11,7 @@ from tirx_mini.arguments import for_arguments, kernel_of
 from tirx_mini.foreign import frontend, resolve
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import Buffer, IRModule, PrimFunc, specialised, symbols
+from tirx_mini.records import dataclass
 from tirx_mini.target import Target
 
 from .languages import lowered as to_kernel

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
 
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec, nearest_gpu, same_generation
+from tirx_mini.records import dataclass
 
 
 @dataclass

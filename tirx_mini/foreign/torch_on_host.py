@@ -14,7 +14,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -24,6 +23,7 @@ from unittest.mock import patch
 
 from tirx_mini.hardware import GpuSpec, compute_capability
 from tirx_mini.ir import TirxError
+from tirx_mini.records import dataclass
 from tirx_mini.script import caller_span
 
 from .simulated_device import CLOCK, Clock, simulated_gpu

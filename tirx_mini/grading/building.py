@@ -9,12 +9,12 @@ import os
 import shutil
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from tirx_mini.course import Shape
+from tirx_mini.records import dataclass
 from tirx_mini.sandbox import Answered, Failed, Limits, LockedProcess, Sandbox
 
 from .handin import HandIn

@@ -10,10 +10,11 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from pathlib import Path
 
 from tirx_mini.files import write_whole
+from tirx_mini.records import dataclass, replace
 
 from .entries import Entry
 from .handin import HandIn, HandInError, read_handin

@@ -11,13 +11,14 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from statistics import median_low
 from typing import Any
 
 import numpy as np
 
 from tirx_mini.diagnose import Timeline
+from tirx_mini.records import dataclass
 from tirx_mini.sim import Probe, Simulation
 
 from .drawn import Matrices, product_where

@@ -6,8 +6,9 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from tirx_mini.records import dataclass
 
 from .handin import MACOS, SUFFIXES, HandInError
 from .text import plain_line

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from typing import Any
 
 from tirx_mini.course import Shape
@@ -15,6 +15,7 @@ from tirx_mini.diagnose import Activity, Awaited, Interval, Timeline, Track, Tra
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, Launch, PrimFunc, TirxError, Var, walk
 from tirx_mini.isa import TABLE, Completion, Memory, instruction_of, written_params
+from tirx_mini.records import dataclass, replace
 from tirx_mini.sim import Simulation
 
 from .dependence import Dependence, dependence, depth_of

@@ -7,10 +7,10 @@ loads and MMAs, and wait, in a run, and by the size of their grid, not by names 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from tirx_mini.course import Shape
 from tirx_mini.hardware import GpuSpec
+from tirx_mini.records import dataclass
 
 from .facts import Facts
 

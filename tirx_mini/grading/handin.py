@@ -11,12 +11,12 @@ import tarfile
 import tokenize
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from tirx_mini.course import architecture_in
 from tirx_mini.hardware import BLACKWELL, HOPPER, architecture_of
+from tirx_mini.records import dataclass
 
 from .text import plain_line
 

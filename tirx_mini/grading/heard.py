@@ -8,8 +8,9 @@ import os
 import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
-from dataclasses import dataclass
 from typing import Any
+
+from tirx_mini.records import dataclass
 
 MOST_HEARD = 4000
 """Characters of one task."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import linecache
 import sys
 from collections.abc import Generator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +21,7 @@ from tirx_mini.foreign import language_of
 from tirx_mini.hardware import GpuSpec, gpu_spec
 from tirx_mini.ir import Buffer, Launch, PrimFunc, TirxError
 from tirx_mini.passes import lower
+from tirx_mini.records import dataclass
 from tirx_mini.report import WIDTH, finding_page, plain
 from tirx_mini.saved import SavedKernelError, load_json
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any
+
+from tirx_mini.records import dataclass
 
 FORMAT, VERSION = "tirx_mini grade", 2
 """Of the JSON that `Graded.as_dict` makes."""

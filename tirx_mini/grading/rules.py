@@ -7,7 +7,7 @@ import importlib
 import math
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields
 from datetime import datetime, timezone
 from importlib.resources import files
 from pathlib import Path
@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from tirx_mini.course import STEPS, TIME_TOLERANCE, Case, Shape, shape_text
+from tirx_mini.records import dataclass, replace
 
 tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 

@@ -12,7 +12,6 @@ import hashlib
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -31,6 +30,7 @@ from tirx_mini.ir import (
     Unary,
     walk,
 )
+from tirx_mini.records import dataclass
 
 _RUN = 10
 """Nodes of one print."""

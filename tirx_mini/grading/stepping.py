@@ -6,12 +6,13 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
 from tirx_mini.course import STEPS, Case, Shape, shape_text
 from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
+from tirx_mini.records import dataclass, replace
 
 from .bench import Bench
 from .building import Built, Refused

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from tirx_mini.ir import (
@@ -32,6 +31,7 @@ from tirx_mini.ir import (
     substitute,
     walk,
 )
+from tirx_mini.records import dataclass, replace
 
 _OPERATIONS = ("+", "*", "max", "min")
 

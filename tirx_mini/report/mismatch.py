@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
+
+from tirx_mini.records import dataclass
 
 Array = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from tirx_mini.diagnose import Finding
 from tirx_mini.ir import Buffer, BufferLoad, BufferStore, PrimFunc, Region, Span, TileCall, walk
+from tirx_mini.records import dataclass
 
 from .mismatch import Mismatch, explain_mismatch
 

@@ -11,12 +11,13 @@ import subprocess
 import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import psutil
 
+from tirx_mini.records import dataclass
 from tirx_mini.saved import MOST_BYTES
 
 from .frames import TooLong, read_frame, write_frame

@@ -6,9 +6,10 @@ import os
 import shutil
 import tempfile
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from tirx_mini.records import dataclass
 
 from .limits import Limits
 from .lock import LOCKS

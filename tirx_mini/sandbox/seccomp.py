@@ -16,7 +16,8 @@ import platform
 import struct
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from tirx_mini.records import dataclass
 
 ALLOWED: Mapping[str, tuple[int | None, int | None]] = {
     "brk": (12, 214), "clock_getres": (229, 114), "clock_gettime": (228, 113), "clock_nanosleep": (230, 115),

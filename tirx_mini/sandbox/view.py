@@ -11,10 +11,10 @@ import site
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tirx_mini.records import dataclass
 from tirx_mini.resources import resource, resource_root
 
 _SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo")

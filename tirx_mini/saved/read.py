@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING
 from typing import Any
 
 from tirx_mini.ir import PrimFunc, Span
 from tirx_mini.layout import ComposeLayout, SwizzleMode
+from tirx_mini.records import dataclass
 
 from .grammar import (
     CLASSES,

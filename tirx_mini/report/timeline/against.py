@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from tirx_mini.diagnose import Activity, Awaited, Interval, Report, Timeline, Track, TrackKind, base_name, covered
 from tirx_mini.hardware import GpuSpec, gpu_spec
+from tirx_mini.records import dataclass
 
 FUNCTIONS = ("TMA", "loads", "MMA", "write-back")
 """What warps do, in the order in which the data flow; a role is one of them, several, or "all"."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from tirx_mini.diagnose import Track, TrackKind
 from tirx_mini.hardware import WARPGROUP_WARPS
+from tirx_mini.records import dataclass
 
 ENGINES = {TrackKind.TMA_LOAD: 1, TrackKind.TENSOR: 3, TrackKind.TMA_STORE: 5}
 """Where engines stand: each below the role that issues to it."""

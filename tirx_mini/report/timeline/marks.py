@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from tirx_mini.records import dataclass
 
 from ..svg import Picture, number
 from .palette import STAGES, stage_class

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tirx_mini.diagnose import BarrierChange, Signal
+from tirx_mini.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tirx_mini.diagnose import Report
 from tirx_mini.hardware import GpuSpec
+from tirx_mini.records import dataclass
 
 
 @dataclass(frozen=True)

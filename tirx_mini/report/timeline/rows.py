@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tirx_mini.diagnose import Activity, Interval, Timeline, Track, TrackKind
 from tirx_mini.hardware import WARPGROUP_WARPS
+from tirx_mini.records import dataclass
 
 from .lanes import place_of, role_name
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tirx_mini.diagnose import Activity, BarrierChange, Interval, Report, Signal, Timeline, Track, TrackKind
+from tirx_mini.records import dataclass
 
 from .spans import levels
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tirx_mini.diagnose import Timeline, covered
+from tirx_mini.records import dataclass
 
 from ..svg import Paint, Picture
 from .marks import LEFT, RULES, WIDTH, Heading, Scale, axis, duration, fitting, wrapped

@@ -1,9 +1,12 @@
 """Step 1 in the names of Apache TVM 0.26, every primitive bound to its scope."""
 
-from tvm.backend.cuda.tile_primitive.tma_utils import SwizzleMode, mma_shared_layout
+import tvm
 from tvm.script import tirx as T
 from tvm.script.tirx import tile as Tx
 from tvm.tirx.layout import S, TCol, TileLayout, TLane, wg_local_layout
+from tvm.tirx.lang.pipeline import MBarrier, PipelineState, TCGen05Bar, TMABar
+from tvm.tirx.lang.tile_scheduler import ClusterPersistentScheduler2D
+from tvm.backend.cuda.tile_primitive.tma_utils import SwizzleMode, mma_shared_layout
 
 
 def single(M, N, K):

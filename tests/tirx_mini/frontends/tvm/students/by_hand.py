@@ -1,5 +1,6 @@
 """Step 3 in the native dialect, copied element by element."""
 
+import tvm
 from tvm.script import tirx as T
 from tvm.tirx.layout import S, TCol, TileLayout, TLane, tid_in_wg
 from tvm.tirx.op_schedule.cuda.common import SwizzleMode, tma_shared_layout

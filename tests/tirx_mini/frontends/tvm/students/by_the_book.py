@@ -2,9 +2,8 @@
 
 import tvm
 from tvm.script import tirx as Tx
-from tvm.tir.layout import S, TCol, TileLayout, TLane
-from tvm.tir.layout import tid_in_wg as axis_tid_in_wg
-from tvm.tirx.op_schedule.cuda.common import SwizzleMode, tma_shared_layout
+from tvm.tir.layout import TileLayout, tid_in_wg as axis_tid_in_wg, TLane, TCol, S
+from tvm.tirx.op_schedule.cuda.common import tma_shared_layout, SwizzleMode
 
 
 def hgemm_v1(M, N, K):

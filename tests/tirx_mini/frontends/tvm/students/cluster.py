@@ -2,11 +2,10 @@
 
 import tvm
 from tvm.script import tirx as Tx
-from tvm.tir.layout import S, TCol, TileLayout, TLane
-from tvm.tir.layout import tid_in_wg as axis_tid_in_wg
-from tvm.tirx.op_schedule.cuda.common import SwizzleMode, tma_shared_layout
-from tvm.tirx.pipeline import MBarrier, PipelineState, TCGen05Bar, TMABar
+from tvm.tir.layout import TileLayout, S, TLane, TCol, tid_in_wg as axis_tid_in_wg
+from tvm.tirx.op_schedule.cuda.common import tma_shared_layout, SwizzleMode
 from tvm.tirx.tile_scheduler import ClusterPersistentScheduler2D
+from tvm.tirx.pipeline import PipelineState, TMABar, TCGen05Bar, MBarrier
 
 
 def hgemm_v9(M, N, K, SM_COUNT=4, EPI_N=64, TMEM_LD_N=64, cta_mask=3):

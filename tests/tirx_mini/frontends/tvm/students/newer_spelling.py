@@ -1,11 +1,13 @@
 """Step 8 in the names of Apache TVM 0.26: bound primitives, pipelines, pools and roles."""
 
-from tvm.backend.cuda.tile_primitive.tma_utils import SwizzleMode, mma_shared_layout
+import tvm
 from tvm.script import tirx as T
 from tvm.script.tirx import tile as Tx
-from tvm.tirx.lang.pipeline import Pipeline, PipelineState
+from tvm.tirx.layout import TileLayout, S, TLane, TCol, tid_in_wg, wg_local_layout
+from tvm.tirx.lang.pipeline import MBarrier, Pipeline, PipelineState, TCGen05Bar, TMABar
 from tvm.tirx.lang.tile_scheduler import ClusterPersistentScheduler2D
-from tvm.tirx.lang.warp_role import WarpgroupRole, WarpRole
+from tvm.tirx.lang.warp_role import WarpRole, WarpgroupRole
+from tvm.backend.cuda.tile_primitive.tma_utils import SwizzleMode, mma_shared_layout
 
 BLK, BLK_K, DEPTH, EPI = 128, 64, 4, 64
 

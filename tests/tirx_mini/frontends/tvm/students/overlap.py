@@ -1,9 +1,10 @@
 """Step 4 with Dsmem over Asmem and Bsmem, nested inline functions, one outside the kernel, and `nonlocal`."""
 
+import tvm
 from tvm.script import tirx as Tx
-from tvm.tir.layout import S, TCol, TileLayout, TLane
+from tvm.tir.layout import TileLayout, S, TLane, TCol
 from tvm.tir.layout import tid_in_wg as axis_tid_in_wg
-from tvm.tirx.op_schedule.cuda.common import SwizzleMode, tma_shared_layout
+from tvm.tirx.op_schedule.cuda.common import tma_shared_layout, SwizzleMode
 
 F16_BYTES = 2
 

@@ -1,8 +1,9 @@
 """Step 5 with phases computed from k, a dict of barriers, a 3-D Dsmem, a register view in TLane × TCol, `align`."""
 
+import tvm
 from tvm.script import tirx as Tx
-from tvm.tir.layout import S, TCol, TileLayout, TLane
-from tvm.tirx.op_schedule.cuda.common import SwizzleMode, tma_shared_layout
+from tvm.tir.layout import TileLayout, S, TLane, TCol, tid_in_wg
+from tvm.tirx.op_schedule.cuda.common import tma_shared_layout, SwizzleMode
 
 
 def hgemm_v5(M, N, K, PIPE_DEPTH=2, EPI_N=64):

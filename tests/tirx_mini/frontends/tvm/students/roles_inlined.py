@@ -1,10 +1,11 @@
 """Step 8 with each role as an inline function that captures state of the kernel and creates its own."""
 
+import tvm
 from tvm.script import tirx as Tx
-from tvm.tir.layout import S, TCol, TileLayout, TLane, tid_in_wg
-from tvm.tirx.op_schedule.cuda.common import SwizzleMode, tma_shared_layout
-from tvm.tirx.pipeline import *
+from tvm.tir.layout import TileLayout, S, TLane, TCol, tid_in_wg
+from tvm.tirx.op_schedule.cuda.common import tma_shared_layout, SwizzleMode
 from tvm.tirx.tile_scheduler import ClusterPersistentScheduler2D
+from tvm.tirx.pipeline import *
 
 PIPE_DEPTH = 4
 BLK_M, BLK_N, BLK_K = 128, 128, 64

@@ -1,6 +1,7 @@
 """Step 3 with units selected by slices of scopes, dtypes of NumPy, star imports, TMEM_LD_N, element stores."""
 
 import numpy as np
+import tvm
 from tvm.script import tirx as Tx
 from tvm.tir.layout import *
 from tvm.tirx.op_schedule.cuda.common import *

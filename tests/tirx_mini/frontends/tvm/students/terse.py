@@ -1,6 +1,7 @@
 """Step 2, terse: dtypes of PyTorch, arguments by position, the address buffer itself, four spellings of `accum`."""
 
 import torch
+import tvm
 import tvm.script.tirx as Tx
 import tvm.tir.layout as L
 from tvm.tirx.op_schedule.cuda import common

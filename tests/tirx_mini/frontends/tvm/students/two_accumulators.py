@@ -1,11 +1,11 @@
 """Step 8 with two alternating accumulators, one arrival per warpgroup, and a Dsmem that is written during its store."""
 
+import tvm
 from tvm.script import tirx as Tx
-from tvm.tir.layout import S, TCol, TileLayout, TLane
-from tvm.tir.layout import tid_in_wg as axis_tid_in_wg
-from tvm.tirx.op_schedule.cuda.common import SwizzleMode, tma_shared_layout
-from tvm.tirx.pipeline import MBarrier, PipelineState, TCGen05Bar, TMABar
+from tvm.tir.layout import TileLayout, S, TLane, TCol, tid_in_wg as axis_tid_in_wg
+from tvm.tirx.op_schedule.cuda.common import tma_shared_layout, SwizzleMode
 from tvm.tirx.tile_scheduler import ClusterPersistentScheduler2D
+from tvm.tirx.pipeline import PipelineState, TMABar, TCGen05Bar, MBarrier
 
 
 def gemm(M, N, K, SM_COUNT=3, PIPE_DEPTH=4, EPI_N=64):
