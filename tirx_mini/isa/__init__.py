@@ -64,6 +64,7 @@ from .operands import (
     shared_type,
 )
 from .requests import MemoryAccess, QuadProduct, WarpProduct, WgmmaProduct
+from .scalar import Scalar, bits_as, next_words, scalar
 from .spelling import Reading, continuations, opcode_of, readings
 from .table import NAMES, TABLE, Overloads, instruction_of, instructions, masked_at_run_time
 from .tma import POLICIES, multicasts
@@ -74,11 +75,11 @@ __all__ = [
     "Completion", "DivergentThread", "FRAGMENT_REGISTERS", "FaultKind", "Format", "Instruction",
     "InstructionDescriptor", "Kept", "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory", "MemoryAccess", "NAMES",
     "NONE_CANCELLED", "Operand", "OperandKind", "OperandType", "Overloads", "PLAIN", "POLICIES", "PTX_TYPES",
-    "QuadProduct", "REGISTER_TYPES", "Reading", "RegisterOperand", "SCALED_KINDS", "START_BITS", "Scope",
+    "QuadProduct", "REGISTER_TYPES", "Reading", "RegisterOperand", "SCALED_KINDS", "START_BITS", "Scalar", "Scope",
     "SmemDescriptor", "TABLE", "TCGEN05", "ThreadVerbs", "TmemOperand", "WGMMA", "WarpProduct", "WgmmaProduct",
-    "WgmmaVerbs", "addressed_widths", "architectures", "barrier_type", "call_text", "continuations", "cooperative",
-    "cp_lanes", "describe", "facts_of", "for_target", "grid_wide", "instruction_of", "instructions", "literal",
-    "manual", "masked_at_run_time", "mma_depth", "mma_format", "multicasts", "named_params", "not_in_table",
-    "opcode_of", "operand_chunks", "orders_memory", "parameters", "prints", "ptx_text", "readings", "restrict_params",
-    "scaled_format", "shared_type", "swizzle_bytes", "written_params",
+    "WgmmaVerbs", "addressed_widths", "architectures", "barrier_type", "bits_as", "call_text", "continuations",
+    "cooperative", "cp_lanes", "describe", "facts_of", "for_target", "grid_wide", "instruction_of", "instructions",
+    "literal", "manual", "masked_at_run_time", "mma_depth", "mma_format", "multicasts", "named_params", "next_words",
+    "not_in_table", "opcode_of", "operand_chunks", "orders_memory", "parameters", "prints", "ptx_text", "readings",
+    "restrict_params", "scalar", "scaled_format", "shared_type", "swizzle_bytes", "written_params",
 ]  # fmt: skip

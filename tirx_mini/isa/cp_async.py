@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from tirx_mini.ir import as_bool, as_expr, select
+from tirx_mini.ir import Expr, as_bool, as_expr, select
 
 from .core import instruction
 from .facts import Alias, BarrierEffect, Completion, Memory, Scope
@@ -15,8 +15,8 @@ from .tma import CacheHint, hinted
 
 
 def _copy(tail: str = "") -> Callable[..., str]:
-    def template(bytes: int, prefetch: int, cache_hint: str) -> str:
-        cache, hint = "cg" if bytes == 16 else "ca", ".L2::cache_hint" if cache_hint else ""
+    def template(bytes: int, prefetch: int, cache_hint: str, cop: str) -> str:
+        cache, hint = cop or ("cg" if bytes == 16 else "ca"), ".L2::cache_hint" if cache_hint else ""
         ahead = f".L2::{prefetch}B" if prefetch > 0 else ""
         text = f"cp.async.{cache}.shared::cta.global{hint}{ahead} [{{dst}}], [{{src}}], {bytes}{tail}"
         return hinted(text, 0, cache_hint)
@@ -24,9 +24,14 @@ def _copy(tail: str = "") -> Callable[..., str]:
     return template
 
 
+def _cached(operands: Sequence[Expr], bytes: int, cop: str, **_: Any) -> str | None:
+    return "cop=\"cg\" copies 16 bytes" if cop == "cg" and bytes != 16 else None
+
+
 _FACTS: dict[str, Any] = {
     "issued_by": Scope.WARP, "min_sm": 80, "cost": "alu", "reads": Memory.GLOBAL, "writes": Memory.SHARED,
     "completion": Completion.CP_ASYNC_GROUP, "spellings": {"dst_ptr": "dst", "src_ptr": "src", "cp_size": "bytes"},
+    "check": _cached,
 }  # fmt: skip
 _TVM = {
     "dst_ptr": "dst", "src_ptr": "src", "cp_size": "bytes", "cache_hint": "cache_hint", "cache_policy": (None,),
@@ -42,11 +47,12 @@ _TVM = {
 )
 def cp_async(
     gpu: Machine, thread: Thread, dst: SharedAddress, src: GlobalAddress, *, bytes: Literal[4, 8, 16] = 16,
-    prefetch: Literal[-1, 64, 128, 256] = -1, cache_hint: CacheHint = "",
+    prefetch: Literal[-1, 64, 128, 256] = -1, cache_hint: CacheHint = "", cop: Literal["", "ca", "cg"] = "",
 ) -> None:  # fmt: skip
     """Each thread copies `bytes` bytes, which it sees after wait_group; for proxies the copy is an ordinary write.
 
-    prefetch: how many bytes the L2 should load ahead.
+    prefetch: how many bytes the L2 should load ahead. cop: the caches that are used, "ca" or, for 16 bytes, "cg"; by
+    default "cg" where it can be.
     """
     gpu.cp_async(thread, dst, src, bytes)
 
@@ -71,6 +77,7 @@ def _size_of_condition(given: dict[str, Any]) -> dict[str, Any]:
 def cp_async_zfill(
     gpu: Machine, thread: Thread, dst: SharedAddress, src: GlobalAddress, size: u32, *,
     bytes: Literal[4, 8, 16] = 16, prefetch: Literal[-1, 64, 128, 256] = -1, cache_hint: CacheHint = "",
+    cop: Literal["", "ca", "cg"] = "",
 ) -> None:  # fmt: skip
     """Each thread copies `size` bytes, at most `bytes`, and writes zeros for the rest. With 0 it reads nothing."""
     gpu.cp_async(thread, dst, src, bytes, size)

@@ -15,7 +15,9 @@ from .machine import Machine, Thread
 from .operands import f64
 from .packed import Rounding
 
-_FACTS: dict[str, Any] = {"issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True, "min_sm": 70}
+_FACTS: dict[str, Any] = {
+    "issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True, "min_sm": 70, "implied": ("rn",),
+}  # fmt: skip
 
 
 def _rounded(exact: Fraction, rounding: str) -> float:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from .core import instruction
 from .facts import Alias, Scope
 from .machine import Machine, Thread
+from .operands import GlobalAddress
 
 
 def _proxy_async(space: str) -> str:
@@ -72,3 +73,29 @@ def fence(
     released is acquired by the fence. fence.sc also has one order for all threads.
     """
     gpu.fence_memory(thread, sem, scope)
+
+
+_TENSORMAP: dict[str, Any] = {
+    "issued_by": Scope.THREAD, "min_sm": 90, "isa": "membar/fence, .proxy.tensormap", "cost": "sync",
+}  # fmt: skip
+
+
+@instruction(
+    "fence.proxy.tensormap::generic.release.{scope};", name="fence.proxy.tensormap.release", **_TENSORMAP
+)
+def fence_proxy_tensormap_release(
+    gpu: Machine, thread: Thread, *, scope: Literal["cta", "cluster", "gpu", "sys"] = "gpu"
+) -> None:
+    """Release the thread's writes to tensor maps, for an acquire of the tensormap proxy."""
+    gpu.fence_memory(thread, "release", scope)
+
+
+@instruction(
+    "fence.proxy.tensormap::generic.acquire.{scope} [{tensor_map}], 128;", name="fence.proxy.tensormap.acquire",
+    **_TENSORMAP,
+)
+def fence_proxy_tensormap_acquire(
+    gpu: Machine, thread: Thread, tensor_map: GlobalAddress, *, scope: Literal["cta", "cluster", "gpu", "sys"] = "gpu"
+) -> None:
+    """Acquire what was released to the 128 bytes of a tensor map, for the copies that use it."""
+    gpu.fence_memory(thread, "acquire", scope)

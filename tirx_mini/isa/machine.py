@@ -103,6 +103,10 @@ class MbarrierVerbs(Protocol[ThreadT]):
         """Take `count` from the pending arrivals; each arrival releases its thread's earlier accesses."""
         ...
 
+    def parity(self, thread: ThreadT, /) -> int:
+        """The parity of the current phase."""
+        ...
+
     def expect(self, thread: ThreadT, nbytes: int, /) -> bool:
         """Add `nbytes` to the tx-count of the current phase. False where `bar` was never initialised."""
         ...
@@ -342,12 +346,12 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         """Arrive, and block until all threads of the grid have, with all that they did visible."""
         ...
 
-    def cluster_arrive(self, thread: ThreadT, /, *, releases: bool = True) -> None:
-        """Arrive at the barrier of the cluster."""
+    def cluster_arrive(self, thread: ThreadT, /, *, releases: bool = True, aligned: bool = True) -> None:
+        """Arrive at the barrier of the cluster. aligned: all lanes of the warp must be there."""
         ...
 
-    def cluster_wait(self, thread: ThreadT, /) -> Blocking:
-        """Block until all threads of the cluster have arrived, then acquire."""
+    def cluster_wait(self, thread: ThreadT, /, *, aligned: bool = True) -> Blocking:
+        """Block until all threads of the cluster have arrived, then acquire. aligned: as for the arrival."""
         ...
 
     # -- tensor memory and the tensor core of Blackwell

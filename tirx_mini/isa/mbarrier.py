@@ -8,7 +8,7 @@ from typing import Any
 from .core import instruction
 from .facts import Alias, BarrierEffect, CudaName, Scope
 from .machine import Blocking, Machine, Thread
-from .operands import CtaRank, MbarrierAddress, pred, u32
+from .operands import CtaRank, MbarrierAddress, pred, u32, u64
 
 _OWN = {
     "sem": ("", "release"), "scope": ("", "cta"), "space": (None, "shared", "shared::cta"), "remote": (None,),
@@ -90,6 +90,37 @@ def mbarrier_arrive(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
 def mbarrier_arrive_count(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> None:
     """Each thread arrives `count` times at `bar`, and releases its earlier accesses."""
     gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE).arrive(thread, count * thread.mask.count)
+
+
+_TOKEN: dict[str, Any] = {
+    "implied": ("release", "cta"), "issued_by": Scope.THREAD, "min_sm": 80, "isa": "mbarrier.arrive",
+    "cost": "smem_atomic", "barrier": BarrierEffect.ARRIVE,
+}  # fmt: skip
+
+
+@instruction("mbarrier.arrive.release.cta.shared::cta.b64 {result}, [{bar}];", name="mbarrier.arrive.state", **_TOKEN)
+def mbarrier_arrive_state(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> u64:
+    """As `mbarrier.arrive`; the result is the state of `bar` before, for which `mbarrier.test_wait.state` waits.
+
+    The bits of a state are the chip's own. In the simulator it is the parity of the phase.
+    """
+    return _arrived(gpu, thread, bar, 1)
+
+
+@instruction(
+    "mbarrier.arrive.release.cta.shared::cta.b64 {result}, [{bar}], {count};", name="mbarrier.arrive.count.state",
+    **_TOKEN,
+)
+def mbarrier_arrive_count_state(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> u64:
+    """As `mbarrier.arrive.state`, for `count` arrivals of each thread."""
+    return _arrived(gpu, thread, bar, count)
+
+
+def _arrived(gpu: Machine, thread: Thread, bar: int, count: int) -> int:
+    barrier = gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE)
+    state = barrier.parity(thread)
+    barrier.arrive(thread, count * thread.mask.count)
+    return state
 
 
 @instruction(
@@ -295,3 +326,36 @@ def mbarrier_try_wait_once(gpu: Machine, thread: Thread, bar: MbarrierAddress, p
     The simulator does not let it sleep.
     """
     return gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, phase)
+
+
+_TEST: dict[str, Any] = {
+    "implied": ("acquire", "cta"), "issued_by": Scope.THREAD, "min_sm": 90, "cost": "wait",
+    "isa": "mbarrier.test_wait, mbarrier.try_wait", "barrier": BarrierEffect.TEST,
+}  # fmt: skip
+
+
+@instruction(
+    "mbarrier.try_wait.parity.shared::cta.b64 {result}, [{bar}], {phase};", name="mbarrier.try_wait.parity", **_TEST
+)
+def mbarrier_try_wait_parity(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32) -> pred:
+    """As `mbarrier.try_wait.once`, for a time that the chip chooses."""
+    return gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, phase)
+
+
+@instruction(
+    "mbarrier.test_wait.shared::cta.b64 {result}, [{bar}], {state};", name="mbarrier.test_wait.state", **_TEST
+)
+def mbarrier_test_wait_state(gpu: Machine, thread: Thread, bar: MbarrierAddress, state: u64) -> pred:
+    """Whether the phase of `state`, the result of an arrival, is complete; if so, acquire what was released in it."""
+    return gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, state)
+
+
+@instruction(
+    "mbarrier.try_wait.shared::cta.b64 {result}, [{bar}], {state};", name="mbarrier.try_wait.state", **_TEST
+)
+def mbarrier_try_wait_state(gpu: Machine, thread: Thread, bar: MbarrierAddress, state: u64) -> pred:
+    """As `mbarrier.test_wait.state`, but the thread may sleep for a while until the phase is complete.
+
+    The simulator does not let it sleep.
+    """
+    return gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, state)

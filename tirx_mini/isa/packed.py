@@ -19,7 +19,9 @@ from .operands import f32, u32, u64
 Rounding = Literal["rn", "rz", "rm", "rp"]
 """To the nearest, with ties to even; towards zero; down; up."""
 _SMALLEST = np.finfo(np.float32).tiny
-_FACTS: dict[str, Any] = {"issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True}
+_FACTS: dict[str, Any] = {
+    "issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True, "implied": ("rn",),
+}  # fmt: skip
 
 
 def _rounded(exact: Any, rounding: str) -> Any:

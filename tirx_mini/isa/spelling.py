@@ -124,6 +124,7 @@ class Reading:
             extra = len(flat) - len(named) + 1
             at = named.index(many)
             flat[at : at + extra] = [tuple(flat[at : at + extra])]
+        flat = self._gathered(flat, named)
         more = len(flat) in (len(named) + 1, len(places) + 1) and len(flat) != len(places)
         if self.entry.result is not None and more and not destination:
             destination, flat = (flat[0],), flat[1:]
@@ -140,6 +141,17 @@ class Reading:
             value = given.pop(operand.name)
             operands.extend(value if operand.variadic and isinstance(value, (list, tuple)) else [value])
         return tuple(operands), {**self.attrs, **given}, destination
+
+
+    def _gathered(self, flat: list[Any], named: Sequence[str]) -> list[Any]:
+        """The arguments, where the registers of each operand are given one by one, with those of each as a tuple."""
+        counts = self.entry.register_counts(self.attrs)
+        many = [counts.get(place, 1) for place in named]
+        if len(flat) == len(named) or len(flat) != sum(many):
+            return flat
+        ends = list(itertools.accumulate(many))
+        groups = [tuple(flat[end - count : end]) for end, count in zip(ends, many, strict=True)]
+        return [group[0] if len(group) == 1 else group for group in groups]
 
 
 def _in_registers(arg: Any) -> bool:
@@ -219,7 +231,7 @@ def _forms_of(entry: Instruction) -> Iterator[Form]:
         opcode, _, operands = lines[0].removesuffix(";").partition(" ")
         for name, value in registers.items():
             operands = re.sub(rf"\b{name}\b", value, operands)
-        yield Form(entry, tuple(_parts(opcode, attributes)), attrs, tuple(_places(operands)))
+        yield Form(entry, tuple(_parts(opcode, attributes, entry.implied)), attrs, tuple(_places(operands)))
 
 
 def _texts(entry: Instruction, attributes: Mapping[str, Attribute]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -243,14 +255,15 @@ def _values(attribute: Attribute) -> Sequence[Any]:
     return (_Number("{" + attribute.name + "}"),)
 
 
-def _parts(opcode: str, attributes: Mapping[str, Attribute]) -> Iterator[Part]:
+def _parts(opcode: str, attributes: Mapping[str, Attribute], implied: Sequence[str]) -> Iterator[Part]:
     for word in re.sub(r"\{\.(\w+)\}", r".<\1>", opcode).split("."):
         if word.startswith("<"):
             name = word[1:-1]
             values = _values(attributes[name])
             tokens = {str(name if v is True else v): {name: v} for v in values if v not in ("", False)}
-            absent = next(({name: v} for v in values if v in ("", False)), None)
-            yield Part(tokens, absent)
+            default = attributes[name].default
+            let_out = [default] if default in implied else [v for v in values if v in ("", False)]
+            yield Part(tokens, {name: let_out[0]} if let_out else None)
             continue
         inside = re.fullmatch(r"(.*)\{(\w+)\}(.*)", word)
         if inside is None:

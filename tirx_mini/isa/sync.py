@@ -182,42 +182,45 @@ def grid_sync(gpu: Machine, thread: Thread) -> Blocking:
 
 
 @instruction(
-    "barrier.cluster.arrive.release.aligned;",
+    "barrier.cluster.arrive.release{.aligned};",
     name="barrier.cluster.arrive",
     implied=("release",),
     api=("cuda.cluster_arrive", Alias("ptx.barrier.cluster.arrive", order={
-        "sem": ("", "release"), "aligned": (True,),
+        "sem": ("", "release"), "aligned": "aligned",
     })),
     issued_by=Scope.WARP,
     min_sm=90,
     isa="barrier.cluster",
     cost="barrier",
 )
-def barrier_cluster_arrive(gpu: Machine, thread: Thread) -> None:
-    """Arrive at the cluster's barrier and release earlier accesses; a wait must follow."""
-    gpu.cluster_arrive(thread)
+def barrier_cluster_arrive(gpu: Machine, thread: Thread, *, aligned: bool = True) -> None:
+    """Arrive at the cluster's barrier and release earlier accesses; a wait must follow.
+
+    aligned: all lanes of the warp are at this instruction.
+    """
+    gpu.cluster_arrive(thread, aligned=aligned)
 
 
 @instruction(
-    "barrier.cluster.arrive.relaxed.aligned;",
+    "barrier.cluster.arrive.relaxed{.aligned};",
     name="barrier.cluster.arrive.relaxed",
-    api=(Alias("ptx.barrier.cluster.arrive", order={"sem": ("relaxed",), "aligned": (True,)}),),
+    api=(Alias("ptx.barrier.cluster.arrive", order={"sem": ("relaxed",), "aligned": "aligned"}),),
     issued_by=Scope.WARP,
     min_sm=90,
     isa="barrier.cluster",
     cost="barrier",
 )
-def barrier_cluster_arrive_relaxed(gpu: Machine, thread: Thread) -> None:
+def barrier_cluster_arrive_relaxed(gpu: Machine, thread: Thread, *, aligned: bool = True) -> None:
     """As `barrier.cluster.arrive`, without releasing anything: for threads that only say that they are there."""
-    gpu.cluster_arrive(thread, releases=False)
+    gpu.cluster_arrive(thread, releases=False, aligned=aligned)
 
 
 @instruction(
-    "barrier.cluster.wait.acquire.aligned;",
+    "barrier.cluster.wait.acquire{.aligned};",
     name="barrier.cluster.wait",
     implied=("acquire",),
     api=("cuda.cluster_wait", Alias("ptx.barrier.cluster.wait", order={
-        "acquire": (False, True), "aligned": (True,),
+        "acquire": (False, True), "aligned": "aligned",
     })),
     issued_by=Scope.WARP,
     min_sm=90,
@@ -225,9 +228,12 @@ def barrier_cluster_arrive_relaxed(gpu: Machine, thread: Thread) -> None:
     cost="barrier",
     awaits="barrier.cluster",
 )
-def barrier_cluster_wait(gpu: Machine, thread: Thread) -> Blocking:
-    """Wait until every thread of the cluster has arrived, and acquire the accesses that they released."""
-    yield from gpu.cluster_wait(thread)
+def barrier_cluster_wait(gpu: Machine, thread: Thread, *, aligned: bool = True) -> Blocking:
+    """Wait until every thread of the cluster has arrived, and acquire the accesses that they released.
+
+    aligned: all lanes of the warp are at this instruction.
+    """
+    yield from gpu.cluster_wait(thread, aligned=aligned)
 
 
 @instruction(

@@ -35,6 +35,8 @@ from tirx_mini.ir import (
     Var,
     children,
     seq,
+    simplify,
+    substitute,
     walk,
 )  # fmt: skip
 from tirx_mini.records import dataclass, replace
@@ -45,6 +47,12 @@ from .source import caller_span
 
 _CURRENT: ContextVar[Builder | None] = ContextVar("builder", default=None)
 _MAX_INLINE_DEPTH, _MAX_EXPANSIONS = 64, 1 << 16
+
+
+def resolved(value: Any) -> Any:
+    """`Builder.resolved` of the kernel that is being read; outside one, the value itself."""
+    builder = _CURRENT.get()
+    return value if builder is None else builder.resolved(value)
 
 
 def place() -> Span | None:
@@ -143,6 +151,7 @@ class Builder:
     symbols: the symbolic extents, by their names.
     threads: the indices of `T.launch_thread`, by their names.
     branches: the branches that are being built by `T.If`, outermost first.
+    bound: what the names of `bind` are bound to, without such names in it.
     first_values: the variables whose type is that of their first value, with the place of its assignment.
     tir_blocks: the open blocks of TIR, outermost first.
     block_names: the names of all blocks of TIR.
@@ -160,6 +169,7 @@ class Builder:
     blocks: list[Block] = field(default_factory=lambda: [Block()])
     inline_depth: int = 0
     scopes: list[str] = field(default_factory=list)
+    bound: dict[Var, Expr] = field(default_factory=dict)
     first_values: dict[Buffer, Span] = field(default_factory=dict)
     tir_blocks: list[Any] = field(default_factory=list)
     block_names: set[str] = field(default_factory=set)
@@ -302,7 +312,15 @@ class Builder:
             raise TirxError(message, hint="bind an element, or write the slice where it is used")
         var = Var(value.dtype, name, span=self.span)
         self.emit(Bind(var, value))
+        self.bound[var] = self.resolved(value)
         return var
+
+    def resolved(self, value: Any) -> Any:
+        """`value` with the names of `bind` replaced by what they are bound to, folded: constants are seen through."""
+        if not isinstance(value, Expr) or not self.bound:
+            return value
+        used = {part: self.bound[part] for part in walk(value) if isinstance(part, Var) and part in self.bound}
+        return simplify(substitute(value, used)) if used else value
 
     # -- buffers ------------------------------------------------------------------------------------------------
 

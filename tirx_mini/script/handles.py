@@ -15,6 +15,7 @@ from tirx_mini.ir import (
     AddressOf,
     Buffer,
     BufferLoad,
+    Const,
     DataType,
     Expr,
     Hint,
@@ -34,7 +35,7 @@ from tirx_mini.ir import (
 from tirx_mini.records import dataclass, replace
 from tirx_mini.wording import described
 
-from .builder import place, symbol
+from .builder import place, resolved, symbol
 from .diagnostics import did_you_mean
 
 _T = TypeVar("_T")
@@ -229,6 +230,8 @@ def loop(kind: str, bounds: tuple[Any, ...], parallel: bool = False) -> Loop:
     if ends[0].dtype != ends[1].dtype:
         wide = max(ends, key=lambda end: (end.dtype.bits, end.dtype.code)).dtype
         ends = [cast(wide, end) for end in ends]
+    if kind in (UNROLLED, VECTORIZED):
+        ends = [resolved(end) for end in ends]
     if kind in (UNROLLED, VECTORIZED) and not all(hasattr(end, "value") for end in ends):
         word = "an unrolled" if kind == UNROLLED else "a vectorized"
         raise TirxError(
@@ -415,7 +418,8 @@ def shape_of(shape: Any, what: str, symbolic: bool = False) -> tuple[int, ...]:
 
     symbolic: whether an extent may be a value of the kernel, or the name of one.
     """
-    dims = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    dims = tuple(extent.value if isinstance(extent, Const) else extent for extent in map(resolved, given))
     for extent in dims:
         if symbolic and (isinstance(extent, str) or (isinstance(extent, Expr) and extent.dtype.is_integer)):
             continue

@@ -9,7 +9,7 @@ from inspect import Parameter, Signature
 from typing import Any, ClassVar
 
 from tirx_mini.ir import Call, Evaluate, If, TirxError, as_bool, int_value
-from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads, manual, not_in_table, opcode_of, parameters
+from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads, manual, not_in_table, parameters
 from tirx_mini.records import dataclass
 from tirx_mini.wording import described
 
@@ -19,7 +19,7 @@ from .defaults import TVM_DEFAULTS
 from .diagnostics import UnknownName, did_you_mean, unknown
 from .refused import refusal
 from .source import caller_span
-from .spelt import begins, following, spelt
+from .spelt import begins, following, spelt, word_of
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Path:
         if child is None and name.startswith("__"):
             raise AttributeError(name)
         path = f"{self.name}.{name}"
-        if child is None and (opcode := self._opcode(opcode_of(name))) and begins(opcode):
+        if child is None and self._opcode(name) and begins(opcode := self._opcode(word_of(self._opcode(""), name))):
             return spelt(opcode, _issue)
         if child is None and not_in_table(path) and refusal(path) is None:
             whose = "an instruction of PTX" if self.name.startswith("ptx") else "a function of TVM's dialect"

@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tirx_mini.ir import SCOPE_KINDS, DataType, Expr, ExprLike, ScopeIds, TirxError, Var, as_bool, binary, int_value
+from tirx_mini.ir import (
+    SCOPE_KINDS,
+    DataType,
+    Expr,
+    ExprLike,
+    ScopeIds,
+    TirxError,
+    Var,
+    as_bool,
+    binary,
+    cast,
+    int_value,
+)
 from tirx_mini.wording import described
 
-from .builder import Builder, current
+from .builder import Builder, current, resolved
 from .diagnostics import did_you_mean
 from .handles import OpenHint
 
@@ -44,7 +56,7 @@ def attr(node_or_dict: Any, attr_key: str | None = None, value: Any = None) -> O
     return OpenHint("", tuple(given.items()))
 
 
-def _ids(kind: str, extents: Any, parent: str, preferred: Any = None) -> Any:
+def _ids(kind: str, extents: Any, parent: str, preferred: Any = None, dtype: str = "int32") -> Any:
     """One variable per extent. Without extents, a single variable; another declaration gives the number of units."""
     builder = current(f"Tx.{kind}_id")
     counts, wished = _counts(kind, extents), _counts(kind, preferred)
@@ -58,14 +70,15 @@ def _ids(kind: str, extents: Any, parent: str, preferred: Any = None) -> Any:
             f"`{parent}` is not an execution scope",
             hint=did_you_mean(parent, SCOPE_KINDS) or f"the scopes are {', '.join(SCOPE_KINDS)}",
         )
-    return _declare(builder, ScopeIds(_variables(builder, kind, len(counts) or 1), counts, kind, parent, wished))
+    ids = _declare(builder, ScopeIds(_variables(builder, kind, len(counts) or 1), counts, kind, parent, wished))
+    return tuple(cast(dtype, one) for one in ids) if isinstance(ids, tuple) else cast(dtype, ids)
 
 
 def _counts(kind: str, extents: Any) -> tuple[int, ...]:
     """Extents as positive Python integers, or values that follow from the shapes of the arguments."""
     given = () if extents is None else tuple(extents) if isinstance(extents, (list, tuple)) else (extents,)
     builder, counts = current(f"Tx.{kind}_id"), []
-    for extent in given:
+    for extent in map(resolved, given):
         value = int_value(extent)
         symbolic = value is None and isinstance(extent, Expr) and builder.is_symbolic(extent)
         if not symbolic and (value is None or value < 1):
@@ -85,9 +98,11 @@ def _declare(builder: Builder, ids: ScopeIds) -> Any:
     return ids.vars[0] if len(ids.vars) == 1 else ids.vars
 
 
-def cluster_id(extents: int | Sequence[int] | None = None, parent: ScopeName = "kernel") -> Ids:
+def cluster_id(
+    extents: int | Sequence[int] | None = None, parent: ScopeName = "kernel", *, dtype: str = "int32"
+) -> Ids:
     """The index of the cluster in the grid."""
-    return _ids("cluster", extents, parent)
+    return _ids("cluster", extents, parent, dtype=dtype)
 
 
 def cta_id(
@@ -95,6 +110,7 @@ def cta_id(
     parent: ScopeName = "kernel",
     *,
     preferred: int | Sequence[int] | None = None,
+    dtype: str = "int32",
 ) -> Ids:
     """The index of the CTA in the grid, or with parent="cluster" in its cluster; one variable per extent.
 
@@ -105,16 +121,18 @@ def cta_id(
             "preferred= is the size that a launch prefers for its clusters, so the grid has none",
             hint="write T.cta_id_in_cluster([2], preferred=[4])",
         )
-    return _ids("cta", extents, parent, preferred)
+    return _ids("cta", extents, parent, preferred, dtype)
 
 
-def cta_id_in_cluster(extents: int | Sequence[int] | None = None, preferred: int | Sequence[int] | None = None) -> Ids:
+def cta_id_in_cluster(
+    extents: int | Sequence[int] | None = None, preferred: int | Sequence[int] | None = None, *, dtype: str = "int32"
+) -> Ids:
     """The index of the CTA in its cluster.
 
     preferred: the extents that the launch prefers where the GPU has room. It is a hint: launches and the simulator use
         `extents`.
     """
-    return _ids("cta", extents, "cluster", preferred)
+    return _ids("cta", extents, "cluster", preferred, dtype)
 
 
 def cta_id_in_pair() -> Ids:
@@ -123,34 +141,40 @@ def cta_id_in_pair() -> Ids:
     return _declare(builder, ScopeIds(_variables(builder, "cta", 1), (2,), "cta", "pair"))
 
 
-def warpgroup_id(extents: int | Sequence[int] | None = None, parent: ScopeName = "cta") -> Ids:
+def warpgroup_id(
+    extents: int | Sequence[int] | None = None, parent: ScopeName = "cta", *, dtype: str = "int32"
+) -> Ids:
     """The index of the warpgroup (4 warps) in the CTA."""
-    return _ids("warpgroup", extents, parent)
+    return _ids("warpgroup", extents, parent, dtype=dtype)
 
 
-def warp_id(extents: int | Sequence[int] | None = None, parent: ScopeName = "cta") -> Ids:
+def warp_id(
+    extents: int | Sequence[int] | None = None, parent: ScopeName = "cta", *, dtype: str = "int32"
+) -> Ids:
     """The index of the warp in the CTA, or with parent="warpgroup" in its warpgroup."""
-    return _ids("warp", extents, parent)
+    return _ids("warp", extents, parent, dtype=dtype)
 
 
-def warp_id_in_wg(extents: int | Sequence[int] | None = None) -> Ids:
+def warp_id_in_wg(extents: int | Sequence[int] | None = None, *, dtype: str = "int32") -> Ids:
     """The index of the warp in its warpgroup."""
-    return _ids("warp", extents, "warpgroup")
+    return _ids("warp", extents, "warpgroup", dtype=dtype)
 
 
-def thread_id(extents: int | Sequence[int] | None = None, parent: ScopeName = "cta") -> Ids:
+def thread_id(
+    extents: int | Sequence[int] | None = None, parent: ScopeName = "cta", *, dtype: str = "int32"
+) -> Ids:
     """The index of the thread in the CTA, or in its warpgroup or warp."""
-    return _ids("thread", extents, parent)
+    return _ids("thread", extents, parent, dtype=dtype)
 
 
-def thread_id_in_wg(extents: int | Sequence[int] | None = None) -> Ids:
+def thread_id_in_wg(extents: int | Sequence[int] | None = None, *, dtype: str = "int32") -> Ids:
     """The index of the thread in its warpgroup."""
-    return _ids("thread", extents, "warpgroup")
+    return _ids("thread", extents, "warpgroup", dtype=dtype)
 
 
-def lane_id(extents: int | Sequence[int] | None = None) -> Ids:
+def lane_id(extents: int | Sequence[int] | None = None, *, dtype: str = "int32") -> Ids:
     """The index of the thread in its warp."""
-    return _ids("thread", extents, "warp")
+    return _ids("thread", extents, "warp", dtype=dtype)
 
 
 def filter(unit: ExprLike, low: ExprLike, high: ExprLike | None = None) -> Expr:

@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, TirxError, cast, const
-from tirx_mini.isa import Instruction, continuations, opcode_of, readings
+from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, Expr, If, TirxError, as_bool, const
+from tirx_mini.isa import Instruction, Scalar, bits_as, next_words, opcode_of, readings, scalar
+from tirx_mini.isa import continuations as entries_continue
 from tirx_mini.records import replace
 from tirx_mini.wording import described
 
@@ -31,13 +32,29 @@ class Spelt:
     def __getattr__(self, name: str) -> Spelt:
         if name.startswith("_"):
             raise AttributeError(name)
-        return spelt(f"{self._opcode}.{opcode_of(name)}", self._issue)
+        return spelt(f"{self._opcode}.{word_of(self._opcode, name)}", self._issue)
 
     def __repr__(self) -> str:
         return f'Tx.ptx["{self._opcode}"]'
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, pred: Any = None, **kwargs: Any) -> Any:
+        """Issue the instruction. pred: the condition of its predicate, ``@p``; without one, it is always executed."""
+        if pred is None:
+            return self._issued(args, kwargs)
+        builder = current(repr(self))
+        with builder.block() as guarded:
+            value = self._issued(args, kwargs)
+        if value is not None:
+            message = f"`{self._opcode}` with a predicate needs the register of its result as the first argument"
+            raise TirxError(message, place(), f"write {self!r}(register, …, pred=condition)")
+        builder.emit(If(as_bool(pred), builder.body(guarded)))
+        return None
+
+    def _issued(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        operation = scalar(self._opcode)
         found = readings(self._opcode)
+        if operation is not None and not kwargs:
+            return _computed(operation, args)
         if not found:
             raise TirxError(f"`{self._opcode}` is only the beginning of an opcode", place(), following(self._opcode))
         refused: TirxError | None = None
@@ -50,12 +67,34 @@ class Spelt:
                 continue
             if not destination or value is None:
                 return value
-            _store(destination[0], value)
+            _store(destination[0], value, self._opcode)
             return None
         assert refused is not None
         if refused.diagnostic.hint is None:
             refused.diagnostic = replace(refused.diagnostic, hint="give the operands in the order of the PTX ISA")
         raise refused.at(place())
+
+
+def _computed(operation: Scalar, args: tuple[Any, ...]) -> Expr | None:
+    """Store the value of an operation in the register that the first argument is; return it where none is given."""
+    if len(args) == len(operation.operands):
+        return operation(*args)
+    _store(args[0] if args else None, operation(*args[1:]), operation.opcode)
+    return None
+
+
+def word_of(opcode: str, name: str) -> str:
+    """A part of an opcode after `opcode`, as a name of Python spells it; ``shfl_sync`` may stand for two parts."""
+    word = opcode_of(name)
+    parts = word.replace("_", ".")
+    before = f"{opcode}." if opcode else ""
+    return parts if "_" in word and not begins(before + word) and begins(before + parts) else word
+
+
+def continuations(opcode: str) -> list[str]:
+    """What may come next in an opcode; nothing where none begins like this."""
+    ends = [""] if scalar(opcode) is not None else []
+    return list(dict.fromkeys([*entries_continue(opcode), *ends, *next_words(opcode)]))
 
 
 def spelt(opcode: str, issue: Issue) -> Spelt:
@@ -83,15 +122,15 @@ def following(opcode: str) -> str | None:
     return f"after `{opcode}` can come {', '.join(words[:12])}{more}" if words else f"`{opcode}` is a whole opcode"
 
 
-def _store(destination: Any, value: Call) -> None:
-    """Keep a result where the first argument says."""
+def _store(destination: Any, value: Expr, opcode: str) -> None:
+    """Keep a result where the first argument says, by its bits."""
     target = destination
     if isinstance(target, Buffer):
         target = target[(0,) * target.ndim]
     if not isinstance(target, (BufferLoad, AddressOf)) or target.buffer.scope != "local":
         raise TirxError(
-            f"the result of {value.op} is stored in a register, but {described(destination)} is given", place()
+            f"the result of {opcode} is stored in a register, but {described(destination)} is given", place()
         )
     buffer = target.buffer
     indices = target.indices or (const(0),) * buffer.ndim
-    current("Tx.ptx").emit(BufferStore(buffer, tuple(indices), cast(buffer.dtype, value)))
+    current("Tx.ptx").emit(BufferStore(buffer, tuple(indices), bits_as(buffer.dtype, value)))

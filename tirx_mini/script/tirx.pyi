@@ -1698,10 +1698,11 @@ class _PtxCp_async:
     """Tx.ptx.cp_async: instructions."""
 
     @overload
-    def __call__(self, dst: SharedPointer, src: GlobalPointer, bytes: int = 16, prefetch: int = -1, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+    def __call__(self, dst: SharedPointer, src: GlobalPointer, bytes: int = 16, prefetch: int = -1, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', cop: Literal['', 'ca', 'cg'] | str = '') -> None:
         """Each thread copies `bytes` bytes, which it sees after wait_group; for proxies the copy is an ordinary write.
 
-        prefetch: how many bytes the L2 should load ahead.
+        prefetch: how many bytes the L2 should load ahead. cop: the caches that are used, "ca" or, for 16 bytes, "cg"; by
+        default "cg" where it can be.
 
         PTX:
             cp.async.cg.shared::cta.global [dst], [src], 16;
@@ -1711,6 +1712,7 @@ class _PtxCp_async:
         bytes:         one of 4, 8, 16
         prefetch:      one of -1, 64, 128, 256
         cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
+        cop:           one of "", "ca", "cg"
         issued by:     a warp, all its threads together
         architectures: sm_80 and later
         cost:          alu, 2 cycles to issue in the simulator's clock
@@ -1721,7 +1723,8 @@ class _PtxCp_async:
     def __call__(self, dst_ptr: SharedPointer, src_ptr: GlobalPointer, cp_size: int = 16, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', cache_policy: Any = None, prefetch_size: int = -1, predicate: Any = ..., fill_mode: Any = ...) -> None:
         """Each thread copies `bytes` bytes, which it sees after wait_group; for proxies the copy is an ordinary write.
 
-        prefetch: how many bytes the L2 should load ahead.
+        prefetch: how many bytes the L2 should load ahead. cop: the caches that are used, "ca" or, for 16 bytes, "cg"; by
+        default "cg" where it can be.
 
         PTX:
             cp.async.cg.shared::cta.global [dst], [src], 16;
@@ -1731,6 +1734,7 @@ class _PtxCp_async:
         cp_size:       one of 4, 8, 16
         prefetch_size: one of -1, 64, 128, 256
         cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
+        cop:           one of "", "ca", "cg"
         issued by:     a warp, all its threads together
         architectures: sm_80 and later
         cost:          alu, 2 cycles to issue in the simulator's clock
@@ -1739,7 +1743,7 @@ class _PtxCp_async:
         """
 
     bulk: _PtxCp_asyncBulk
-    def zfill(self, dst: SharedPointer, src: GlobalPointer, size: Integer, bytes: int = 16, prefetch: int = -1, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '') -> None:
+    def zfill(self, dst: SharedPointer, src: GlobalPointer, size: Integer, bytes: int = 16, prefetch: int = -1, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', cop: Literal['', 'ca', 'cg'] | str = '') -> None:
         """Each thread copies `size` bytes, at most `bytes`, and writes zeros for the rest. With 0 it reads nothing.
 
         PTX:
@@ -1751,6 +1755,7 @@ class _PtxCp_async:
         bytes:         one of 4, 8, 16
         prefetch:      one of -1, 64, 128, 256
         cache_hint:    one of "", "evict_first", "evict_normal", "evict_last"
+        cop:           one of "", "ca", "cg"
         issued by:     a warp, all its threads together
         architectures: sm_80 and later
         cost:          alu, 2 cycles to issue in the simulator's clock
@@ -1784,6 +1789,39 @@ class _PtxCp_async:
         """
 
     mbarrier: _PtxCp_asyncMbarrier
+
+class _PtxMbarrierArriveCount:
+    """Tx.ptx.mbarrier.arrive.count: instructions."""
+
+    def __call__(self, bar: BarrierPointer, count: Integer) -> None:
+        """Each thread arrives `count` times at `bar`, and releases its earlier accesses.
+
+        PTX:
+            mbarrier.arrive.release.cta.shared::cta.b64 _, [bar], count;
+
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
+        count:         an integer
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.arrive
+        """
+
+    def state(self, bar: BarrierPointer, count: Integer) -> Expr:
+        """As `mbarrier.arrive.state`, for `count` arrivals of each thread.
+
+        PTX:
+            mbarrier.arrive.release.cta.shared::cta.b64 result, [bar], count;
+
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
+        count:         an integer
+        returns:       a 64-bit integer
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.arrive
+        """
+
 
 class _PtxMbarrierArriveExpect_tx:
     """Tx.ptx.mbarrier.arrive.expect_tx: instructions."""
@@ -1887,16 +1925,19 @@ class _PtxMbarrierArrive:
         PTX ISA:       mbarrier.arrive
         """
 
-    def count(self, bar: BarrierPointer, count: Integer) -> None:
-        """Each thread arrives `count` times at `bar`, and releases its earlier accesses.
+    count: _PtxMbarrierArriveCount
+    def state(self, bar: BarrierPointer) -> Expr:
+        """As `mbarrier.arrive`; the result is the state of `bar` before, for which `mbarrier.test_wait.state` waits.
+
+        The bits of a state are the chip's own. In the simulator it is the parity of the phase.
 
         PTX:
-            mbarrier.arrive.release.cta.shared::cta.b64 _, [bar], count;
+            mbarrier.arrive.release.cta.shared::cta.b64 result, [bar];
 
         bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
-        count:         an integer
+        returns:       a 64-bit integer
         issued by:     each active thread
-        architectures: sm_90a and later
+        architectures: sm_80 and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
         PTX ISA:       mbarrier.arrive
         """
@@ -2013,6 +2054,72 @@ class _PtxMbarrierTry_wait:
         bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         phase:         an integer
         ticks:         an integer
+        returns:       a condition
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.test_wait, mbarrier.try_wait
+        """
+
+    def parity(self, bar: BarrierPointer, phase: Integer) -> Expr:
+        """As `mbarrier.try_wait.once`, for a time that the chip chooses.
+
+        PTX:
+            mbarrier.try_wait.parity.shared::cta.b64 result, [bar], phase;
+
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
+        phase:         an integer
+        returns:       a condition
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.test_wait, mbarrier.try_wait
+        """
+
+    def state(self, bar: BarrierPointer, state: Integer) -> Expr:
+        """As `mbarrier.test_wait.state`, but the thread may sleep for a while until the phase is complete.
+
+        The simulator does not let it sleep.
+
+        PTX:
+            mbarrier.try_wait.shared::cta.b64 result, [bar], state;
+
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
+        state:         a 64-bit integer
+        returns:       a condition
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.test_wait, mbarrier.try_wait
+        """
+
+
+class _PtxMbarrierTest_wait:
+    """Tx.ptx.mbarrier.test_wait: instructions."""
+
+    def __call__(self, bar: BarrierPointer, phase: Integer) -> Expr:
+        """Whether the phase of parity `phase` of `bar` is complete; if so, acquire the accesses released in it.
+
+        PTX:
+            mbarrier.test_wait.parity.shared::cta.b64 result, [bar], phase;
+
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
+        phase:         an integer
+        returns:       a condition
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.test_wait
+        """
+
+    def state(self, bar: BarrierPointer, state: Integer) -> Expr:
+        """Whether the phase of `state`, the result of an arrival, is complete; if so, acquire what was released in it.
+
+        PTX:
+            mbarrier.test_wait.shared::cta.b64 result, [bar], state;
+
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
+        state:         a 64-bit integer
         returns:       a condition
         issued by:     each active thread
         architectures: sm_90a and later
@@ -2144,21 +2251,7 @@ class _PtxMbarrier:
         PTX ISA:       mbarrier.try_wait
         """
 
-    def test_wait(self, bar: BarrierPointer, phase: Integer) -> Expr:
-        """Whether the phase of parity `phase` of `bar` is complete; if so, acquire the accesses released in it.
-
-        PTX:
-            mbarrier.test_wait.parity.shared::cta.b64 result, [bar], phase;
-
-        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
-        phase:         an integer
-        returns:       a condition
-        issued by:     each active thread
-        architectures: sm_80 and later
-        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
-        PTX ISA:       mbarrier.test_wait
-        """
-
+    test_wait: _PtxMbarrierTest_wait
     def try_wait_once(self, bar: BarrierPointer, phase: Integer, ticks: Integer) -> Expr:
         """As `mbarrier.test_wait`, but the thread may sleep for up to `ticks` ns until the phase is complete.
 
@@ -2177,6 +2270,42 @@ class _PtxMbarrier:
         PTX ISA:       mbarrier.test_wait, mbarrier.try_wait
         """
 
+
+class _PtxFenceProxyTensormap:
+    """Tx.ptx.fence.proxy.tensormap: instructions."""
+
+    def release(self, scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
+        """Release the thread's writes to tensor maps, for an acquire of the tensormap proxy.
+
+        PTX:
+            fence.proxy.tensormap::generic.release.gpu;
+
+        scope:         one of "cta", "cluster", "gpu", "sys"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       membar/fence, .proxy.tensormap
+        """
+
+    def acquire(self, tensor_map: GlobalPointer, scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
+        """Acquire what was released to the 128 bytes of a tensor map, for the copies that use it.
+
+        PTX:
+            fence.proxy.tensormap::generic.acquire.gpu [tensor_map], 128;
+
+        tensor_map:    a pointer to global memory, as in A.ptr_to([0, 0])
+        scope:         one of "cta", "cluster", "gpu", "sys"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       membar/fence, .proxy.tensormap
+        """
+
+
+class _PtxFenceProxy:
+    """Tx.ptx.fence.proxy: instructions."""
+
+    tensormap: _PtxFenceProxyTensormap
 
 class _PtxFence:
     """Tx.ptx.fence: instructions."""
@@ -2297,6 +2426,7 @@ class _PtxFence:
         PTX ISA:       membar/fence
         """
 
+    proxy: _PtxFenceProxy
 
 class _PtxBarSync:
     """Tx.ptx.bar.sync: instructions."""
@@ -2477,12 +2607,15 @@ class _PtxBarrierClusterArrive:
     """Tx.ptx.barrier.cluster.arrive: instructions."""
 
     @overload
-    def __call__(self, ) -> None:
+    def __call__(self, aligned: _bool = True) -> None:
         """Arrive at the cluster's barrier and release earlier accesses; a wait must follow.
+
+        aligned: all lanes of the warp are at this instruction.
 
         PTX:
             barrier.cluster.arrive.release.aligned;
 
+        aligned:       known at compile time
         issued by:     a warp, all its threads together
         architectures: sm_90a and later
         cost:          barrier, 8 cycles to issue in the simulator's clock
@@ -2492,21 +2625,25 @@ class _PtxBarrierClusterArrive:
     def __call__(self, sem: Any = ..., aligned: _bool = True) -> None:
         """Arrive at the cluster's barrier and release earlier accesses; a wait must follow.
 
+        aligned: all lanes of the warp are at this instruction.
+
         PTX:
             barrier.cluster.arrive.release.aligned;
 
+        aligned:       known at compile time
         issued by:     a warp, all its threads together
         architectures: sm_90a and later
         cost:          barrier, 8 cycles to issue in the simulator's clock
         PTX ISA:       barrier.cluster
         """
 
-    def relaxed(self, ) -> None:
+    def relaxed(self, aligned: _bool = True) -> None:
         """As `barrier.cluster.arrive`, without releasing anything: for threads that only say that they are there.
 
         PTX:
             barrier.cluster.arrive.relaxed.aligned;
 
+        aligned:       known at compile time
         issued by:     a warp, all its threads together
         architectures: sm_90a and later
         cost:          barrier, 8 cycles to issue in the simulator's clock
@@ -2519,12 +2656,15 @@ class _PtxBarrierCluster:
 
     arrive: _PtxBarrierClusterArrive
     @overload
-    def wait(self, ) -> None:
+    def wait(self, aligned: _bool = True) -> None:
         """Wait until every thread of the cluster has arrived, and acquire the accesses that they released.
+
+        aligned: all lanes of the warp are at this instruction.
 
         PTX:
             barrier.cluster.wait.acquire.aligned;
 
+        aligned:       known at compile time
         issued by:     a warp, all its threads together
         architectures: sm_90a and later
         cost:          barrier, 8 cycles to issue in the simulator's clock
@@ -2534,9 +2674,12 @@ class _PtxBarrierCluster:
     def wait(self, acquire: _bool = False, aligned: _bool = True) -> None:
         """Wait until every thread of the cluster has arrived, and acquire the accesses that they released.
 
+        aligned: all lanes of the warp are at this instruction.
+
         PTX:
             barrier.cluster.wait.acquire.aligned;
 
+        aligned:       known at compile time
         issued by:     a warp, all its threads together
         architectures: sm_90a and later
         cost:          barrier, 8 cycles to issue in the simulator's clock
@@ -7748,24 +7891,30 @@ class _Cuda:
         cost:          barrier, 8 cycles to issue in the simulator's clock
         """
 
-    def cluster_arrive(self, ) -> None:
+    def cluster_arrive(self, aligned: _bool = True) -> None:
         """Arrive at the cluster's barrier and release earlier accesses; a wait must follow.
+
+        aligned: all lanes of the warp are at this instruction.
 
         PTX:
             barrier.cluster.arrive.release.aligned;
 
+        aligned:       known at compile time
         issued by:     a warp, all its threads together
         architectures: sm_90a and later
         cost:          barrier, 8 cycles to issue in the simulator's clock
         PTX ISA:       barrier.cluster
         """
 
-    def cluster_wait(self, ) -> None:
+    def cluster_wait(self, aligned: _bool = True) -> None:
         """Wait until every thread of the cluster has arrived, and acquire the accesses that they released.
+
+        aligned: all lanes of the warp are at this instruction.
 
         PTX:
             barrier.cluster.wait.acquire.aligned;
 
+        aligned:       known at compile time
         issued by:     a warp, all its threads together
         architectures: sm_90a and later
         cost:          barrier, 8 cycles to issue in the simulator's clock

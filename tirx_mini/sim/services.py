@@ -253,11 +253,11 @@ class Services:
     def grid_sync(self, w: RunningWarp) -> Blocking:
         return self.grid_barrier.sync(w)
 
-    def cluster_arrive(self, w: RunningWarp, *, releases: bool = True) -> None:
-        w.cta.cluster.barrier.arrive(w, releases)
+    def cluster_arrive(self, w: RunningWarp, *, releases: bool = True, aligned: bool = True) -> None:
+        w.cta.cluster.barrier.arrive(w, releases, aligned)
 
-    def cluster_wait(self, w: RunningWarp) -> Blocking:
-        return w.cta.cluster.barrier.wait(w)
+    def cluster_wait(self, w: RunningWarp, *, aligned: bool = True) -> Blocking:
+        return w.cta.cluster.barrier.wait(w, aligned)
 
     def wgmma_of(self, warp: RunningWarp) -> WgmmaVerbs[Registers]:
         """The warp's path to the tensor core of its warpgroup."""

@@ -229,10 +229,14 @@ class ClusterBarrier:
         self._released: SyncClock = causality.sync_clock()
         self._joined: dict[Warp, int] = {}
 
-    def arrive(self, w: Warp, releases: bool = True) -> None:
-        """Arrive once in this round, with release semantics unless the arrival is relaxed."""
-        w.converged("barrier.cluster.arrive")
-        if self._joined.get(w) == self.barrier.rounds:
+    def arrive(self, w: Warp, releases: bool = True, aligned: bool = True) -> None:
+        """Arrive once in this round, with release semantics unless the arrival is relaxed.
+
+        aligned: all lanes of the warp arrive together; else each for itself.
+        """
+        if aligned:
+            w.converged("barrier.cluster.arrive")
+        if aligned and self._joined.get(w) == self.barrier.rounds:
             raise Fault(UnpairedClusterBarrier(w.origin, ClusterBarrierMisuse.ARRIVES_TWICE))
         self._joined[w] = self.barrier.rounds
         self.barrier.arrive(w, LANES if w.mask is w.all_lanes else w.mask.count, releases)
@@ -245,10 +249,11 @@ class ClusterBarrier:
             self._released.copy_from(self.barrier.released)
             self.barrier.complete(cluster.gpu.spec.cluster_barrier_latency)
 
-    def wait(self, w: Warp) -> Blocking:
-        """Wait for the round that this warp arrived in, with acquire semantics."""
-        w.converged("barrier.cluster.wait")
-        joined = self._joined.pop(w, None)
+    def wait(self, w: Warp, aligned: bool = True) -> Blocking:
+        """Wait for the round that this warp arrived in, with acquire semantics. aligned: as for `arrive`."""
+        if aligned:
+            w.converged("barrier.cluster.wait")
+        joined = self._joined.pop(w, None) if aligned else self._joined.get(w)
         if joined is None:
             raise Fault(UnpairedClusterBarrier(w.origin, ClusterBarrierMisuse.WAITS_WITHOUT_ARRIVE))
         if joined == self.barrier.rounds:

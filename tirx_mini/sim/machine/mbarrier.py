@@ -182,6 +182,10 @@ class Mbarrier:
             self._record(Signal.ARRIVE, w.place, w.span, count, 0, time)
             self._arrived(count, time, w.origin)
 
+    def parity(self, w: Warp) -> int:
+        """The parity of the current phase, which the state of an arrival is."""
+        return self.phase & 1
+
     def expect(self, w: Warp, nbytes: int) -> bool:
         """mbarrier.expect_tx: `nbytes` more are to arrive in this phase. False where the barrier is unusable."""
         if not self.usable(w, BarrierUse.EXPECT):

@@ -1,0 +1,303 @@
+"""PTX's scalar instructions that are operations of the IR: arithmetic, logic, comparison, selection and moves.
+
+They need no entry in the table: what the compiler writes for the operation, and what the simulator computes, is what
+PTX defines (PTX ISA: "Integer Arithmetic Instructions", "Comparison and Selection Instructions", "Logic and Shift
+Instructions", "Half Precision Floating Point Instructions").
+Registers have bits and no numbers: a value of another type of the same size is read by its bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from tirx_mini.ir import (
+    BOOL,
+    DataType,
+    Expr,
+    TirxError,
+    as_bool,
+    as_expr,
+    binary,
+    cast,
+    const,
+    reinterpret,
+    select,
+    unary,
+)
+from tirx_mini.records import dataclass
+
+from .operands import REGISTER_TYPES
+
+TYPES: Mapping[str, DataType] = {
+    **{name: DataType(dtype) for name, dtype in REGISTER_TYPES.items()},
+    "pred": BOOL, "f16x2": DataType("uint32"), "bf16x2": DataType("uint32"),
+}  # fmt: skip
+"""The types of PTX, as the IR has them; packed halves are a word."""
+_HALVES = {"f16x2": DataType("float16"), "bf16x2": DataType("bfloat16")}
+
+_SIGNED, _UNSIGNED = ("s16", "s32", "s64"), ("u16", "u32", "u64")
+_INTEGERS, _BITS = (*_SIGNED, *_UNSIGNED), ("b16", "b32", "b64")
+_HALF, _PACKED, _FLOATS = ("f16", "bf16"), ("f16x2", "bf16x2"), ("f32", "f64")
+_ORDERED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_OF_UNSIGNED = {"lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
+
+
+def bits_as(dtype: DataType, value: Any) -> Expr:
+    """`value` in a register of `dtype`: by its bits where it has as many, else converted."""
+    if not isinstance(value, Expr) and isinstance(value, (bool, int, float)):
+        return const(value, dtype)
+    expr = as_expr(value)
+    if dtype.is_bool or expr.dtype.is_bool or expr.dtype == dtype:
+        return as_bool(expr) if dtype.is_bool else cast(dtype, expr)
+    if expr.dtype.is_handle or expr.dtype.bits != dtype.bits or (expr.dtype.is_integer and dtype.is_integer):
+        return cast(dtype, expr)
+    return reinterpret(dtype, expr)
+
+
+def _unsigned(dtype: DataType) -> DataType:
+    return DataType(f"uint{dtype.bits}")
+
+
+def _wrapped(op: str, a: Expr, b: Expr) -> Expr:
+    """A sum, difference or product that wraps around, which C++ leaves undefined for signed integers."""
+    if not a.dtype.is_signed or not a.dtype.is_integer:
+        return binary(op, a, b)
+    bare = _unsigned(a.dtype)
+    return cast(a.dtype, binary(op, cast(bare, a), cast(bare, b)))
+
+
+def _magnitude(a: Expr) -> Expr:
+    """The absolute value of a float, a pair of halves, or an integer."""
+    if a.dtype.is_float:
+        bare = _unsigned(a.dtype)
+        return reinterpret(a.dtype, binary("&", reinterpret(bare, a), const((1 << (a.dtype.bits - 1)) - 1, bare)))
+    return select(binary("<", a, const(0, a.dtype)), _negated(a), a)
+
+
+def _negated(a: Expr) -> Expr:
+    if a.dtype.is_float:
+        bare = _unsigned(a.dtype)
+        return reinterpret(a.dtype, binary("^", reinterpret(bare, a), const(1 << (a.dtype.bits - 1), bare)))
+    return _wrapped("-", const(0, a.dtype), a)
+
+
+def _flushed(a: Expr) -> Expr:
+    """A float32 whose subnormal numbers are zero, with their sign."""
+    bare = reinterpret("uint32", a)
+    small = binary("==", binary("&", bare, const(0x7F800000, "uint32")), const(0, "uint32"))
+    return reinterpret("float32", select(small, binary("&", bare, const(0x80000000, "uint32")), bare))
+
+
+def _shifted(op: str, a: Expr, count: Expr) -> Expr:
+    """A shift; by as many bits as the value has, or more, all of it is gone, or its sign is left."""
+    size = a.dtype.bits
+    last = const(size - 1, "uint32")
+    if op == ">>" and a.dtype.is_signed:
+        return binary(op, a, cast(a.dtype, binary("min", count, last)))
+    moved = binary(op, a, cast(a.dtype, binary("min", count, last)))
+    return select(binary("<", count, const(size, "uint32")), moved, const(0, a.dtype))
+
+
+def _quotient(a: Expr, b: Expr) -> Expr:
+    """The quotient, cut off towards zero."""
+    if not a.dtype.is_signed:
+        return binary("//", a, b)
+    bare, zero = _unsigned(a.dtype), const(0, a.dtype)
+    size = binary("//", cast(bare, _magnitude(a)), cast(bare, _magnitude(b)))
+    opposite = binary("!=", binary("<", a, zero), binary("<", b, zero))
+    return select(opposite, _negated(cast(a.dtype, size)), cast(a.dtype, size))
+
+
+def _remainder(a: Expr, b: Expr) -> Expr:
+    return _wrapped("-", a, _wrapped("*", _quotient(a, b), b))
+
+
+def _wide(a: Expr, b: Expr) -> Expr:
+    """The product of twice the width."""
+    double = DataType(f"{a.dtype.code}{2 * a.dtype.bits}")
+    return binary("*", cast(double, a), cast(double, b))
+
+
+def _high(a: Expr, b: Expr) -> Expr:
+    return cast(a.dtype, binary(">>", _wide(a, b), const(a.dtype.bits, f"{a.dtype.code}{2 * a.dtype.bits}")))
+
+
+def _extreme(op: str) -> Callable[..., Expr]:
+    """The lesser or the greater number; of floats, a NaN is left out, and -0 is less than +0."""
+
+    def chosen(a: Expr, b: Expr) -> Expr:
+        if not a.dtype.is_float:
+            return binary(op, a, b)
+        bare = _unsigned(a.dtype)
+        joined = binary("|" if op == "min" else "&", reinterpret(bare, a), reinterpret(bare, b))
+        first = binary("<" if op == "min" else ">", a, b)
+        found = select(binary("==", a, b), reinterpret(a.dtype, joined), select(first, a, b))
+        return select(binary("!=", a, a), b, select(binary("!=", b, b), a, found))
+
+    return chosen
+
+
+def _each_half(function: Callable[..., Expr], half: DataType) -> Callable[..., Expr]:
+    """`function` of the halves of packed words."""
+
+    def packed(*words: Expr) -> Expr:
+        low = [reinterpret(half, cast("uint16", word)) for word in words]
+        high = [reinterpret(half, cast("uint16", binary(">>", word, const(16, "uint32")))) for word in words]
+        parts = [cast("uint32", reinterpret("uint16", function(*side))) for side in (low, high)]
+        return binary("|", parts[0], binary("<<", parts[1], const(16, "uint32")))
+
+    return packed
+
+
+def _difference(a: Expr, b: Expr) -> Expr:
+    return select(binary("<", a, b), _wrapped("-", b, a), _wrapped("-", a, b))
+
+
+def _logic(op: str, condition: str) -> Callable[..., Expr]:
+    return lambda a, b: binary(condition, a, b) if a.dtype.is_bool else binary(op, a, b)
+
+
+def _inverted(a: Expr) -> Expr:
+    return unary("not" if a.dtype.is_bool else "~", a)
+
+
+@dataclass(frozen=True)
+class Row:
+    """Instructions of one name.
+
+    words: what follows the name before the type. types: the types that they have. compute: of operands of the type.
+    operands: the types of operands that are not the instruction's, by their places. result: that of the result, where
+    it is another. bare: words that may stand there and change nothing, as the only rounding of half precision.
+    """
+
+    name: str
+    types: Sequence[str]
+    compute: Callable[..., Expr]
+    arity: int
+    words: tuple[str, ...] = ()
+    operands: Mapping[int, str] | None = None
+    result: Callable[[DataType], DataType] | None = None
+    bare: tuple[str, ...] = ()
+
+
+def _doubled(dtype: DataType) -> DataType:
+    return DataType(f"{dtype.code}{2 * dtype.bits}")
+
+
+def _compared(op: str) -> Callable[..., Expr]:
+    return lambda a, b: binary(op, a, b)
+
+
+def _unordered(a: Expr, b: Expr) -> Expr:
+    """Whether a number of the two is a NaN."""
+    return binary("or", binary("!=", a, a), binary("!=", b, b))
+
+
+def _of_numbers(op: str) -> Callable[..., Expr]:
+    """A comparison of floats that is false where one is a NaN."""
+    if op != "!=":
+        return _compared(op)
+    return lambda a, b: binary("or", binary("<", a, b), binary(">", a, b))
+
+
+def _or_nan(op: str) -> Callable[..., Expr]:
+    """A comparison of floats that is true where one is a NaN."""
+    return lambda a, b: binary("or", _unordered(a, b), binary(op, a, b))
+
+
+def _setp(word: str, types: Sequence[str], compute: Callable[..., Expr]) -> Row:
+    return Row("setp", types, compute, 2, (word,), result=lambda dtype: BOOL)
+
+
+_NARROW = ("u16", "u32", "s16", "s32")
+ROWS: tuple[Row, ...] = (
+    Row("mov", (*_BITS, *_INTEGERS, *_FLOATS, "pred"), lambda a: a, 1),
+    Row("add", _INTEGERS, lambda a, b: _wrapped("+", a, b), 2),
+    Row("sub", _INTEGERS, lambda a, b: _wrapped("-", a, b), 2),
+    Row("mul", _INTEGERS, lambda a, b: _wrapped("*", a, b), 2, ("lo",)),
+    Row("mul", _NARROW, _high, 2, ("hi",)),
+    Row("mul", _NARROW, _wide, 2, ("wide",), result=_doubled),
+    Row("mad", _INTEGERS, lambda a, b, c: _wrapped("+", _wrapped("*", a, b), c), 3, ("lo",)),
+    Row("mad", _NARROW, lambda a, b, c: _wrapped("+", _high(a, b), c), 3, ("hi",)),
+    Row("div", _INTEGERS, _quotient, 2),
+    Row("rem", _INTEGERS, _remainder, 2),
+    Row("sad", _INTEGERS, lambda a, b, c: _wrapped("+", c, _difference(a, b)), 3),
+    *(Row(op, _INTEGERS, _extreme(op), 2) for op in ("min", "max")),
+    *(Row(op, (*_HALF, *_PACKED), _extreme(op), 2) for op in ("min", "max")),
+    *(Row(name, (*_HALF, *_PACKED), lambda a, b, op=op: binary(op, a, b), 2, bare=("rn",))
+      for name, op in (("add", "+"), ("sub", "-"), ("mul", "*"))),
+    Row("abs", (*_SIGNED, *_HALF, *_PACKED, *_FLOATS), _magnitude, 1),
+    Row("abs", ("f32",), lambda a: _magnitude(_flushed(a)), 1, ("ftz",)),
+    Row("neg", (*_SIGNED, *_HALF, *_PACKED, *_FLOATS), _negated, 1),
+    Row("neg", ("f32",), lambda a: _negated(_flushed(a)), 1, ("ftz",)),
+    Row("and", (*_BITS, "pred"), _logic("&", "and"), 2),
+    Row("or", (*_BITS, "pred"), _logic("|", "or"), 2),
+    Row("xor", (*_BITS, "pred"), _logic("^", "!="), 2),
+    Row("not", (*_BITS, "pred"), _inverted, 1),
+    Row("cnot", _BITS, lambda a: select(binary("==", a, const(0, a.dtype)), const(1, a.dtype), const(0, a.dtype)), 1),
+    Row("shl", _BITS, lambda a, n: _shifted("<<", a, n), 2, operands={1: "u32"}),
+    Row("shr", (*_BITS, *_INTEGERS), lambda a, n: _shifted(">>", a, n), 2, operands={1: "u32"}),
+    Row("selp", (*_BITS, *_INTEGERS, *_FLOATS), lambda a, b, p: select(p, a, b), 3, operands={2: "pred"}),
+    *(_setp(word, (*_INTEGERS, *(_BITS if word in ("eq", "ne") else ())), _compared(op))
+      for word, op in _ORDERED.items()),
+    *(_setp(word, _UNSIGNED, _compared(op)) for word, op in _OF_UNSIGNED.items()),
+    *(_setp(word, (*_FLOATS, *_HALF), _of_numbers(op)) for word, op in _ORDERED.items()),
+    *(_setp(f"{word}u", (*_FLOATS, *_HALF), _or_nan(op)) for word, op in _ORDERED.items()),
+    _setp("nan", (*_FLOATS, *_HALF), _unordered),
+    _setp("num", (*_FLOATS, *_HALF), lambda a, b: unary("not", _unordered(a, b))),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """An instruction by its whole opcode. operands, result: its types."""
+
+    opcode: str
+    operands: tuple[DataType, ...]
+    result: DataType
+    compute: Callable[..., Expr]
+
+    def __call__(self, *args: Any) -> Expr:
+        """The value, as an expression. Raises `TirxError` for another number of operands."""
+        if len(args) != len(self.operands):
+            count = f"{len(self.operands)} operand{'s' * (len(self.operands) != 1)}"
+            raise TirxError(f"{self.opcode} takes {count} after the register of its result, but {len(args)} are given")
+        value = self.compute(*map(bits_as, self.operands, args))
+        return cast(self.result, value) if self.result.is_bool else bits_as(self.result, value)
+
+
+def _of(row: Row, kind: str) -> Scalar:
+    dtype = TYPES[kind]
+    places = row.operands or {}
+    operands = tuple(TYPES[places.get(place, kind)] for place in range(row.arity))
+    compute = _each_half(row.compute, _HALVES[kind]) if kind in _HALVES else row.compute
+    opcode = ".".join((row.name, *row.words, kind))
+    return Scalar(opcode, operands, row.result(dtype) if row.result else dtype, compute)
+
+
+@lru_cache(maxsize=1)
+def scalars() -> Mapping[str, Scalar]:
+    """All of them by their opcodes."""
+    found: dict[str, Scalar] = {}
+    for row in ROWS:
+        for kind in row.types:
+            one = _of(row, kind)
+            found.setdefault(one.opcode, one)
+            for word in row.bare:
+                found.setdefault(".".join((row.name, *row.words, word, kind)), one)
+    return found
+
+
+def scalar(opcode: str) -> Scalar | None:
+    """The instruction of an opcode; None where it is none of these."""
+    return scalars().get(opcode)
+
+
+def next_words(opcode: str) -> Iterator[str]:
+    """The parts that may come next in the opcode of one of these."""
+    begun = f"{opcode}."
+    yield from dict.fromkeys(
+        each[len(begun) :].partition(".")[0] for each in scalars() if each.startswith(begun)
+    )
