@@ -40,6 +40,7 @@ from .effects import (
     written_params,
 )
 from .facts import Alias, BarrierEffect, Completion, LaneResult, Memory, Scope
+from .fragments import register_pointers
 from .launch_control import NONE_CANCELLED
 from .machine import (
     DivergentThread,
@@ -81,5 +82,6 @@ __all__ = [
     "cooperative", "cp_lanes", "describe", "facts_of", "for_target", "grid_wide", "instruction_of", "instructions",
     "literal", "manual", "masked_at_run_time", "mma_depth", "mma_format", "multicasts", "named_params", "next_words",
     "not_in_table", "opcode_of", "operand_chunks", "orders_memory", "parameters", "prints", "ptx_text", "readings",
+    "register_pointers",
     "restrict_params", "scalar", "scaled_format", "shared_type", "swizzle_bytes", "written_params",
 ]  # fmt: skip

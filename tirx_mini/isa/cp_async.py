@@ -109,6 +109,16 @@ def cp_async_wait_group(gpu: Machine, thread: Thread, *, n: int = 0) -> None:
 
 
 @instruction(
+    "cp.async.wait_all;", name="cp.async.wait_all", issued_by=Scope.WARP, min_sm=80, cost="wait",
+    isa="cp.async.wait_group, cp.async.wait_all", awaits="cp.async-group",
+)  # fmt: skip
+def cp_async_wait_all(gpu: Machine, thread: Thread) -> None:
+    """Wait for every cp.async of each thread, in closed groups and in the open one."""
+    gpu.cp_async_commit(thread)
+    gpu.cp_async_wait(thread, 0)
+
+
+@instruction(
     "cp.async.mbarrier.arrive.shared::cta.b64 [{bar}];",
     name="cp.async.mbarrier.arrive",
     api=(Alias("ptx.cp_async.mbarrier.arrive", order={

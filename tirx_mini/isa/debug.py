@@ -36,6 +36,17 @@ def trap_unless(gpu: Machine, thread: Thread, condition: pred) -> None:
         raise thread.fault("illegal-instruction", message, rule="PTX ISA: trap")
 
 
+@instruction("trap;", name="trap", issued_by=Scope.THREAD, min_sm=70, cost="alu")
+def trap(gpu: Machine, thread: Thread) -> None:
+    """End the launch with an error."""
+    raise thread.fault("illegal-instruction", "a thread executes trap", rule="PTX ISA: trap")
+
+
+@instruction("pmevent {event};", name="pmevent", issued_by=Scope.THREAD, min_sm=70, cost="alu")
+def pmevent(gpu: Machine, thread: Thread, *, event: int = 0) -> None:
+    """Signal an event, 0 to 15, to a profiler. In the simulator it has no effect."""
+
+
 @instruction(
     "",
     name="printf",

@@ -99,3 +99,9 @@ def fence_proxy_tensormap_acquire(
 ) -> None:
     """Acquire what was released to the 128 bytes of a tensor map, for the copies that use it."""
     gpu.fence_memory(thread, "acquire", scope)
+
+
+@instruction("membar.{level};", name="membar", issued_by=Scope.THREAD, min_sm=70, isa="membar/fence", cost="sync")
+def membar(gpu: Machine, thread: Thread, *, level: Literal["cta", "gl", "sys"] = "gl") -> None:
+    """As fence.sc, of the scope that `level` names: gl is the GPU."""
+    gpu.fence_memory(thread, "sc", "gpu" if level == "gl" else level)

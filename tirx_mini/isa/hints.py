@@ -7,7 +7,7 @@ from typing import Literal
 from .core import instruction
 from .facts import Scope
 from .machine import Machine, Thread
-from .operands import GlobalAddress, u32
+from .operands import GlobalAddress, f32, u32, u64
 
 
 @instruction(
@@ -37,6 +37,31 @@ def prefetch(
 )
 def applypriority(gpu: Machine, thread: Thread, address: GlobalAddress) -> None:
     """Let the L2 cache give up the 128 bytes at `address`, a multiple of 128, as it gives up others."""
+
+
+@instruction(
+    "discard.global.L2 [{address}], 128;", name="discard", issued_by=Scope.THREAD, min_sm=80, cost="alu",
+)  # fmt: skip
+def discard(gpu: Machine, thread: Thread, address: GlobalAddress) -> None:
+    """Let the L2 drop the 128 bytes at `address` unwritten: what they hold then is undefined.
+
+    The simulator keeps them.
+    """
+
+
+@instruction(
+    "createpolicy.fractional.{primary}.b64 {result}, {fraction};", name="createpolicy.fractional",
+    issued_by=Scope.THREAD, min_sm=80, isa="createpolicy", cost="alu", pure=True,
+)  # fmt: skip
+def createpolicy_fractional(
+    gpu: Machine,
+    thread: Thread,
+    fraction: f32,
+    *,
+    primary: Literal["L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged"] = "L2::evict_last",
+) -> u64:
+    """A policy of the L2 for a fraction of the accesses. Its bits are the chip's own; the simulator's are 0."""
+    return 0
 
 
 @instruction(

@@ -116,6 +116,36 @@ def mbarrier_arrive_count_state(gpu: Machine, thread: Thread, bar: MbarrierAddre
     return _arrived(gpu, thread, bar, count)
 
 
+@instruction(
+    "mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 {result}, [{bar}], {bytes};",
+    name="mbarrier.arrive.expect_tx.state", **{**_TOKEN, "barrier": BarrierEffect.ARRIVE_EXPECT_TX},
+)  # fmt: skip
+def mbarrier_arrive_expect_tx_state(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32) -> u64:
+    """As `mbarrier.arrive.expect_tx`; the result is the state of `bar` before."""
+    gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE_EXPECT_TX).expect(thread, bytes * thread.mask.count)
+    return _arrived(gpu, thread, bar, 1)
+
+
+_IN_CLUSTER: dict[str, Any] = {**_TOKEN, "implied": ("release", "cluster"), "min_sm": 90}
+
+
+@instruction(
+    "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [{bar}];", name="mbarrier.arrive.cluster", **_IN_CLUSTER
+)
+def mbarrier_arrive_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
+    """As `mbarrier.arrive`, at the barrier of any CTA of the cluster, by its address there (`mapa`)."""
+    gpu.mbarrier(thread, bar).arrive(thread, thread.mask.count)
+
+
+@instruction(
+    "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [{bar}], {count};", name="mbarrier.arrive.count.cluster",
+    **_IN_CLUSTER,
+)
+def mbarrier_arrive_count_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> None:
+    """As `mbarrier.arrive.cluster`, `count` times."""
+    gpu.mbarrier(thread, bar).arrive(thread, count * thread.mask.count)
+
+
 def _arrived(gpu: Machine, thread: Thread, bar: int, count: int) -> int:
     barrier = gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE)
     state = barrier.parity(thread)
@@ -279,7 +309,7 @@ def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase:
     DONE:
 }""",
     name="mbarrier.try_wait.cluster",
-    api=("ptx.mbarrier.try_wait_acquire_cluster",),
+    api=("ptx.mbarrier.try_wait_acquire_cluster", "cuda.mbarrier_wait_acquire_cluster"),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="mbarrier.try_wait",

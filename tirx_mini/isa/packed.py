@@ -199,3 +199,28 @@ def max_bf16x2(gpu: Machine, thread: Thread, a: u32, b: u32, *, nan: Literal["",
 def min_bf16x2(gpu: Machine, thread: Thread, a: u32, b: u32, *, nan: Literal["", "NaN"] = "") -> u32:
     """The smaller numbers of two pairs of bfloat16, where one is NaN the other; with nan="NaN", NaN where one is."""
     return _bfloats(np.fmin, nan == "NaN", a, b)
+
+
+def _fused_halves(kind: str, *values: Any) -> Any:
+    """a b + c of the halves of three words, each with one rounding."""
+    words = [np.atleast_1d(np.asarray(value, np.uint64)) for value in values]
+    result = np.zeros(np.broadcast(*words).shape, np.int64)
+    for shift in (0, 16):
+        a, b, c = (
+            FORMATS[kind].decoded((word >> np.uint64(shift)) & np.uint64(0xFFFF)).astype(np.float64) for word in words
+        )
+        with np.errstate(all="ignore"):
+            result |= FORMATS[kind].encoded(sum_to_odd(a * b, c)).astype(np.int64) << shift
+    return result if any(isinstance(value, np.ndarray) and value.ndim for value in values) else int(result[0])
+
+
+@instruction("fma.rn.f16x2 {result}, {a}, {b}, {c};", name="fma.f16x2", min_sm=70, isa="fma", **_FACTS)
+def fma_f16x2(gpu: Machine, thread: Thread, a: u32, b: u32, c: u32) -> u32:
+    """The products of two pairs of float16 plus a third pair, each with one rounding."""
+    return _fused_halves("f16", a, b, c)
+
+
+@instruction("fma.rn.bf16x2 {result}, {a}, {b}, {c};", name="fma.bf16x2", min_sm=80, isa="fma", **_FACTS)
+def fma_bf16x2(gpu: Machine, thread: Thread, a: u32, b: u32, c: u32) -> u32:
+    """The products of two pairs of bfloat16 plus a third pair, each with one rounding."""
+    return _fused_halves("bf16", a, b, c)

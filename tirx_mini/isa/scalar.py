@@ -14,6 +14,7 @@ from typing import Any
 
 from tirx_mini.ir import (
     BOOL,
+    Call,
     DataType,
     Expr,
     TirxError,
@@ -25,10 +26,11 @@ from tirx_mini.ir import (
     reinterpret,
     select,
     unary,
-)
+)  # fmt: skip
 from tirx_mini.records import dataclass
 
 from .operands import REGISTER_TYPES
+from .table import TABLE
 
 TYPES: Mapping[str, DataType] = {
     **{name: DataType(dtype) for name, dtype in REGISTER_TYPES.items()},
@@ -207,6 +209,116 @@ def _or_nan(op: str) -> Callable[..., Expr]:
     return lambda a, b: binary("or", _unordered(a, b), binary(op, a, b))
 
 
+def _flag(kind: str, compute: Callable[..., Expr]) -> Callable[..., Expr]:
+    """All bits, or 1.0, where a comparison holds; else 0."""
+    dtype = TYPES[kind]
+    yes = const(1.0, dtype) if dtype.is_float else const((1 << dtype.bits) - 1, dtype)
+    return lambda a, b: select(compute(a, b), yes, const(0, dtype))
+
+
+def _copied_sign(a: Expr, b: Expr) -> Expr:
+    """`b` with the sign of `a`."""
+    bare = _unsigned(a.dtype)
+    sign = const(1 << (a.dtype.bits - 1), bare)
+    parts = binary("&", reinterpret(bare, a), sign), binary("&", reinterpret(bare, b), const(sign.value - 1, bare))
+    return reinterpret(a.dtype, binary("|", *parts))
+
+
+def _exponent(a: Expr) -> tuple[Expr, Expr, int]:
+    """The exponent and the fraction of a float, as they are in its bits, and the exponent of infinity."""
+    bare, size = _unsigned(a.dtype), {32: 23, 64: 52}[a.dtype.bits]
+    most = (1 << (a.dtype.bits - 1 - size)) - 1
+    word = reinterpret(bare, a)
+    exponent = binary("&", binary(">>", word, const(size, bare)), const(most, bare))
+    return exponent, binary("&", word, const((1 << size) - 1, bare)), most
+
+
+def _property(word: str) -> Callable[..., Expr]:
+    """testp: a property of a float."""
+
+    def held(a: Expr) -> Expr:
+        exponent, fraction, most = _exponent(a)
+        last = binary("==", exponent, const(most, exponent.dtype))
+        first = binary("==", exponent, const(0, exponent.dtype))
+        none = binary("==", fraction, const(0, fraction.dtype))
+        return {
+            "finite": unary("not", last),
+            "infinite": binary("and", last, none),
+            "number": unary("not", binary("and", last, unary("not", none))),
+            "notanumber": binary("and", last, unary("not", none)),
+            "normal": unary("not", binary("or", last, first)),
+            "subnormal": binary("and", first, unary("not", none)),
+        }[word]
+
+    return held
+
+
+def _low_24(a: Expr) -> Expr:
+    """The lowest 24 bits, with their sign."""
+    if not a.dtype.is_signed:
+        return binary("&", a, const(0xFFFFFF, a.dtype))
+    return binary(">>", cast(a.dtype, binary("<<", cast("uint32", a), const(8, "uint32"))), const(8, a.dtype))
+
+
+def _product_24(part: str) -> Callable[..., Expr]:
+    def product(a: Expr, b: Expr) -> Expr:
+        wide = _wide(_low_24(a), _low_24(b))
+        return cast(a.dtype, wide if part == "lo" else binary(">>", wide, const(16, wide.dtype)))
+
+    return product
+
+
+def _approximate(name: str) -> Callable[..., Expr]:
+    """An approximation of single precision, rounded to half precision, which the ISA bounds more loosely."""
+
+    def value(a: Expr) -> Expr:
+        entry = TABLE[name]
+        operands, attrs = entry.bind((cast("float32", a),), {})
+        return cast(a.dtype, Call(DataType("float32"), entry.name, operands, attrs))
+
+    return value
+
+
+def _mask(kind: str) -> Callable[..., Expr]:
+    """bmsk: as many bits as `width` from `start` on; more than there are are cut off, or counts wrap around."""
+
+    def bits(start: Expr, width: Expr) -> Expr:
+        if kind == "wrap":
+            start, width = (binary("&", each, const(31, "uint32")) for each in (start, width))
+        start, width = (cast("uint64", binary("min", each, const(32, "uint32"))) for each in (start, width))
+        ones = binary("-", binary("<<", const(1, "uint64"), width), const(1, "uint64"))
+        return cast("uint32", binary("<<", ones, start))
+
+    return bits
+
+
+def _extended(kind: str) -> Callable[..., Expr]:
+    """szext: the lowest bits of a number, extended by zeros or by their sign."""
+
+    def value(a: Expr, count: Expr) -> Expr:
+        all_bits = const(32, "uint32")
+        count = binary("&", count, const(31, "uint32")) if kind == "wrap" else binary("min", count, all_bits)
+        unused = binary("-", all_bits, count)
+        return _shifted(">>", cast(a.dtype, _shifted("<<", cast("uint32", a), unused)), unused)
+
+    return value
+
+
+def _dot_2(half: str, a_type: str, b_type: str) -> Callable[..., Expr]:
+    """dp2a: c plus the products of the halves of `a` and of two bytes of `b`."""
+
+    def part(word: Expr, size: int, place: int, kind: str) -> Expr:
+        dtype = DataType(f"{'int' if kind == 's32' else 'uint'}{size}")
+        return cast("int64", cast(dtype, binary(">>", cast("uint32", word), const(size * place, "uint32"))))
+
+    def value(a: Expr, b: Expr, c: Expr) -> Expr:
+        first = 0 if half == "lo" else 2
+        products = (binary("*", part(a, 16, i, a_type), part(b, 8, first + i, b_type)) for i in (0, 1))
+        return cast(c.dtype, binary("+", cast("int64", c), binary("+", *products)))
+
+    return value
+
+
 def _setp(word: str, types: Sequence[str], compute: Callable[..., Expr]) -> Row:
     return Row("setp", types, compute, 2, (word,), result=lambda dtype: BOOL)
 
@@ -245,6 +357,27 @@ ROWS: tuple[Row, ...] = (
     *(_setp(word, _UNSIGNED, _compared(op)) for word, op in _OF_UNSIGNED.items()),
     *(_setp(word, (*_FLOATS, *_HALF), _of_numbers(op)) for word, op in _ORDERED.items()),
     *(_setp(f"{word}u", (*_FLOATS, *_HALF), _or_nan(op)) for word, op in _ORDERED.items()),
+    *(Row("set", (*_INTEGERS, *_FLOATS), _flag(to, _compared(op)), 2, (word, to), result=lambda dtype, to=to: TYPES[to])
+      for word, op in _ORDERED.items() for to in ("u32", "s32", "f32") if op != "!="),
+    *(Row("slct", (of,), lambda a, b, c: select(binary(">=", c, const(0, c.dtype)), a, b), 3, (kind,),
+          operands={0: kind, 1: kind}, result=lambda dtype, kind=kind: TYPES[kind])
+      for kind in (*_BITS, *_INTEGERS, *_FLOATS) for of in ("s32", "f32")),
+    *(Row("mul24", ("u32", "s32"), _product_24(part), 2, (part,)) for part in ("lo", "hi")),
+    *(Row("mad24", ("u32", "s32"), lambda a, b, c, part=part: _wrapped("+", _product_24(part)(a, b), c), 3, (part,))
+      for part in ("lo", "hi")),
+    *(Row("bmsk", ("b32",), _mask(word), 2, (word,)) for word in ("clamp", "wrap")),
+    *(Row("szext", ("u32", "s32"), _extended(word), 2, (word,), operands={1: "u32"}) for word in ("clamp", "wrap")),
+    *(Row("dp2a", (b,), _dot_2(half, a, b), 3, (half, a), operands={0: a, 2: "u32" if a == b == "u32" else "s32"},
+          result=lambda dtype, a=a, b=b: TYPES["u32" if a == b == "u32" else "s32"])
+      for half in ("lo", "hi") for a in ("u32", "s32") for b in ("u32", "s32")),
+    Row("copysign", _FLOATS, _copied_sign, 2),
+    *(Row("testp", _FLOATS, _property(word), 1, (word,), result=lambda dtype: BOOL)
+      for word in ("finite", "infinite", "number", "notanumber", "normal", "subnormal")),
+    Row("div", _FLOATS, lambda a, b: binary("/", a, b), 2, ("rn",)),
+    Row("rcp", _FLOATS, lambda a: binary("/", const(1.0, a.dtype), a), 1, ("rn",)),
+    Row("tanh", (*_HALF, *_PACKED), _approximate("tanh.approx"), 1, ("approx",)),
+    Row("ex2", ("f16", "f16x2"), _approximate("ex2.approx"), 1, ("approx",)),
+    Row("ex2", ("bf16", "bf16x2"), _approximate("ex2.approx"), 1, ("approx", "ftz")),
     _setp("nan", (*_FLOATS, *_HALF), _unordered),
     _setp("num", (*_FLOATS, *_HALF), lambda a, b: unary("not", _unordered(a, b))),
 )  # fmt: skip

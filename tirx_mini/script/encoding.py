@@ -152,10 +152,13 @@ def add_16B_offset(desc: Any, offset: Any) -> Expr:
     return (value & const(0xFFFFFFFF00000000, UINT64)) | cast(UINT64, low)
 
 
+_BELOW: Mapping[str, Callable[..., Any]] = {
+    "tcgen05.encode_matrix_descriptor": partial(encode_matrix_descriptor, TCGEN05),
+    "wgmma.encode_matrix_descriptor": partial(encode_matrix_descriptor, WGMMA),
+    "tcgen05.encode_instr_descriptor": _instruction,
+    "tcgen05.encode_instr_descriptor_block_scaled": _scaled,
+}
 ENCODING: Mapping[str, Callable[..., Any]] = {
-    "ptx.tcgen05.encode_matrix_descriptor": partial(encode_matrix_descriptor, TCGEN05),
-    "ptx.wgmma.encode_matrix_descriptor": partial(encode_matrix_descriptor, WGMMA),
-    "ptx.tcgen05.encode_instr_descriptor": _instruction,
-    "ptx.tcgen05.encode_instr_descriptor_block_scaled": _scaled,
+    f"{group}.{name}": function for group in ("ptx", "cuda") for name, function in _BELOW.items()
 }
 """The functions, by their names below ``T``."""

@@ -6,10 +6,12 @@ The functions of TVM's profiler write an event as a time and a tag of 32 bits ea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from tirx_mini.ir import (
     AddressOf,
+    Break,
     Buffer,
     BufferLoad,
     BufferStore,
@@ -18,6 +20,7 @@ from tirx_mini.ir import (
     ExprLike,
     If,
     TirxError,
+    While,
     as_bool,
     as_expr,
     binary,
@@ -28,10 +31,11 @@ from tirx_mini.ir import (
     simplify,
     special,
 )
-from tirx_mini.isa import NAMES
+from tirx_mini.isa import NAMES, bits_as
 from tirx_mini.wording import described
 
 from .builder import current, place
+from .diagnostics import did_you_mean
 from .instructions import raw_call
 from .views import flat_place
 
@@ -212,8 +216,58 @@ def iket_event(event_id: int, source_code: str = "", payload: Any = None) -> Non
     """An event for such a tracer: it has no effect."""
 
 
+_LANE = binary("&", special("threadIdx.x"), const(31))
+_REGISTERS: Mapping[str, Callable[[], Expr]] = {
+    **{f"{ptx}.{axis}": partial(special, f"{ours}.{axis}") for axis in "xyz"
+       for ptx, ours in (("tid", "threadIdx"), ("ctaid", "blockIdx"), ("nctaid", "gridDim"),
+                         ("cluster_ctaid", "clusterCtaIdx"))},
+    "laneid": lambda: _LANE,
+    "warpid": partial(special, "warp_id_in_cta"),
+    "cluster_ctarank": partial(special, "cluster_ctarank"),
+    "clock64": lambda: raw_call("clock64"),
+    "clock": lambda: cast("uint32", raw_call("clock64")),
+    "clock_lo": lambda: cast("uint32", raw_call("clock64")),
+    "globaltimer": lambda: raw_call("globaltimer"),
+    "lanemask_eq": lambda: binary("<<", const(1, "uint32"), cast("uint32", _LANE)),
+    "lanemask_lt": lambda: binary("-", binary("<<", const(1, "uint32"), cast("uint32", _LANE)), const(1, "uint32")),
+}  # fmt: skip
+"""Special registers of PTX that a kernel may read, without their percent sign."""
+
+
+def mov_sreg(bits: int, reg_name: str) -> Expr:
+    """The value of a special register of PTX, as ``%laneid``, in an unsigned integer of so many bits."""
+    name = str(reg_name).lstrip("%")
+    if name not in _REGISTERS:
+        hint = did_you_mean(name, _REGISTERS) or f"the registers are {', '.join(_REGISTERS)}"
+        raise TirxError(f"{described(reg_name)} is no special register that a kernel can read here", place(), hint)
+    return cast(f"uint{int(bits)}", _REGISTERS[name]())
+
+
+def wait_until(
+    dst: Any,
+    ptr: Any,
+    condition: ExprLike,
+    scope: str = "gpu",
+    space: str = "global",
+    ptx_type: str = "u32",
+    backoff_ns: int = 0,
+) -> None:
+    """Load the value at `ptr` into the register `dst` until `condition`, which reads it, holds. The loads acquire.
+
+    backoff_ns: how long a thread sleeps between two loads.
+    """
+    builder, register = current("T.cuda.wait_until"), _element(dst, "the register of T.cuda.wait_until")
+    value = raw_call("ld", ptr, sem="acquire", scope=scope, space=space, type=ptx_type)
+    load = BufferStore(register.buffer, register.indices, bits_as(register.dtype, value))
+    again = [Evaluate(NAMES["ptx.nanosleep"].call(backoff_ns))] if backoff_ns else []
+    builder.emit(While(const(True), seq(load, If(as_bool(condition), Break()), *again)))
+
+
 FORMS: Mapping[str, Callable[..., Any]] = {
-    "ptx.wgmma.noop_barrier": noop_barrier,
+    **{f"{group}.wgmma.noop_barrier": noop_barrier for group in ("ptx", "cuda")},
+    "cuda.wgmma_noop_barrier": noop_barrier,
+    "cuda.mov_sreg": mov_sreg,
+    "cuda.wait_until": wait_until,
     "ptx.ldg32": ldg32,
     "cuda.runtime_instr_desc": runtime_instr_desc,
     "cuda.sm100_2sm_leader_smem_addr": leader_address,

@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tirx_mini.ir import PARALLEL, SERIAL, THREAD, TIR, UNROLLED, VECTORIZED, ExprLike, Span, TirxError, Var, int_value
+from tirx_mini.ir import (
+    PARALLEL,
+    SERIAL,
+    THREAD,
+    TIR,
+    UNROLLED,
+    VECTORIZED,
+    ExprLike,
+    Span,
+    TirxError,
+    Var,
+    as_expr,
+    cast,
+    int_value,
+)
 from tirx_mini.records import replace
 from tirx_mini.wording import described
 
@@ -19,8 +33,11 @@ def serial(
     annotations: Mapping[str, Any] | None = None,
     parallel: bool = False,
     unroll: bool | None = None,
+    dtype: str | None = None,
 ) -> Loop:
     """A loop of the kernel, executed iteration by iteration.
+
+    dtype: of its variable; by default that of the bounds.
 
     unroll: True asks CUDA's compiler to unroll the loop, False to keep it (``#pragma unroll``); the kernel means the
         same. The annotations `pragma_unroll` and `disable_unroll` of TVM are other names of the two.
@@ -30,54 +47,71 @@ def serial(
         unroll = True
     elif unroll is None and noted.get("disable_unroll"):
         unroll = False
-    return replace(loop(SERIAL, _stepped(bounds, step), parallel), unroll=unroll)
+    return replace(loop(SERIAL, _stepped(bounds, step, dtype), parallel), unroll=unroll)
 
 
 def unroll(
-    *bounds: ExprLike, step: int | None = None, annotations: Mapping[str, Any] | None = None, parallel: bool = False
+    *bounds: ExprLike,
+    step: int | None = None,
+    annotations: Mapping[str, Any] | None = None,
+    parallel: bool = False,
+    dtype: str | None = None,
 ) -> Loop:
     """A loop that is fully unrolled; its bounds are constants.
 
     In TVM's dialects they may be known at run time: then CUDA's compiler is asked to unroll the loop.
     """
-    ends = _stepped(bounds, step)
+    ends = _stepped(bounds, step, dtype)
     if any(int_value(end) is None for end in ends) and (in_native_dialect() or in_dialect_of_tvm()):
         return replace(loop(SERIAL, ends, parallel), unroll=True)
     return loop(UNROLLED, ends, parallel)
 
 
-def vectorized(*bounds: ExprLike, annotations: Mapping[str, Any] | None = None) -> Loop:
+def vectorized(
+    *bounds: ExprLike, annotations: Mapping[str, Any] | None = None, dtype: str | None = None
+) -> Loop:
     """A loop over the elements of a vector: accesses of up to 16 bytes where they are neighbours and aligned.
 
     Where they are not, or where the body does more than to load, compute and store, the loop is unrolled.
     """
-    return loop(VECTORIZED, bounds)
+    return loop(VECTORIZED, _stepped(bounds, None, dtype))
 
 
-def parallel(*bounds: ExprLike, step: int | None = None, annotations: Mapping[str, Any] | None = None) -> Loop:
+def parallel(
+    *bounds: ExprLike,
+    step: int | None = None,
+    annotations: Mapping[str, Any] | None = None,
+    dtype: str | None = None,
+) -> Loop:
     """A loop whose iterations the cores of a CPU share; on a GPU each thread executes all of them."""
-    return loop(PARALLEL if current("T.parallel").spelling == TIR else SERIAL, _stepped(bounds, step))
+    return loop(PARALLEL if current("T.parallel").spelling == TIR else SERIAL, _stepped(bounds, step, dtype))
 
 
-def thread_binding(*bounds: Any, thread: str | None = None, annotations: Mapping[str, Any] | None = None) -> Loop:
+def thread_binding(
+    *bounds: Any, thread: str | None = None, annotations: Mapping[str, Any] | None = None, dtype: str | None = None
+) -> Loop:
     """A loop whose iterations are the CTAs or threads that `thread` counts: "blockIdx.x", "threadIdx.x", …."""
     if not thread and bounds and isinstance(bounds[-1], str):
         bounds, thread = bounds[:-1], bounds[-1]
     if thread is None or not thread.startswith(("blockIdx.", "threadIdx.")) or thread[-1] not in "xyz":
         hint = 'write thread="blockIdx.x" or thread="threadIdx.x"'
         raise TirxError(f"{described(thread)} is not an index of a grid", hint=hint)
-    return replace(loop(THREAD, bounds), thread=thread)
+    return replace(loop(THREAD, _stepped(bounds, None, dtype)), thread=thread)
 
 
-def _stepped(bounds: tuple[Any, ...], step: int | None) -> tuple[Any, ...]:
-    if step is None or len(bounds) == 3:
-        return bounds
-    return (0, *bounds, step)[-3:]
+def _stepped(bounds: tuple[Any, ...], step: int | None, dtype: str | None = None) -> tuple[Any, ...]:
+    """The bounds of a loop, with a step, and of the type that its variable is to have."""
+    given = bounds if step is None or len(bounds) == 3 else (0, *bounds, step)[-3:]
+    if dtype is None:
+        return given
+    ends = (0, *given) if len(given) == 1 else given
+    return (*(cast(dtype, as_expr(end)) for end in ends[:2]), *ends[2:])
 
 
-def grid(*extents: ExprLike) -> Loop:
+def grid(*extents: ExprLike, dtype: str | None = None) -> Loop:
     """Nested loops: ``for i, j in Tx.grid(m, n)``."""
-    return Loop(tuple(part for extent in extents for part in loop(SERIAL, (extent,)).ranges), SERIAL)
+    loops = (loop(SERIAL, _stepped((extent,), None, dtype)) for extent in extents)
+    return Loop(tuple(part for each in loops for part in each.ranges), SERIAL)
 
 
 def loop_variables(names: Sequence[str | None], spans: Sequence[Span], description: Loop) -> list[Var]:

@@ -61,6 +61,8 @@ OPERATORS: Mapping[str, Callable[..., Any]] = {
     "fabs": magnitude,
     "And": partial(_of_all, "and"),
     "Or": partial(_of_all, "or"),
+    "all": partial(_of_all, "and"),
+    "any": partial(_of_all, "or"),
     "Not": lambda x: unary("not", x),
     "bitwise_and": _of_two(operator.and_),
     "bitwise_or": _of_two(operator.or_),

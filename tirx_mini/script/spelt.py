@@ -4,11 +4,40 @@ them, with their operands in the order of PTX. What the opcodes are follows from
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, Expr, If, TirxError, as_bool, const
-from tirx_mini.isa import Instruction, Scalar, bits_as, next_words, opcode_of, readings, scalar
+from tirx_mini.ir import (
+    UINT32,
+    UINT64,
+    AddressOf,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Expr,
+    If,
+    TirxError,
+    as_bool,
+    binary,
+    cast,
+    const,
+)
+from tirx_mini.isa import (
+    Access,
+    Instruction,
+    OperandKind,
+    Scalar,
+    bits_as,
+    next_words,
+    opcode_of,
+    readings,
+    register_pointers,
+    scalar,
+)
 from tirx_mini.isa import continuations as entries_continue
 from tirx_mini.records import replace
 from tirx_mini.wording import described
@@ -51,20 +80,26 @@ class Spelt:
         return None
 
     def _issued(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        operation = scalar(self._opcode)
+        operation, wide = scalar(self._opcode), _WIDE.fullmatch(self._opcode)
+        if wide is not None:
+            return _wide_words(wide, args, self._issue)
         found = readings(self._opcode)
         if operation is not None and not kwargs:
             return _computed(operation, args)
         if not found:
             raise TirxError(f"`{self._opcode}` is only the beginning of an opcode", place(), following(self._opcode))
         refused: TirxError | None = None
-        for reading in found:
+        for reading, after in itertools.product(found, (0, 1)):
+            if after and not _may_follow_register(reading.entry, args):
+                continue
             try:
-                operands, modifiers, destination = reading.arguments(args)
-                value = self._issue(reading.entry, operands, {**modifiers, **kwargs})
+                operands, modifiers, destination = reading.arguments(args[after:])
+                with side_by_side(reading.entry, operands) as places:
+                    value = self._issue(reading.entry, places, {**modifiers, **kwargs})
             except TirxError as error:
                 refused = refused or error
                 continue
+            destination = args[:after] or destination
             if not destination or value is None:
                 return value
             _store(destination[0], value, self._opcode)
@@ -83,6 +118,68 @@ def _computed(operation: Scalar, args: tuple[Any, ...]) -> Expr | None:
     return None
 
 
+_WIDE = re.compile(r"((?:ld|st)\..*)\.v([24])\.([busf])64")
+"""Vectors of words of 64 bits, which are vectors of twice as many of 32."""
+
+
+def _wide_words(wide: re.Match[str], args: tuple[Any, ...], issue: Issue) -> None:
+    """A vector access of words of 64 bits: the address, and a register or a value for each word."""
+    head, count = wide[1], int(wide[2])
+    if len(args) != count + 1:
+        raise TirxError(
+            f"`{wide[0]}` takes an address and {count} registers, but {len(args)} operands are given", place()
+        )
+    opcode, builder = Spelt(f"{head}.v{2 * count}.b32", issue), current(f"Tx.ptx[{wide[0]!r}]")
+    halves = builder.alloc(Buffer(builder.take_name("words"), (2 * count,), UINT32, "local"))
+    words = [halves[word] for word in range(2 * count)]
+    if head.startswith("st"):
+        for number, value in enumerate(args[1:]):
+            bits = bits_as(UINT64, value)
+            for half in (0, 1):
+                part = cast(UINT32, binary(">>", bits, const(32 * half, UINT64)))
+                builder.emit(BufferStore(halves, (const(2 * number + half),), part))
+        opcode(args[0], *words)
+        return
+    opcode(*words, args[-1])
+    for number, register in enumerate(args[:-1]):
+        low, high = (cast(UINT64, word) for word in words[2 * number : 2 * number + 2])
+        _store(register, binary("|", low, binary("<<", high, const(32, UINT64))), wide[0])
+
+
+def _may_follow_register(entry: Instruction, args: tuple[Any, ...]) -> bool:
+    """Whether the first argument may be the register of the result, before operands of any number."""
+    many = any(operand.variadic for operand in entry.operands)
+    return many and entry.result is not None and bool(args) and _is_register(args[0])
+
+
+@contextmanager
+def side_by_side(entry: Instruction, operands: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """The operands, with registers that lie anywhere in others, side by side, for an entry that needs them so."""
+    builder, places, after = current("Tx.ptx"), list(operands), []
+    for number, (operand, given) in enumerate(zip(entry.operands, operands, strict=False)):
+        several = isinstance(given, (list, tuple)) and len(given) > 1 and all(map(_is_register, given))
+        if operand.type.kind is not OperandKind.REGISTERS or entry.scattered or not several:
+            continue
+        if len(register_pointers(operand, given, len(given), entry.name)) == 1:
+            continue
+        elements = [each[(0,) * each.ndim] if isinstance(each, Buffer) else each for each in given]
+        temporary = Buffer(builder.take_name("words"), (len(given),), elements[0].dtype, "local")
+        copies = [(BufferLoad(one.dtype, temporary, (const(at),)), one) for at, one in enumerate(elements)]
+        places[number] = builder.alloc(temporary).ptr_to([0])
+        if Access.READ in operand.type.access:
+            for inside, outside in copies:
+                builder.emit(BufferStore(temporary, inside.indices, bits_as(temporary.dtype, outside)))
+        if Access.WRITE in operand.type.access:
+            after += copies
+    yield tuple(places)
+    for inside, outside in after:
+        builder.emit(BufferStore(outside.buffer, outside.indices, bits_as(outside.dtype, inside)))
+
+
+def _is_register(arg: Any) -> bool:
+    return isinstance(arg, (Buffer, BufferLoad)) and (arg if isinstance(arg, Buffer) else arg.buffer).scope == "local"
+
+
 def word_of(opcode: str, name: str) -> str:
     """A part of an opcode after `opcode`, as a name of Python spells it; ``shfl_sync`` may stand for two parts."""
     word = opcode_of(name)
@@ -99,7 +196,7 @@ def continuations(opcode: str) -> list[str]:
 
 def spelt(opcode: str, issue: Issue) -> Spelt:
     """The opcode, or the beginning of one; raises `TirxError` where no instruction of the table begins like this."""
-    if not continuations(opcode):
+    if not begins(opcode):
         known = opcode.rpartition(".")[0]
         while known and not continuations(known):
             known = known.rpartition(".")[0]
@@ -110,7 +207,8 @@ def spelt(opcode: str, issue: Issue) -> Spelt:
 
 def begins(opcode: str) -> bool:
     """Whether an instruction of the table begins like this."""
-    return bool(continuations(opcode))
+    wide = _WIDE.fullmatch(opcode)
+    return bool(continuations(opcode if wide is None else f"{wide[1]}.v{2 * int(wide[2])}.b32"))
 
 
 def following(opcode: str) -> str | None:

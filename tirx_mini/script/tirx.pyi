@@ -297,6 +297,8 @@ def abs(a: ExprLike, b: ExprLike) -> Expr: ...
 def fabs(a: ExprLike, b: ExprLike) -> Expr: ...
 def And(*values: ExprLike) -> Expr: ...
 def Or(*values: ExprLike) -> Expr: ...
+def all(a: ExprLike, b: ExprLike) -> Expr: ...
+def any(a: ExprLike, b: ExprLike) -> Expr: ...
 def Not(value: ExprLike) -> Expr: ...
 def bitwise_and(a: ExprLike, b: ExprLike) -> Expr: ...
 def bitwise_or(a: ExprLike, b: ExprLike) -> Expr: ...
@@ -1400,6 +1402,25 @@ class _PtxPrefetch:
         """
 
 
+class _PtxCreatepolicy:
+    """Tx.ptx.createpolicy: instructions."""
+
+    def fractional(self, fraction: Number, primary: Literal['L2::evict_last', 'L2::evict_normal', 'L2::evict_first', 'L2::evict_unchanged'] | str = 'L2::evict_last') -> Expr:
+        """A policy of the L2 for a fraction of the accesses. Its bits are the chip's own; the simulator's are 0.
+
+        PTX:
+            createpolicy.fractional.L2::evict_last.b64 result, fraction;
+
+        fraction:      a number
+        primary:       one of "L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged"
+        returns:       a 64-bit integer
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       createpolicy
+        """
+
+
 class _PtxCp_asyncBulkPrefetch:
     """Tx.ptx.cp_async.bulk.prefetch: instructions."""
 
@@ -1788,6 +1809,18 @@ class _PtxCp_async:
         PTX ISA:       cp.async.wait_group
         """
 
+    def wait_all(self, ) -> None:
+        """Wait for every cp.async of each thread, in closed groups and in the open one.
+
+        PTX:
+            cp.async.wait_all;
+
+        issued by:     a warp, all its threads together
+        architectures: sm_80 and later
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       cp.async.wait_group, cp.async.wait_all
+        """
+
     mbarrier: _PtxCp_asyncMbarrier
 
 class _PtxMbarrierArriveCount:
@@ -1818,6 +1851,20 @@ class _PtxMbarrierArriveCount:
         returns:       a 64-bit integer
         issued by:     each active thread
         architectures: sm_80 and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.arrive
+        """
+
+    def cluster(self, bar: BarrierPointer, count: Integer) -> None:
+        """As `mbarrier.arrive.cluster`, `count` times.
+
+        PTX:
+            mbarrier.arrive.release.cluster.shared::cluster.b64 _, [bar], count;
+
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
+        count:         an integer
+        issued by:     each active thread
+        architectures: sm_90a and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
         PTX ISA:       mbarrier.arrive
         """
@@ -1853,6 +1900,21 @@ class _PtxMbarrierArriveExpect_tx:
         architectures: sm_90a and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
         PTX ISA:       mbarrier.arrive, .expect_tx
+        """
+
+    def state(self, bar: BarrierPointer, bytes: Integer) -> Expr:
+        """As `mbarrier.arrive.expect_tx`; the result is the state of `bar` before.
+
+        PTX:
+            mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 result, [bar], bytes;
+
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
+        bytes:         an integer
+        returns:       a 64-bit integer
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.arrive
         """
 
     def remote(self, bar: BarrierPointer, bytes: Integer, cta_id: Integer, pred: Condition) -> None:
@@ -1942,6 +2004,20 @@ class _PtxMbarrierArrive:
         PTX ISA:       mbarrier.arrive
         """
 
+    expect_tx: _PtxMbarrierArriveExpect_tx
+    def cluster(self, bar: BarrierPointer) -> None:
+        """As `mbarrier.arrive`, at the barrier of any CTA of the cluster, by its address there (`mapa`).
+
+        PTX:
+            mbarrier.arrive.release.cluster.shared::cluster.b64 _, [bar];
+
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.arrive
+        """
+
     @overload
     def no_complete(self, bar: BarrierPointer, count: Integer) -> None:
         """As `mbarrier.arrive.count`, for arrivals that do not complete the phase. What happens if they do is undefined.
@@ -1975,7 +2051,6 @@ class _PtxMbarrierArrive:
         PTX ISA:       mbarrier.arrive
         """
 
-    expect_tx: _PtxMbarrierArriveExpect_tx
     def remote(self, bar: BarrierPointer, cta_id: Integer, pred: Condition) -> None:
         """Each thread for which `pred` holds arrives once at the barrier at the offset of `bar` in CTA `cta_id`.
 
@@ -3475,6 +3550,38 @@ class _PtxFma:
         returns:       a number
         issued by:     each active thread
         architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       fma
+        """
+
+    def f16x2(self, a: Integer, b: Integer, c: Integer) -> Expr:
+        """The products of two pairs of float16 plus a third pair, each with one rounding.
+
+        PTX:
+            fma.rn.f16x2 result, a, b, c;
+
+        a:             an integer
+        b:             an integer
+        c:             an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       fma
+        """
+
+    def bf16x2(self, a: Integer, b: Integer, c: Integer) -> Expr:
+        """The products of two pairs of bfloat16 plus a third pair, each with one rounding.
+
+        PTX:
+            fma.rn.bf16x2 result, a, b, c;
+
+        a:             an integer
+        b:             an integer
+        c:             an integer
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_80 and later
         cost:          alu, 2 cycles to issue in the simulator's clock
         PTX ISA:       fma
         """
@@ -5844,6 +5951,18 @@ class _PtxNanosleep:
 class _PtxTrap:
     """Tx.ptx.trap: instructions."""
 
+    def __call__(self, ) -> None:
+        """End the launch with an error.
+
+        PTX:
+            trap;
+
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       trap
+        """
+
     def unless(self, condition: Condition) -> None:
         """End the launch with an error where `condition` does not hold.
 
@@ -6378,6 +6497,22 @@ class _Ptx:
         PTX ISA:       applypriority
         """
 
+    def discard(self, address: GlobalPointer) -> None:
+        """Let the L2 drop the 128 bytes at `address` unwritten: what they hold then is undefined.
+
+        The simulator keeps them.
+
+        PTX:
+            discard.global.L2 [address], 128;
+
+        address:       a pointer to global memory, as in A.ptr_to([0, 0])
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       discard
+        """
+
+    createpolicy: _PtxCreatepolicy
     cp_async: _PtxCp_async
     mbarrier: _PtxMbarrier
     def mbarrier_test_wait_parity(self, barrier: BarrierPointer, phase: Integer, sem: str = '', scope: str = '', space: str = 'shared::cta') -> Expr:
@@ -6396,6 +6531,19 @@ class _Ptx:
         """
 
     fence: _PtxFence
+    def membar(self, level: Literal['cta', 'gl', 'sys'] | str = 'gl') -> None:
+        """As fence.sc, of the scope that `level` names: gl is the GPU.
+
+        PTX:
+            membar.gl;
+
+        level:         one of "cta", "gl", "sys"
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       membar/fence
+        """
+
     bar: _PtxBar
     barrier: _PtxBarrier
     grid: _PtxGrid
@@ -7122,6 +7270,19 @@ class _Ptx:
 
     nanosleep: _PtxNanosleep
     trap: _PtxTrap
+    def pmevent(self, event: int = 0) -> None:
+        """Signal an event, 0 to 15, to a profiler. In the simulator it has no effect.
+
+        PTX:
+            pmevent 0;
+
+        event:         a whole number, known at compile time
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       pmevent
+        """
+
     def printf(self, *values: Number, format: str) -> None:
         """Each thread writes its values to standard output in `format`, as C does; one call is written in one piece.
 
@@ -7694,6 +7855,27 @@ class _Cuda:
                 .reg .pred complete;
                 WAIT:
                 mbarrier.try_wait.parity.shared::cta.b64 complete, [bar], phase;
+                @complete bra DONE;
+                bra WAIT;
+                DONE:
+            }
+
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
+        phase:         an integer
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          wait, 20 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.try_wait
+        """
+
+    def mbarrier_wait_acquire_cluster(self, bar: BarrierPointer, phase: Integer) -> None:
+        """As `mbarrier.try_wait`, and acquire what threads of other CTAs of the cluster released, too.
+
+        PTX:
+            {
+                .reg .pred complete;
+                WAIT:
+                mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 complete, [bar], phase;
                 @complete bra DONE;
                 bra WAIT;
                 DONE:
