@@ -7,7 +7,7 @@ from typing import Any
 
 from .core import instruction
 from .facts import Alias, BarrierEffect, CudaName, Scope
-from .machine import Blocking, Machine, Thread
+from .machine import Blocking, Machine, MbarrierVerbs, Thread
 from .operands import CtaRank, MbarrierAddress, pred, u32, u64
 
 _OWN = {
@@ -104,7 +104,8 @@ def mbarrier_arrive_state(gpu: Machine, thread: Thread, bar: MbarrierAddress) ->
 
     The bits of a state are the chip's own. In the simulator it is the parity of the phase.
     """
-    return _arrived(gpu, thread, bar, 1)
+    barrier = gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE)
+    return _arrived(barrier, thread, 1, barrier.parity(thread))
 
 
 @instruction(
@@ -113,7 +114,8 @@ def mbarrier_arrive_state(gpu: Machine, thread: Thread, bar: MbarrierAddress) ->
 )
 def mbarrier_arrive_count_state(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> u64:
     """As `mbarrier.arrive.state`, for `count` arrivals of each thread."""
-    return _arrived(gpu, thread, bar, count)
+    barrier = gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE)
+    return _arrived(barrier, thread, count, barrier.parity(thread))
 
 
 @instruction(
@@ -122,8 +124,9 @@ def mbarrier_arrive_count_state(gpu: Machine, thread: Thread, bar: MbarrierAddre
 )  # fmt: skip
 def mbarrier_arrive_expect_tx_state(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32) -> u64:
     """As `mbarrier.arrive.expect_tx`; the result is the state of `bar` before."""
-    gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE_EXPECT_TX).expect(thread, bytes * thread.mask.count)
-    return _arrived(gpu, thread, bar, 1)
+    barrier = gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE_EXPECT_TX)
+    barrier.expect(thread, bytes * thread.mask.count)
+    return _arrived(barrier, thread, 1, barrier.parity(thread))
 
 
 _IN_CLUSTER: dict[str, Any] = {**_TOKEN, "implied": ("release", "cluster"), "min_sm": 90}
@@ -146,9 +149,7 @@ def mbarrier_arrive_count_cluster(gpu: Machine, thread: Thread, bar: MbarrierAdd
     gpu.mbarrier(thread, bar).arrive(thread, count * thread.mask.count)
 
 
-def _arrived(gpu: Machine, thread: Thread, bar: int, count: int) -> int:
-    barrier = gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE)
-    state = barrier.parity(thread)
+def _arrived(barrier: MbarrierVerbs[Any], thread: Thread, count: int, state: int) -> int:
     barrier.arrive(thread, count * thread.mask.count)
     return state
 

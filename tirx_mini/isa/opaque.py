@@ -11,9 +11,8 @@ from .operands import any_value
 
 NOT_IN_TABLE = frozenset(
     """
-    barrier.cta bmsk brkpt copysign createpolicy discard dp2a getctarank isspacep istypep ldu membar
-    mma.sp multimem pmevent prefetchu setp stackrestore stacksave suld sured sust szext
-    tcgen05.mma.sp tensormap testp tex tld4 trap txq wmma
+    barrier.cta brkpt getctarank isspacep istypep ldu mma.sp multimem prefetchu stackrestore stacksave suld sured sust
+    tcgen05.mma.sp tensormap tex tld4 txq wmma
     """.split()
 )
 """Instructions of the PTX ISA that the table lacks (or a part of whose names it lacks), by their names in a kernel."""

@@ -102,7 +102,7 @@ def _set(pointer: Any, value: Expr, offset: ExprLike = 0) -> BufferStore:
 def _event(name: str, bits: Expr, buffer: Any, tag: Any, offset: Any, stride: ExprLike, leader_cond: ExprLike) -> None:
     """The leader writes the time and the tag, and moves on by `stride`; accesses stay on their side of it."""
     builder = current(f"T.cuda.{name}")
-    now = binary("<<", binary("&", raw_call("globaltimer"), const(0xFFFFFFFF, "uint64")), 32)
+    now = binary("<<", binary("&", NAMES["ptx.globaltimer"].call(), const(0xFFFFFFFF, "uint64")), 32)
     at = _element(offset, "the offset")
     word = binary("|", now, binary("|", _element(tag, "the tag"), cast("uint64", bits)))
     stores = seq(_set(buffer, word, cast("int32", at)), _set(offset, binary("+", at, cast("uint32", stride))))
@@ -218,25 +218,25 @@ def iket_event(event_id: int, source_code: str = "", payload: Any = None) -> Non
 
 _LANE = binary("&", special("threadIdx.x"), const(31))
 _REGISTERS: Mapping[str, Callable[[], Expr]] = {
-    **{f"{ptx}.{axis}": partial(special, f"{ours}.{axis}") for axis in "xyz"
+    **{f"%{ptx}.{axis}": partial(special, f"{ours}.{axis}") for axis in "xyz"
        for ptx, ours in (("tid", "threadIdx"), ("ctaid", "blockIdx"), ("nctaid", "gridDim"),
                          ("cluster_ctaid", "clusterCtaIdx"))},
-    "laneid": lambda: _LANE,
-    "warpid": partial(special, "warp_id_in_cta"),
-    "cluster_ctarank": partial(special, "cluster_ctarank"),
-    "clock64": lambda: raw_call("clock64"),
-    "clock": lambda: cast("uint32", raw_call("clock64")),
-    "clock_lo": lambda: cast("uint32", raw_call("clock64")),
-    "globaltimer": lambda: raw_call("globaltimer"),
-    "lanemask_eq": lambda: binary("<<", const(1, "uint32"), cast("uint32", _LANE)),
-    "lanemask_lt": lambda: binary("-", binary("<<", const(1, "uint32"), cast("uint32", _LANE)), const(1, "uint32")),
+    "%laneid": lambda: _LANE,
+    "%warpid": partial(special, "warp_id_in_cta"),
+    "%cluster_ctarank": partial(special, "cluster_ctarank"),
+    "%clock64": lambda: NAMES["cuda.clock64"].call(),
+    "%clock": lambda: cast("uint32", NAMES["cuda.clock64"].call()),
+    "%clock_lo": lambda: cast("uint32", NAMES["cuda.clock64"].call()),
+    "%globaltimer": lambda: NAMES["ptx.globaltimer"].call(),
+    "%lanemask_eq": lambda: binary("<<", const(1, "uint32"), cast("uint32", _LANE)),
+    "%lanemask_lt": lambda: binary("-", binary("<<", const(1, "uint32"), cast("uint32", _LANE)), const(1, "uint32")),
 }  # fmt: skip
-"""Special registers of PTX that a kernel may read, without their percent sign."""
+"""Special registers of PTX that a kernel may read."""
 
 
 def mov_sreg(bits: int, reg_name: str) -> Expr:
     """The value of a special register of PTX, as ``%laneid``, in an unsigned integer of so many bits."""
-    name = str(reg_name).lstrip("%")
+    name = f"%{str(reg_name).lstrip('%')}"
     if name not in _REGISTERS:
         hint = did_you_mean(name, _REGISTERS) or f"the registers are {', '.join(_REGISTERS)}"
         raise TirxError(f"{described(reg_name)} is no special register that a kernel can read here", place(), hint)
@@ -257,7 +257,7 @@ def wait_until(
     backoff_ns: how long a thread sleeps between two loads.
     """
     builder, register = current("T.cuda.wait_until"), _element(dst, "the register of T.cuda.wait_until")
-    value = raw_call("ld", ptr, sem="acquire", scope=scope, space=space, type=ptx_type)
+    value = NAMES["ptx.ld"].call(ptr, sem="acquire", scope=scope, space=space, type=ptx_type)
     load = BufferStore(register.buffer, register.indices, bits_as(register.dtype, value))
     again = [Evaluate(NAMES["ptx.nanosleep"].call(backoff_ns))] if backoff_ns else []
     builder.emit(While(const(True), seq(load, If(as_bool(condition), Break()), *again)))

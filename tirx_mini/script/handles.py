@@ -419,7 +419,8 @@ def shape_of(shape: Any, what: str, symbolic: bool = False) -> tuple[int, ...]:
     symbolic: whether an extent may be a value of the kernel, or the name of one.
     """
     given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    dims: tuple[Any, ...] = tuple(e.value if isinstance(e, Const) else e for e in map(resolved, given))
+    known = zip(given, map(resolved, given), strict=True)
+    dims: tuple[Any, ...] = tuple(value.value if isinstance(value, Const) else extent for extent, value in known)
     for extent in dims:
         if symbolic and (isinstance(extent, str) or (isinstance(extent, Expr) and extent.dtype.is_integer)):
             continue

@@ -27,7 +27,7 @@ from tests.tirx_mini.sim.bare import (
 )
 from tirx_mini.hardware import ISSUE_CYCLES
 from tirx_mini.isa import NAMES, TABLE, Instruction, InstructionDescriptor, Scope, SmemDescriptor, mma_format
-from tirx_mini.sim import RunningWarp
+from tirx_mini.sim import Fault, RunningWarp
 
 ENTRIES = [pytest.param(entry, id=name) for name, entry in TABLE.items()]
 REQUIRED = {"dim": 2, "count": 40, "n": 64, "op": "add"}
@@ -151,6 +151,37 @@ def polls(w: RunningWarp) -> Any:
     assert [do(w, "mbarrier.test_wait", bar, parity) for parity in (0, 1)] == [True, False]
     assert [do(w, "mbarrier.try_wait.once", bar, parity, 100) for parity in (0, 1)] == [True, False]
     yield from finish(w)
+
+
+def states(w: RunningWarp) -> Any:
+    """Arrivals that return the state of the barrier, and waits for it; arrivals by an address in the cluster."""
+    yield from ready(w)
+    bar = address(w, "bar")
+    one_lane(w)
+    there = do(w, "mapa", bar, 0)
+    arrivals = [("mbarrier.arrive.state",), ("mbarrier.arrive.count.state", 1), ("mbarrier.arrive.expect_tx.state", 0)]
+    for phase, (op, *operands) in enumerate(arrivals):
+        state = do(w, op, bar, *operands)
+        assert [do(w, f"mbarrier.{word}.state", bar, state) for word in ("test_wait", "try_wait")] == [True, True]
+        assert do(w, "mbarrier.try_wait.parity", bar, phase & 1)
+    do(w, "mbarrier.arrive.cluster", there)
+    assert do(w, "mbarrier.try_wait.parity", bar, 1)
+    do(w, "mbarrier.arrive.count.cluster", there, 1)
+    assert do(w, "mbarrier.try_wait.parity", bar, 0)
+    yield from finish(w)
+
+
+def traps(w: RunningWarp) -> Any:
+    with pytest.raises(Fault):
+        do(w, "trap")
+    yield from ()
+
+
+def halves_with_one_rounding(w: RunningWarp) -> Any:
+    one, tiny = 0x3C003C00, 0x00010001
+    assert do(w, "fma.f16x2", one, one, tiny) == one and do(w, "fma.f16x2", one, 0xBC003C00, one) == 0x00004000
+    assert do(w, "fma.bf16x2", 0x3F803F80, 0x40004000, 0x3F803F80) == 0x40404040
+    yield from ()
 
 
 def finish(w: RunningWarp) -> Any:
@@ -284,8 +315,7 @@ def cp_async_with_zeros(w: RunningWarp) -> Any:
     lane = np.arange(32)
     source = np.where(lane < 16, w.global_address(buffer(w, "A"), lane % 16 * 8), 0)
     do(w, "cp.async.zfill", address(w, "tile") + lane * 16, source, lane // 2 * 2 * (lane < 16), bytes=16)
-    do(w, "cp.async.commit_group")
-    do(w, "cp.async.wait_group", n=0)
+    do(w, "cp.async.wait_all")
     expected = np.zeros((32, 8), np.float16)
     for row in range(16):
         expected[row, : row // 2] = SOURCE.reshape(-1, 8)[row, : row // 2]
@@ -506,7 +536,18 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("mbarrier.expect_tx",): arrives(("mbarrier.expect_tx", 0), ("mbarrier.arrive",)),
     ("mbarrier.inval",): arrives(("mbarrier.inval",), ("mbarrier.init", 1), ("mbarrier.arrive",)),
     ("mbarrier.test_wait", "mbarrier.try_wait.once"): polls,
+    ("mbarrier.arrive.state", "mbarrier.arrive.count.state", "mbarrier.arrive.expect_tx.state",
+     "mbarrier.arrive.cluster", "mbarrier.arrive.count.cluster", "mbarrier.test_wait.state", "mbarrier.try_wait.state",
+     "mbarrier.try_wait.parity"): states,
     ("fence",): simple("fence"),
+    ("membar",): simple("membar", level="gl"),
+    ("fence.proxy.tensormap.release",): simple("fence.proxy.tensormap.release"),
+    ("fence.proxy.tensormap.acquire",): simple("fence.proxy.tensormap.acquire", 0),
+    ("trap",): traps,
+    ("pmevent",): simple("pmevent", event=3),
+    ("discard",): simple("discard", 0),
+    ("createpolicy.fractional",): value("createpolicy.fractional", 0, 1.0),
+    ("fma.f16x2", "fma.bf16x2"): halves_with_one_rounding,
     ("ld", "st", "ld.registers", "st.registers"): accesses,
     ("atom", "atom.cas", "red"): atomics,
     ("ld.mmio", "st.mmio"): accesses_of_devices,
@@ -621,7 +662,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("cp.async.bulk.copy",): bytes_to_the_cluster,
     ("clusterlaunchcontrol.try_cancel", "clusterlaunchcontrol.query_cancel"): asks_for_a_cluster,
     ("cp.async", "cp.async.commit_group", "cp.async.wait_group", "cp.async.mbarrier.arrive.noinc"): cp_async,
-    ("cp.async.zfill",): cp_async_with_zeros,
+    ("cp.async.zfill", "cp.async.wait_all"): cp_async_with_zeros,
     ("cp.async.mbarrier.arrive", "mbarrier.try_wait.cluster"): cp_async_and_another,
     ("tcgen05.alloc", "tcgen05.dealloc", "tcgen05.relinquish_alloc_permit", "tcgen05.mma", "tcgen05.commit",
      "tcgen05.ld", "tcgen05.st", "tcgen05.wait.ld", "tcgen05.wait.st", "tcgen05.fence.before_thread_sync",

@@ -141,7 +141,9 @@ MISTAKES = {
         "Tx.PoolAllocator()",
         ("pool.commit()",),
     ),
-    "a variable shape": ("E = 64\nr = Tx.alloc_local((E,))", "Tx.alloc_local((E,))", ("`E`", "outside the kernel")),
+    "a variable shape": (
+        "E = Tx.threadIdx.x\nr = Tx.alloc_local((E,))", "Tx.alloc_local((E,))", ("`E`", "outside the kernel"),
+    ),
     "an extent of zero": ("r = Tx.alloc_local((0,))", "Tx.alloc_local((0,))", ("extent",)),
     "an unknown dtype": ("r = Tx.alloc_local((4,), 'flot32')", "'flot32'", ("flot32", "float16")),
     "an unknown scope": (

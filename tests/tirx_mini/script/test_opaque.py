@@ -140,7 +140,7 @@ def kernel(A: T.Buffer((32,), "float32")):
         from_source(source)
 
 
-@pytest.mark.parametrize("name", ["ptx.suld", "ptx.tex", "ptx.multimem", "ptx.createpolicy"])
+@pytest.mark.parametrize("name", ["ptx.suld", "ptx.tex", "ptx.multimem", "ptx.isspacep"])
 def test_an_instruction_that_the_language_lacks_makes_a_kernel_incomplete(name: str) -> None:
     with pytest.raises(TirxError, match="that tirx_mini does not have: neither") as caught:
         from_source(f"""
