@@ -6,6 +6,7 @@ it. An installation without the folder `frontends` has an empty table.
 
 from typing import TYPE_CHECKING
 
+from .absent import Absent, AbsentModule, in_import
 from .frontend import PACKAGE, Frontend, frontend, frontends, kernel_imports, language_of, resolve
 from .modules import install_public_names
 
@@ -14,10 +15,13 @@ if TYPE_CHECKING:  # imported where they are needed
 
 __all__ = [
     "PACKAGE",
+    "Absent",
+    "AbsentModule",
     "Frontend",
     "simulated_device",
     "frontend",
     "frontends",
+    "in_import",
     "install_public_names",
     "kernel_imports",
     "language_of",

@@ -174,6 +174,9 @@ class Const(Expr):
 
     value: int | float | bool
 
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Str(Expr):

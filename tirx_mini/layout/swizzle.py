@@ -65,6 +65,8 @@ class SwizzleLayout:
     bits: int
 
     def __post_init__(self) -> None:
+        if self.mode in [mode.value for mode in SwizzleMode] and type(self.mode) is int:  # as TVM takes it
+            object.__setattr__(self, "mode", SwizzleMode(self.mode))
         if not isinstance(self.mode, SwizzleMode):
             raise LayoutError(
                 f"mode must be a SwizzleMode, such as SwizzleMode.SWIZZLE_128B_ATOM, not {described(self.mode)}"

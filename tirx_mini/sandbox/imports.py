@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tirx_mini.foreign import Frontend, frontends, resolve
+from tirx_mini.foreign import Absent, AbsentModule, Frontend, frontends, resolve
 
 PYTHON = (
     "__future__", "abc", "argparse", "array", "ast", "bisect", "builtins", "cmath", "collections", "collections.abc",
@@ -107,54 +107,14 @@ class Gate(MetaPathFinder, Loader):
         raise _refused(fullname)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return AbsentModule(spec.name)
+        return AbsentModule(spec.name, _not_there)
 
     def exec_module(self, module: ModuleType) -> None:
         """A stand-in is complete from the beginning."""
 
 
-class Absent:
-    """An object of a module that is not there: it may be imported, named and written in annotations, and not used."""
-
-    def __init__(self, path: str) -> None:
-        self.__path = path
-
-    def __getattr__(self, name: str) -> Absent:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Absent(f"{self.__path}.{name}")
-
-    def __call__(self, *args: object, **kwargs: object) -> Any:
-        raise self.__error()
-
-    def __mro_entries__(self, bases: tuple[object, ...]) -> Any:
-        raise self.__error()
-
-    def __getitem__(self, index: object) -> Absent:
-        return self
-
-    def __or__(self, other: object) -> Absent:
-        return self
-
-    __ror__ = __or__
-
-    def __iter__(self) -> Iterator[Any]:
-        raise self.__error()
-
-    def __repr__(self) -> str:
-        return self.__path
-
-    def __error(self) -> ImportError:
-        return ImportError(f"{self.__path} is not there while a hand-in is graded: kernels are built without it")
-
-
-class AbsentModule(ModuleType):
-    """A module of which any name is there, as an `Absent`."""
-
-    def __getattr__(self, name: str) -> Absent:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Absent(f"{self.__name__}.{name}")
+def _not_there(path: str) -> ImportError:
+    return ImportError(f"{path} is not there while a hand-in is graded: kernels are built without it")
 
 
 class Utils(ModuleType):
@@ -167,7 +127,7 @@ class Utils(ModuleType):
     def __getattr__(self, name: str) -> Absent:
         if name not in self.__dict__["_others"]:
             raise AttributeError(f"module 'utils' has no attribute {name!r}")
-        return Absent(f"utils.{name}")
+        return Absent(f"utils.{name}", _not_there)
 
 
 def _utils(file: Path) -> Utils:

@@ -184,7 +184,7 @@ def test_the_widths_of_other_dtypes() -> None:
         (lambda: tma_shared_layout("float16", B128, (0, 64)), "each extent of shape must be at least 1"),
         (lambda: tma_shared_layout("float16", B128, 128), "shape must be a tuple of ints .* not 128"),
         (lambda: tma_shared_layout("float16", (8, 64), B128), "shape must be a tuple of ints .* not SwizzleMode"),
-        (lambda: tma_shared_layout("float16", 3, (8, 64)), "mode must be a SwizzleMode, .* not 3"),
+        (lambda: tma_shared_layout("float16", 4, (8, 64)), "mode must be a SwizzleMode, .* not 4"),
         (lambda: ComposeLayout(B128, TileLayout(S[8, 64])), "takes a SwizzleLayout and a TileLayout"),
         (lambda: ComposeLayout(SwizzleLayout(B128, 16), TileLayout(S[8 : 1 @ TLane])), "acts on shared memory"),
     ],

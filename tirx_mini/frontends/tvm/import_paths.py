@@ -6,10 +6,14 @@ import importlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
+
+from tirx_mini.foreign import Absent, AbsentModule, in_import
+from tirx_mini.ir import TirxError
 
 from .paths import NAMES, PATHS, REFUSED_MODULES
 
@@ -20,12 +24,12 @@ class Paths(MetaPathFinder, Loader):
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if fullname != "tvm" and not fullname.startswith("tvm."):
             return None
-        if fullname not in PATHS:
+        if fullname not in PATHS and _refused(fullname) is None:
             raise not_provided(fullname)
         return ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _stand_in(spec.name)
+        return _stand_in(spec.name) if spec.name in PATHS else AbsentModule(spec.name, not_provided)
 
     def exec_module(self, module: ModuleType) -> None:
         """A stand-in is complete from the beginning."""
@@ -45,15 +49,15 @@ def _stand_in(path: str) -> ModuleType:
             return getattr(found, attribute) if attribute else found
         if f"{path}.{name}" in PATHS:
             return importlib.import_module(f"{path}.{name}")
-        if f"{path}.{name}" in REFUSED_MODULES:
-            raise not_provided(f"{path}.{name}", AttributeError)
         missing: AttributeError | None = None
-        for room in ours:
+        for room in ours if f"{path}.{name}" not in REFUSED_MODULES else ():
             try:
                 return getattr(room, name)
             except AttributeError as error:  # of the language, it may say what to use instead
-                missing = error
-        raise missing or AttributeError(f"module {path!r} has no attribute {name!r}")
+                missing = error if isinstance(error, TirxError) else None
+        if in_import():  # it may never be used
+            return Absent(f"{path}.{name}", partial(not_provided, base=AttributeError))
+        raise missing or not_provided(f"{path}.{name}", AttributeError)
 
     exported = [name for room in ours for name in getattr(room, "__all__", ())]
     module.__dict__["__getattr__"] = lookup
@@ -64,22 +68,28 @@ def _stand_in(path: str) -> ModuleType:
     return module
 
 
+def _refused(path: str) -> str | None:
+    """What to do instead of a module that is not provided, or of one that it is in; None where none is listed."""
+    families = (path.rsplit(".", cut)[0] for cut in range(path.count(".") + 1))
+    return next((REFUSED_MODULES[family] for family in families if family in REFUSED_MODULES), None)
+
+
 def not_provided(path: str, base: type[Exception] = ImportError) -> Exception:
     """The error for a module or a name of TVM, at the user's line that imports it. It says what to use.
 
     base: `ImportError`, or `AttributeError` for a name of a module.
     """
-    from tirx_mini.ir import TirxError
     from tirx_mini.script import caller_span, did_you_mean, refusal
 
     class NotProvided(TirxError, base):
         """A module or a name of TVM that tirx_mini does not provide."""
 
     parent, _, name = path.rpartition(".")
-    families = [path.rsplit(".", cut)[0] for cut in range(path.count(".") + 1)]
-    hint = next((REFUSED_MODULES[family] for family in families if family in REFUSED_MODULES), None)
+    hint = _refused(path)
     if parent not in PATHS:
-        return NotProvided(f"tirx_mini does not provide the module `{path}`", caller_span(), hint, kind="unknown-name")
+        while parent.rpartition(".")[0] not in PATHS:
+            parent = parent.rpartition(".")[0]
+        return NotProvided(f"tirx_mini does not provide the module `{parent}`", caller_span(), hint, kind="unknown-name")
     row = refusal(name) if "script" in parent or parent == "tvm.tirx" else None
     why = f": {row.why}" if row is not None else ""
     if row is not None:

@@ -101,6 +101,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     "tvm.script.tirx": _SCRIPT,
     "tvm.tirx.script": _SCRIPT,
     "tvm.tirx.script.builder": _SCRIPT,
+    "tvm.tirx": {"PrimExpr": "tirx_mini.ir:Expr"},
     "tvm.tirx.layout": {"wg_local_layout": "tirx_mini.layout:tcgen05_ld_layout"},
     "tvm.nd": {"array": f"{_TVM}.host:tensor", "NDArray": f"{_TVM}.host:Tensor"},
     **{f"{backend}.tile_primitive.tma_utils": _TMA_UTILS for backend in _BACKENDS},

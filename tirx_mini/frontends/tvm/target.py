@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tirx_mini.foreign import simulated_device
 from tirx_mini.hardware import GPUS, MAX_THREADS_PER_CTA, THREADS_OF, arch_name
+from tirx_mini.runtime import device_arch
 from tirx_mini.target import Target as OwnTarget
 
 
@@ -38,14 +40,17 @@ class Target(OwnTarget):
 
     @property
     def arch(self) -> str | None:
-        """The architecture, as "sm_100a", if the target names one."""
-        return self.detail if self.kind == "cuda" else None
+        """The architecture, as "sm_100a": the one that is named, else that of the GPU here, or of the simulated one."""
+        if self.kind != "cuda" or self.detail is not None:
+            return self.detail if self.kind == "cuda" else None
+        gpu = simulated_device.simulated_gpu()
+        return device_arch() if gpu is None else gpu.arch
 
     @property
     def attrs(self) -> Mapping[str, Any]:
         """What a kernel may ask of the target."""
         limits = {"max_num_threads": MAX_THREADS_PER_CTA, "thread_warp_size": THREADS_OF["warp"]}
-        return {"arch": self.arch, **limits} if self.arch else limits
+        return {"arch": self.detail, **limits} if self.kind == "cuda" and self.detail else limits
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -186,24 +186,38 @@ def test_a_module_that_is_missing_is_said_in_a_sentence(
 
 
 @pytest.mark.parametrize(
-    ("statement", "words", "hint"),
+    ("statement", "use", "words", "hint"),
     [
-        ("import tvm.relax", "does not provide `relax` of `tvm`", "call the compiled kernel from PyTorch"),
-        ("from tvm.tirx.pipeline import PipelineStat", "`PipelineStat` of `tvm.tirx.pipeline`", "`PipelineState`"),
-        ("from tvm.tirx.transform import Simplify", "`transform` of `tvm.tirx`", "the passes are fixed"),
-        ("import tvm.relax.op.nn", "`relax` of `tvm`", "call the compiled kernel from PyTorch"),
-        ("from tvm.tirx.bench import perfetto", "`perfetto` of `tvm.tirx.bench`", ""),
-        ("from tvm.script.tirx import nki", "`nki` of `tvm.script.tirx`", "write the kernel with `Tx.ptx`"),
+        ("import tvm.relax", "tvm.relax.Function()", "does not provide the module `tvm.relax`", "from PyTorch"),
+        ("import tvm.relax.op.nn as nn", "nn.relu(1)", "the module `tvm.relax`", "call the compiled kernel from PyTorch"),
+        ("from tvm import relax", "relax.Function()", "`tvm.relax`", "call the compiled kernel from PyTorch"),
+        ("from tvm.tirx.pipeline import PipelineStat", "PipelineStat(2)", "`PipelineStat` of `tvm.tirx.pipeline`",
+         "`PipelineState`"),
+        ("from tvm.tirx.transform import Simplify", "Simplify()", "`tvm.tirx.transform`", "the passes are fixed"),
+        ("from tvm.tirx.bench import perfetto", "isinstance(1, perfetto)", "`perfetto` of `tvm.tirx.bench`", ""),
+        ("from tvm.script.tirx import nki", "nki()", "`nki` of `tvm.script.tirx`", "write the kernel with `Tx.ptx`"),
+        ("import tvm", "tvm.tirx.ForKind", "`ForKind` of `tvm.tirx`", ""),
     ],
 )
-def test_an_import_that_is_not_provided_says_which_name(
-    statement: str, words: str, hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_what_is_not_provided_is_refused_when_it_is_used(
+    statement: str, use: str, words: str, hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "kernels.py"
-    path.write_text(f"{statement}\n", encoding="utf-8")
+    path.write_text(f"{statement}\nprint('imported')\n", encoding="utf-8")
+    assert main([str(path)]) == 0
+    path.write_text(f"{statement}\n{use}\n", encoding="utf-8")
     assert main([str(path)]) == 1
     page = " ".join(capsys.readouterr().err.split())
-    assert words in page and hint in page and f"{path}:1" in page
+    assert words in page and hint in page and f"{path}:2" in page
+
+
+def test_a_module_that_tvm_does_not_have_either_is_missed_at_its_import(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text("import tvm.tirxx\n", encoding="utf-8")
+    assert main([str(path)]) == 1
+    assert f"{path}:1" in capsys.readouterr().err
 
 
 KERNEL = """
