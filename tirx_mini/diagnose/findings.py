@@ -167,6 +167,11 @@ class Report(Displayed):
         """Whether there are errors, and none of them happened in this run: each needs another order of events."""
         return bool(self.errors) and not any(f.happened for f in self.errors)
 
+    def forgiving(self) -> Report:
+        """Return the report with its errors as warnings."""
+        kinder = (replace(f, severity="warning") if f.severity == "error" else f for f in self.findings)
+        return replace(self, findings=tuple(kinder))
+
     @property
     def comparable(self) -> bool:
         """Whether the results say something: no error happened in the run that would explain wrong ones."""

@@ -6,11 +6,13 @@ import argparse
 import atexit
 import importlib
 import importlib.util
+import os
 import runpy
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 from .frontend import frontends, resolve
 from .torch_on_host import gpu_or_simulator
@@ -43,6 +45,15 @@ def in_place_of(packages: Collection[str]) -> Iterator[None]:
         yield
 
 
+_STRICT = "TIRX_MINI_STRICT"
+"""The variable of the environment that child processes read."""
+
+
+def strict() -> bool:
+    """Return whether programs end at errors that did not happen in the run, but would in another order of events."""
+    return os.environ.get(_STRICT) == "1"
+
+
 def stand_in(package: str) -> None:
     """Put ours in the place of a package for the rest of the process, which a stub in a child process does."""
     entered = ExitStack()
@@ -72,7 +83,7 @@ def run_script(argv: Sequence[str] | None, program: str, packages: Collection[st
         return 2
     before, path = sys.argv, list(sys.path)
     try:
-        with in_place_of(packages):
+        with in_place_of(packages), patch.dict(os.environ, {_STRICT: "1"} if options.strict else {}):
             if given[0] == "-m":
                 sys.argv = list(given[1:])
                 runpy.run_module(given[1], run_name="__main__", alter_sys=True)
@@ -104,6 +115,10 @@ def _parser(program: str, packages: Collection[str]) -> argparse.ArgumentParser:
         description=f"Run a script or a module with tirx_mini in the place of {', '.join(packages)}. Without a GPU, "
         'PyTorch\'s "cuda" is host memory, and kernels run in the simulator. A mistake in a kernel prints its page.',
     )
+    parser.add_argument(
+        "--strict", action="store_true",
+        help="end at errors that need another order of events than the run had, too; by default they are warnings",
+    )  # fmt: skip
     parser.add_argument("script", metavar="SCRIPT", nargs=argparse.REMAINDER, help="a script, with its arguments")
     parser.add_argument(
         "-m", metavar="MODULE", nargs=argparse.REMAINDER, dest="module", help="a module instead, such as pytest"

@@ -7,6 +7,7 @@ each launch advances it by the predicted time, and `torch.cuda.Event` and `time_
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import mean, median, pstdev
@@ -17,7 +18,7 @@ import numpy as np
 
 import tirx_mini
 from tirx_mini.driver import SimulatedExecutable, SymbolicExecutable
-from tirx_mini.foreign import simulated_device
+from tirx_mini.foreign import scripts, simulated_device
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec, nearest_gpu
 from tirx_mini.ir import TIR, DataType, IRModule, PrimFunc
 from tirx_mini.layout import Layout
@@ -35,6 +36,7 @@ class CompiledKernel:
 
     inner: SimulatedExecutable | Executable | SymbolicExecutable | CpuExecutable | te.Launches | te.SymbolicFunction
     module: IRModule
+    _said: set[str] = field(default_factory=set, init=False, repr=False)
     _runs: dict[bytes, tuple[list[np.ndarray], float]] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, *args: Any) -> None:
@@ -71,7 +73,10 @@ class CompiledKernel:
             for array, result in zip(shared, results, strict=True):
                 array[:] = result
         else:
-            inner(*values)
+            inner(*values, strict=scripts.strict())
+            if inner.report is not None and not inner.report.ok and str(inner.report) not in self._said:
+                self._said.add(str(inner.report))
+                print(inner.report, file=sys.stderr)
             time_us = (inner.report and inner.report.time_us) or 0.0
             self._runs = {key: ([array.copy() for array in shared], time_us)}
         simulated_device.CLOCK.get().time_us += time_us

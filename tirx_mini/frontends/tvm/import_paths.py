@@ -89,7 +89,8 @@ def not_provided(path: str, base: type[Exception] = ImportError) -> Exception:
     if parent not in PATHS:
         while parent.rpartition(".")[0] not in PATHS:
             parent = parent.rpartition(".")[0]
-        return NotProvided(f"tirx_mini does not provide the module `{parent}`", caller_span(), hint, kind="unknown-name")
+        message = f"tirx_mini does not provide the module `{parent}`"
+        return NotProvided(message, caller_span(), hint, kind="unknown-name")
     row = refusal(name) if "script" in parent or parent == "tvm.tirx" else None
     why = f": {row.why}" if row is not None else ""
     if row is not None:

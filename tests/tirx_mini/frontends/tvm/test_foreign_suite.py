@@ -189,7 +189,7 @@ def test_a_module_that_is_missing_is_said_in_a_sentence(
     ("statement", "use", "words", "hint"),
     [
         ("import tvm.relax", "tvm.relax.Function()", "does not provide the module `tvm.relax`", "from PyTorch"),
-        ("import tvm.relax.op.nn as nn", "nn.relu(1)", "the module `tvm.relax`", "call the compiled kernel from PyTorch"),
+        ("import tvm.relax.op.nn as nn", "nn.relu(1)", "the module `tvm.relax`", "compiled kernel from PyTorch"),
         ("from tvm import relax", "relax.Function()", "`tvm.relax`", "call the compiled kernel from PyTorch"),
         ("from tvm.tirx.pipeline import PipelineStat", "PipelineStat(2)", "`PipelineStat` of `tvm.tirx.pipeline`",
          "`PipelineState`"),
@@ -248,3 +248,32 @@ def test_check_reads_a_file_that_imports_tvm(tmp_path: Path) -> None:
     command = ["-m", "tirx_mini.compat.tvm", "-m", "tirx_mini", "check", f"{path}:kernel"]
     done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "kernel: ok" in done.stdout
+
+
+POSSIBLE = """
+import numpy as np
+import tvm
+from tvm.script import tirx as T
+
+@T.prim_func
+def kernel(out: T.Buffer((32,), "int32")):
+    T.device_entry()
+    b = T.cta_id([2])
+    lane = T.lane_id([32])
+    out[lane] = lane + b
+
+exe = tvm.compile(tvm.IRModule({"main": kernel}), target="cuda", tir_pipeline="tirx")
+for _ in range(2):
+    exe(np.zeros(32, np.int32))
+print("at the end", [finding.severity for finding in exe.report.findings])
+"""
+
+
+def test_what_did_not_happen_is_a_warning(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(POSSIBLE, encoding="utf-8")
+    assert main([str(path)]) == 0
+    out, err = capfd.readouterr()
+    assert "at the end ['warning']" in out and err.count("warning[TX201]") == 1
+    assert main(["--strict", str(path)]) == 1
+    assert "error[TX201]" in capfd.readouterr().err

@@ -132,6 +132,6 @@ def test_modules_of_tvm_that_are_not_here_say_what_to_write(tvm):
     assert not hasattr(tvm, "relax")
     from tvm.tir import tensor_intrin  # type: ignore[import-not-found]
 
-    with pytest.raises(AttributeError, match="does not provide the module `tvm.tir.tensor_intrin`") as caught:
+    with pytest.raises(AttributeError, match=r"does not provide the module `tvm\.tir\.tensor_intrin`") as caught:
         tensor_intrin.register()
     assert "te.mma()" in str(caught.value)
