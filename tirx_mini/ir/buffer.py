@@ -136,7 +136,7 @@ class Buffer:
             raise TirxError(message, hint=f"write {self.name}[{', '.join('ijklmn'[: self.ndim])}]")
         if len(keys) == self.ndim and not any(isinstance(k, slice) for k in keys):
             indices = tuple(as_index(k) for k in keys)
-            lanes = lanes_of(indices[-1])
+            lanes = lanes_of(indices[-1]) if indices else 1
             return BufferLoad(self.dtype.with_lanes(lanes), self, indices)
         keys = keys + (slice(None),) * (self.ndim - len(keys))
         ranges = tuple(self._range(axis, k) for axis, k in enumerate(keys))

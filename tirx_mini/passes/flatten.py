@@ -29,6 +29,7 @@ from tirx_mini.ir import (
     TirxError,
     as_expr,
     cast,
+    const,
     simplify,
 )
 from tirx_mini.layout import Layout, TCol, TLane, m, vector_length
@@ -121,7 +122,7 @@ class _Flatten(Mutator):
                 "copy it to registers first: Tx.copy(register view, tile) in `with Tx.warpgroup():`",
             )
         storage, offset = self._storage(buffer)
-        *outer, last = (self.expr(index) for index in indices)
+        *outer, last = (self.expr(index) for index in indices or (const(0),))  # one of rank 0 has one element
         if not outer and buffer.ndim != 1:
             return storage, _shifted(last, offset)
         vector = last if isinstance(last, Ramp) else None

@@ -17,7 +17,6 @@ from tirx_mini.ir import (
     reinterpret,
     simplify,
 )
-from tirx_mini.records import replace
 
 
 def retyped_load(holder: Buffer, dtype: DataType, index: Expr, span: Span | None) -> Expr:
@@ -72,7 +71,7 @@ def _whole(holder: Buffer, dtype: DataType, index: Expr) -> Expr | None:
     if rest:
         return None
     place = simplify(first * dtype.bits // holder.dtype.bits)
-    return Ramp(place.dtype, place, count, span=index.span) if count > 1 else replace(place, span=index.span)
+    return Ramp(place.dtype, place, count, span=index.span) if count > 1 else place
 
 
 def _within(holder: Buffer, dtype: DataType, index: Expr, span: Span | None) -> tuple[Expr, Expr, str]:

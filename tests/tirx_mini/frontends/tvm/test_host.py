@@ -11,6 +11,7 @@ import pytest
 
 from tirx_mini.compat.tvm import imports
 from tirx_mini.ir import Binary, Const, IRModule, PrimFunc, TirxError, Var, structural_equal
+from tirx_mini.records import replace
 from tirx_mini.script import from_source
 from tirx_mini.script import tirx as T
 
@@ -221,3 +222,11 @@ def test_the_context_of_passes_changes_nothing() -> None:
 
         with pytest.raises(AttributeError, match="the passes are fixed"):
             Sequential([])
+
+
+def test_names_of_functions_do_not_matter_to_structural_equality() -> None:
+    with imports():
+        import tvm
+
+        other = replace(TWICE, name="expected")
+        tvm.ir.assert_structural_equal(TWICE, other)
