@@ -48,4 +48,4 @@ def kernel(A: T.Buffer((), "int32"), B: T.Buffer((32,), "int32")):
     A, B = np.array(5, np.int32), np.zeros(32, np.int32)
     assert tirx_mini.simulate(kernel, A, B).ok
     assert A == 7 and B[3] == 8
-    assert "A[0]" in cuda_source(lower(kernel), "sm_100a")
+    assert "A[0]" in cuda_source(lower(kernel), "sm_100a").text
