@@ -26,6 +26,7 @@ def _registers(vec: str, **_: Any) -> int:
 @instruction(
     _template,
     name="st.async",
+    implied=("weak",),
     issued_by=Scope.THREAD,
     min_sm=90,
     cost="alu",

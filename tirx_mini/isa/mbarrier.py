@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from .core import instruction
 from .facts import Alias, BarrierEffect, CudaName, Scope
@@ -214,7 +214,7 @@ def mbarrier_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes
     "mbarrier.arrive.expect_tx.shared::{bar_space}.b64 _, [{bar}], {bytes};",
     name="mbarrier.arrive.expect_tx",
     api=(_arrival({"byte_count": "bytes"}, _OWN, "ptx.mbarrier.arrive.expect_tx"),),
-    implied=("release", "cta"),
+    implied=("release", "cta", "cluster"),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="mbarrier.arrive, .expect_tx",
@@ -366,25 +366,34 @@ _TEST: dict[str, Any] = {
 
 
 @instruction(
-    "mbarrier.try_wait.parity.shared::cta.b64 {result}, [{bar}], {phase};", name="mbarrier.try_wait.parity", **_TEST
+    "mbarrier.try_wait.parity.acquire{.scope}.shared::cta.b64 {result}, [{bar}], {phase};",
+    name="mbarrier.try_wait.parity", **_TEST,
 )
-def mbarrier_try_wait_parity(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32) -> pred:
+def mbarrier_try_wait_parity(
+    gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32, *, scope: Literal["cta", "cluster"] = "cta"
+) -> pred:
     """As `mbarrier.try_wait.once`, for a time that the chip chooses."""
     return gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, phase)
 
 
 @instruction(
-    "mbarrier.test_wait.shared::cta.b64 {result}, [{bar}], {state};", name="mbarrier.test_wait.state", **_TEST
+    "mbarrier.test_wait.acquire{.scope}.shared::cta.b64 {result}, [{bar}], {state};", name="mbarrier.test_wait.state",
+    **_TEST,
 )
-def mbarrier_test_wait_state(gpu: Machine, thread: Thread, bar: MbarrierAddress, state: u64) -> pred:
+def mbarrier_test_wait_state(
+    gpu: Machine, thread: Thread, bar: MbarrierAddress, state: u64, *, scope: Literal["cta", "cluster"] = "cta"
+) -> pred:
     """Whether the phase of `state`, the result of an arrival, is complete; if so, acquire what was released in it."""
     return gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, state)
 
 
 @instruction(
-    "mbarrier.try_wait.shared::cta.b64 {result}, [{bar}], {state};", name="mbarrier.try_wait.state", **_TEST
+    "mbarrier.try_wait.acquire{.scope}.shared::cta.b64 {result}, [{bar}], {state};", name="mbarrier.try_wait.state",
+    **_TEST,
 )
-def mbarrier_try_wait_state(gpu: Machine, thread: Thread, bar: MbarrierAddress, state: u64) -> pred:
+def mbarrier_try_wait_state(
+    gpu: Machine, thread: Thread, bar: MbarrierAddress, state: u64, *, scope: Literal["cta", "cluster"] = "cta"
+) -> pred:
     """As `mbarrier.test_wait.state`, but the thread may sleep for a while until the phase is complete.
 
     The simulator does not let it sleep.

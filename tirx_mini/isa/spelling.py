@@ -160,8 +160,24 @@ def _in_registers(arg: Any) -> bool:
     return isinstance(pointer, AddressOf) and pointer.buffer.scope == "local"
 
 
+_SYNONYMS = (
+    (re.compile(r"bar\.cta(?=\.)"), "bar"),
+    (re.compile(r"barrier\.cta(?=\.)"), "barrier"),
+    (re.compile(r"barrier\.(?=(?:sync|arrive|red)\b.*\.aligned)"), "bar."),
+    (re.compile(r"(?<=^bar)\.(sync|arrive|red)(.*)\.aligned"), r".\1\2"),
+)
+"""Opcodes that PTX defines by others (PTX ISA: "bar, barrier"): a pattern at the beginning, and what it stands for."""
+
+
+def _plain(opcode: str) -> str:
+    for pattern, meant in _SYNONYMS:
+        opcode = pattern.sub(meant, opcode, count=1)
+    return opcode
+
+
 def readings(opcode: str) -> list[Reading]:
     """The instructions that an opcode names in full."""
+    opcode = _plain(opcode)
     found: dict[tuple[str, tuple[str | int, ...]], Reading] = {}
     words = opcode.split(".")
     for form in _forms(words[0]):
@@ -174,7 +190,7 @@ def readings(opcode: str) -> list[Reading]:
 
 def continuations(opcode: str) -> list[str]:
     """What may come next in an opcode; nothing where none begins like this."""
-    words = opcode.split(".")
+    words = _plain(opcode).split(".")
     found: dict[str, None] = {}
     for form in _forms(words[0]):
         for _, rest in form.read(words):

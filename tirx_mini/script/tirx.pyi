@@ -2136,14 +2136,15 @@ class _PtxMbarrierTry_wait:
         PTX ISA:       mbarrier.test_wait, mbarrier.try_wait
         """
 
-    def parity(self, bar: BarrierPointer, phase: Integer) -> Expr:
+    def parity(self, bar: BarrierPointer, phase: Integer, scope: Literal['cta', 'cluster'] | str = 'cta') -> Expr:
         """As `mbarrier.try_wait.once`, for a time that the chip chooses.
 
         PTX:
-            mbarrier.try_wait.parity.shared::cta.b64 result, [bar], phase;
+            mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 result, [bar], phase;
 
         bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         phase:         an integer
+        scope:         one of "cta", "cluster"
         returns:       a condition
         issued by:     each active thread
         architectures: sm_90a and later
@@ -2151,16 +2152,17 @@ class _PtxMbarrierTry_wait:
         PTX ISA:       mbarrier.test_wait, mbarrier.try_wait
         """
 
-    def state(self, bar: BarrierPointer, state: Integer) -> Expr:
+    def state(self, bar: BarrierPointer, state: Integer, scope: Literal['cta', 'cluster'] | str = 'cta') -> Expr:
         """As `mbarrier.test_wait.state`, but the thread may sleep for a while until the phase is complete.
 
         The simulator does not let it sleep.
 
         PTX:
-            mbarrier.try_wait.shared::cta.b64 result, [bar], state;
+            mbarrier.try_wait.acquire.cta.shared::cta.b64 result, [bar], state;
 
         bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         state:         a 64-bit integer
+        scope:         one of "cta", "cluster"
         returns:       a condition
         issued by:     each active thread
         architectures: sm_90a and later
@@ -2187,14 +2189,15 @@ class _PtxMbarrierTest_wait:
         PTX ISA:       mbarrier.test_wait
         """
 
-    def state(self, bar: BarrierPointer, state: Integer) -> Expr:
+    def state(self, bar: BarrierPointer, state: Integer, scope: Literal['cta', 'cluster'] | str = 'cta') -> Expr:
         """Whether the phase of `state`, the result of an arrival, is complete; if so, acquire what was released in it.
 
         PTX:
-            mbarrier.test_wait.shared::cta.b64 result, [bar], state;
+            mbarrier.test_wait.acquire.cta.shared::cta.b64 result, [bar], state;
 
         bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         state:         a 64-bit integer
+        scope:         one of "cta", "cluster"
         returns:       a condition
         issued by:     each active thread
         architectures: sm_90a and later
