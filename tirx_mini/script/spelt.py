@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tirx_mini.ir import (
+    HANDLE,
     UINT32,
     UINT64,
     AddressOf,
@@ -157,6 +158,8 @@ def side_by_side(entry: Instruction, operands: tuple[Any, ...]) -> Iterator[tupl
     """The operands, with registers that lie anywhere in others, side by side, for an entry that needs them so."""
     builder, places, after = current("Tx.ptx"), list(operands), []
     for number, (operand, given) in enumerate(zip(entry.operands, operands, strict=False)):
+        if operand.type.kind is OperandKind.REGISTERS and _is_register(given) and not isinstance(given, Buffer):
+            places[number] = AddressOf(HANDLE, given.buffer, given.indices)
         several = isinstance(given, (list, tuple)) and len(given) > 1 and all(map(_is_register, given))
         if operand.type.kind is not OperandKind.REGISTERS or entry.scattered or not several:
             continue
