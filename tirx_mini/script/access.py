@@ -139,6 +139,8 @@ class Reader:
             raise error.at(self.span(node)) from None
 
     def _no_attribute(self, node: ast.Attribute, owner: Any, error: AttributeError) -> TirxError:
+        if isinstance(error, TirxError) and not isinstance(error, UnknownName):
+            return error.at(self.span(node))  # another language says what to use instead
         shown = short(node.value)
         hint = did_you_mean(node.attr, dir(owner)) or _members(owner, shown)
         if isinstance(owner, Region) and hasattr(Buffer, node.attr):

@@ -50,6 +50,7 @@ from .layouts import (
     compact,
     from_axe,
     replicated,
+    seen_through,
     spread,
     with_replicas,
 )
@@ -429,6 +430,8 @@ class _Attach(Mutator):
             source = None if buffer.source is None else self.buffer(buffer.source)
             if buffer.scope == FRAGMENT and buffer.source is not None:
                 raise TirxError(f"{buffer.name} is a view of a fragment, which is not provided", buffer.span)
+            if layout is None and source is not None and source.layout is not None and buffer.layout is None:
+                layout = seen_through(source, buffer)
             if layout is None and source is buffer.source:
                 self.changed[buffer] = buffer
             else:

@@ -14,7 +14,20 @@ import numpy as np
 from tirx_mini import driver
 from tirx_mini.arguments import ArgumentError, is_tensor
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, arch_name, gpu_spec, nearest_gpu
-from tirx_mini.ir import Buffer, Expr, PrimFunc, TirxError, Var, const, int_value, simplify, specialised, substitute
+from tirx_mini.ir import (
+    Buffer,
+    Expr,
+    PrimFunc,
+    ScopeIds,
+    TirxError,
+    Var,
+    const,
+    int_value,
+    simplify,
+    specialised,
+    substitute,
+    walk,
+)  # fmt: skip
 from tirx_mini.ir import symbols as symbols_of
 from tirx_mini.pytorch import pytorch_or_none
 from tirx_mini.target import Target
@@ -190,7 +203,7 @@ class JITKernel:
                         )
             elif isinstance(param, Var) and isinstance(value, int):
                 sizes[param] = value
-        needed = symbols_of(self.prim_func)
+        needed = _specialised_by(self.prim_func)
         missing = [var.name for var in needed if var not in sizes]
         if missing:
             raise ArgumentError(f"no argument of {self.prim_func.name} determines the extent `{missing[0]}`")
@@ -218,7 +231,7 @@ class JITKernel:
     def lowered(self, arch: str, sizes: Mapping[Var, int] | None = None) -> list[PrimFunc]:
         """The kernels of the program as the code of one thread, which the ordinary pipeline takes."""
         func = self.prim_func
-        needed = symbols_of(func)
+        needed = _specialised_by(func)
         if needed:
             func = specialised(func, sizes if sizes else dict.fromkeys(needed, SHOWN_EXTENT))
         return [lower(kernel, arch) for kernel in launches(func)] if is_tilelang(func) else [func]
@@ -309,6 +322,13 @@ class JITKernel:
     def is_simulated(self) -> bool:
         """Whether calls run in the simulator."""
         return _machine(self.target)[0].kind == "sim"
+
+
+def _specialised_by(func: PrimFunc) -> list[Var]:
+    """The values that a program is compiled for: its symbolic extents, and numbers that its grid depends on."""
+    counts = [count for ids in func.of(ScopeIds) for count in ids.extents if isinstance(count, Expr)]
+    used = {part for count in counts for part in walk(count)}
+    return [*symbols_of(func), *(param for param in func.params if isinstance(param, Var) and param in used)]
 
 
 def _known(extent: Any, sizes: Mapping[Var, int]) -> int:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from tirx_mini.ir import Expr, TirxError, binary, const
-from tirx_mini.layout import Axis, TileLayout, m, tx
+from tirx_mini.ir import Buffer, Expr, TirxError, binary, const
+from tirx_mini.layout import Axis, Layout, TileLayout, m, tx
 
 THREAD, REGISTER = "thread", "register"
 
@@ -343,3 +343,20 @@ def fit(table: np.ndarray, digits: Sequence[Digit]) -> Callable[[Expr], Expr] | 
         return total
 
     return value
+
+
+def seen_through(source: Buffer, view: Buffer) -> Layout:
+    """The layout of a view of a buffer that has one: its elements lie where those of the buffer do."""
+    try:
+        same = source if view.dtype == source.dtype else source.view(str(view.dtype))
+        layout = same.view(view.shape).layout
+    except (ValueError, TirxError):
+        layout = None
+    if layout is None or layout.shape != view.shape:
+        raise TirxError(
+            f"{view.name} {list(view.shape)} {view.dtype} is a view of {source.name}, whose layout does not have such "
+            "a view",
+            view.span,
+            "view it along the last dimension, or leave its layout out",
+        )
+    return layout
