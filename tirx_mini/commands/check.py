@@ -21,11 +21,11 @@ from ..course import (
     scheduled_in,
     what_if,
 )
-from ..diagnose import DEFAULT_LIMIT
 from ..files import write_whole
 from ..ir import TirxError
 from ..report import barrier_table, report_page
 from ..script import explained
+from ..sim import DEFAULT_LIMIT
 from .arguments import (
     INCOMPLETE,
     TERMINAL,

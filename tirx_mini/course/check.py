@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arguments import ArgumentError, check_room
-from ..diagnose import BUDGET, Exploration, Finding, Report, as_dict, failed, state_notes
-from ..driver import explore, simulate
+from ..diagnose import BUDGET, Finding, Report, as_dict, failed, state_notes
+from ..driver import Exploration, explore, simulate
 from ..foreign import language_of
 from ..hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from ..ir import Buffer, PrimFunc, TirxError

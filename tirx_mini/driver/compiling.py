@@ -47,9 +47,12 @@ class SimulatedExecutable:
 
     def __call__(self, *args: Any, schedules: int = 1) -> None:
         """Run the kernel, in so many orders of events."""
-        from tirx_mini.diagnose import SimulationError, simulate
+        from tirx_mini.diagnose import SimulationError
+        from tirx_mini.sim import Question
 
-        report = simulate(self.func, args, self.gpu, schedules=schedules)
+        from .answering import answer
+
+        report = answer(self.func, args, Question(self.gpu, schedules=schedules))
         self._reports[:] = [report]
         if not report.ok:
             raise SimulationError(report)

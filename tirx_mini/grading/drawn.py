@@ -16,7 +16,7 @@ import numpy as np
 from ..course import DTYPES, Shape, matches
 from ..hardware import GpuSpec
 from ..ir import PrimFunc, TirxError
-from ..sim import Simulation
+from ..sim import Question, Simulation
 
 WHOLE = 2048**3
 """M · N · K of the largest problem of which all of D is compared."""
@@ -62,7 +62,7 @@ def right_in_clusters(
     among = range(launch.num_ctas // launch.cluster_size)
     clusters = sorted(random.Random(seed).sample(among, min(count, len(among))))
     try:
-        outcome = Simulation(form, data, spec).excerpt(clusters)
+        outcome = Simulation(form, data, Question(spec)).excerpt(clusters)
     except TirxError:  # it cannot be executed at all
         return False
     a, b, d = data

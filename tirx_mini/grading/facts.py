@@ -15,7 +15,7 @@ from ..diagnose import Activity, Awaited, Interval, Timeline, Track, TrackKind
 from ..hardware import GpuSpec
 from ..ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, Launch, PrimFunc, TirxError, Var, walk
 from ..isa import Completion, Memory, instruction_of, written_params
-from ..sim import Simulation
+from ..sim import Question, Simulation
 from .dependence import Dependence, dependence, depth_of
 from .drawn import matrices
 
@@ -152,14 +152,15 @@ def observed(form: PrimFunc, spec: GpuSpec, shape: Shape, dtype: str, seed: int)
         return None
     launch, data = form.launch, matrices(shape, dtype, seed)
     assert launch is not None
-    found = dependence(Simulation(form, data, spec), data, range(launch.num_ctas // launch.cluster_size), seed)
+    clusters = range(launch.num_ctas // launch.cluster_size)
+    found = dependence(Simulation(form, data, Question(spec)), data, clusters, seed)
     return replace(facts_of(form, found[1], found[0]), steady=_steady(form, spec)) if found is not None else None
 
 
 def _steady(form: PrimFunc, spec: GpuSpec) -> bool:
     """Return whether a kernel can be executed without its data."""
     try:
-        Simulation(form, (None, None, None), spec, data=False)
+        Simulation(form, (None, None, None), Question(spec, data=False))
     except TirxError:
         return False
     return True

@@ -1,6 +1,6 @@
 """A simulated GPU: executes lowered kernels with every warp, engine and barrier, and states facts about what they do.
 
-outcome = Simulation(lowered, [A, B, D], gpu_spec("b200")).run()
+outcome = Simulation(lowered, [A, B, D], Question(gpu_spec("b200"))).run()
 outcome.facts, outcome.blocked, outcome.cycles
 
 The rooms, from the bottom: `facts`; `ordering/` (happens-before) and `timing/` (the clock); `machine/` (SMs, warps,
@@ -136,6 +136,7 @@ from .machine import conflicts as bank_conflicts
 from .ordering import Access, EarlyAccess, Operation
 from .outcome import Outcome, Sampled, Size, Standing, Watch
 from .outputs import NothingWritten, Unwritten, boxes_of
+from .question import DEFAULT_LIMIT, Circumstances, Question
 from .run import Simulation
 from .sampling import Sampling
 from .services import (
@@ -174,33 +175,31 @@ from .translate import (
 )
 
 __all__ = [
-    "Access", "AccumulatorLane", "Activity", "AllocRule", "AllocWithoutPermit", "Arrival", "ArrivalOverflow",
-    "Awaited", "BUDGET", "BadAddress", "BadAllocation", "BadBulkSize", "BadCtaMask", "BadDealloc", "BadInitCount",
+    "Access", "AccumulatorLane", "Activity", "AllocRule", "AllocWithoutPermit", "Arrival", "ArrivalOverflow", "Awaited",
+    "BUDGET", "BadAddress", "BadAllocation", "BadBulkSize", "BadCtaMask", "BadDealloc", "BadInitCount",
     "BadRegisterCount", "BadTensorMap", "BadThreadCount", "BarrierChange", "BarrierEvent", "BarrierOfEndedCta",
     "BarrierUse", "BorrowedRegister", "BoxOutOfSharedMemory", "BudgetExceeded", "BulkCopyAtExit", "BulkWait",
-    "ClusterBarrierMisuse", "ClusterBarrierWait", "ClusterTooLarge", "ColumnsWait", "CommitAtExit",
+    "Circumstances", "ClusterBarrierMisuse", "ClusterBarrierWait", "ClusterTooLarge", "ColumnsWait", "CommitAtExit",
     "CommitOfOtherThread", "CopyAtExit", "CopyOutOfBounds", "CopyOutOfLanes", "CopyOutOfShared", "CopyTooLarge",
-    "CountingBarrier",
-    "CountingWait", "CtaTime", "DivisionByZero", "Doubt", "EarlyAccess", "EarlySignal", "ElementOutOfBounds",
-    "EndlessLoop", "Ends", "Entry", "Event", "Extent", "Fact", "Fault", "ForeignBarrier", "ForeignCopyBarrier",
-    "ForeignLoadBarrier", "ForeignStoreSource", "FreedTwice", "Gpu", "GridBarrierWait", "GridNotResident",
-    "GridOverBudget", "GridTooLarge", "GroupOfOtherThread", "Hazard", "HazardKind", "HoldingClock", "HostCluster",
-    "HostCta", "ImplicitTmemLane", "IncompletePhase", "Interval", "LANES", "LaneHazard", "LanesDiffer",
-    "LanesDisagree", "LastWait", "LoadAtExit", "LostResult", "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact",
-    "MbarrierWait", "MemoryOverBudget", "MisalignedAddress", "MisalignedBarrier", "MisalignedBox",
-    "MisalignedBoxStart", "MisalignedCopy", "MisalignedMatrixRow", "MisalignedVector", "MissingInitFence",
-    "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NamedBarrierWait", "NoPair", "NoSharedMemory",
-    "NoSuchBarrier", "NoSuchRank", "NotModelled", "NothingWritten", "OpenOrder", "OperandOutOfBounds", "OperandRule",
-    "Operation", "Origin", "Outcome", "PairWait", "PartialCluster", "PartialSetmaxnreg", "PartialWarp",
-    "PendingRegister", "Place", "Poll", "Probe", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterWait",
-    "Reinitialised",
-    "FreshWait", "RepeatedWait", "RoundsUnordered", "RunawayLoop", "RunningWarp", "Sampled", "Sampling",
-    "SharedMemoryExceeded", "Signal", "SignalAtExit", "Simulation", "Size", "Space", "Standing", "StoreAtExit",
-    "StoreBeforeTensor",
-    "StoreOverBarrier", "TensorMapRule", "ThreadCountsDiffer", "Tile", "Timeline", "TmemAtExit", "TmemColumnsExceeded",
-    "TmemNotHeld", "TooManyRegisters", "TooManyThreads", "Track", "TrackKind", "Translation", "TxCountOverflow",
-    "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier",
-    "UnreadColumns", "UnsynchronisedRegisters", "Unwritten", "Wait", "WarpgroupTooSmall", "Watch", "WgmmaAtExit",
-    "WgmmaWait", "WgmmasDiffer", "WideRegisters", "WrongRegisterDirection", "WrongTmemLane", "base_name", "boxes_of",
-    "covered", "numpy_dtype", "place_key", "selected", "thread_values", "translate", "bank_conflicts",
+    "CountingBarrier", "CountingWait", "CtaTime", "DEFAULT_LIMIT", "DivisionByZero", "Doubt", "EarlyAccess",
+    "EarlySignal", "ElementOutOfBounds", "EndlessLoop", "Ends", "Entry", "Event", "Extent", "Fact", "Fault",
+    "ForeignBarrier", "ForeignCopyBarrier", "ForeignLoadBarrier", "ForeignStoreSource", "FreedTwice", "Gpu",
+    "GridBarrierWait", "GridNotResident", "GridOverBudget", "GridTooLarge", "GroupOfOtherThread", "Hazard",
+    "HazardKind", "HoldingClock", "HostCluster", "HostCta", "ImplicitTmemLane", "IncompletePhase", "Interval", "LANES",
+    "LaneHazard", "LanesDiffer", "LanesDisagree", "LastWait", "LoadAtExit", "LostResult", "MatrixRowOutOfBounds",
+    "Mbarrier", "MbarrierFact", "MbarrierWait", "MemoryOverBudget", "MisalignedAddress", "MisalignedBarrier",
+    "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy", "MisalignedMatrixRow", "MisalignedVector",
+    "MissingInitFence", "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NamedBarrierWait", "NoPair",
+    "NoSharedMemory", "NoSuchBarrier", "NoSuchRank", "NotModelled", "NothingWritten", "OpenOrder", "OperandOutOfBounds",
+    "OperandRule", "Operation", "Origin", "Outcome", "PairWait", "PartialCluster", "PartialSetmaxnreg", "PartialWarp",
+    "PendingRegister", "Place", "Poll", "Probe", "Question", "RegisterCountsDiffer", "RegisterOutOfBounds",
+    "RegisterWait", "Reinitialised", "FreshWait", "RepeatedWait", "RoundsUnordered", "RunawayLoop", "RunningWarp",
+    "Sampled", "Sampling", "SharedMemoryExceeded", "Signal", "SignalAtExit", "Simulation", "Size", "Space", "Standing",
+    "StoreAtExit", "StoreBeforeTensor", "StoreOverBarrier", "TensorMapRule", "ThreadCountsDiffer", "Tile", "Timeline",
+    "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "TooManyRegisters", "TooManyThreads", "Track", "TrackKind",
+    "Translation", "TxCountOverflow", "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit",
+    "UnorderedPhases", "UnpairedClusterBarrier", "UnreadColumns", "UnsynchronisedRegisters", "Unwritten", "Wait",
+    "WarpgroupTooSmall", "Watch", "WgmmaAtExit", "WgmmaWait", "WgmmasDiffer", "WideRegisters", "WrongRegisterDirection",
+    "WrongTmemLane", "base_name", "boxes_of", "covered", "numpy_dtype", "place_key", "selected", "thread_values",
+    "translate", "bank_conflicts",
 ]  # fmt: skip

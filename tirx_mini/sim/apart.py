@@ -91,14 +91,14 @@ class Launch(Protocol):
         """Whether one run may execute some clusters with data, and others without."""
         ...
 
-    def portion(self, piece: Piece, budget: int, pedantic: bool, *, keep: bool = False) -> Portion | None:
+    def portion(self, piece: Piece, *, keep: bool = False) -> Portion | None:
         """What some clusters do, with data; checked if they are not alike. None where there is anything to report.
 
         keep: whether the values that they write are to be kept besides.
         """
         ...
 
-    def timed(self, share: range, budget: int, pedantic: bool) -> Portion | None:
+    def timed(self, share: range) -> Portion | None:
         """The same of a share of the clusters, with the outcome of the whole launch."""
         ...
 
@@ -106,7 +106,7 @@ class Launch(Protocol):
         """Have `timed` end soon, in whichever thread: what it finds is not needed."""
         ...
 
-    def all_checked(self, unknown: Collection[int], budget: int, pedantic: bool) -> bool:
+    def all_checked(self, unknown: Collection[int]) -> bool:
         """Whether these clusters, one of each kind that no other one was checked of, have nothing to report."""
         ...
 
@@ -153,8 +153,6 @@ def run_apart(
     task: Task,
     payload: Callable[[Path, Piece], Any],
     jobs: int,
-    budget: int,
-    pedantic: bool,
 ) -> Outcome | None:
     """The outcome of a launch whose clusters are executed in `jobs` processes; None where it has to be run as a whole.
 
@@ -166,13 +164,13 @@ def run_apart(
     found: list[Portion] = []
 
     def here(piece: Piece) -> Portion | None:
-        return launch.portion(piece, budget, pedantic)
+        return launch.portion(piece)
 
     def there(piece: Piece) -> Portion | None:
-        return launch.portion(piece, budget, pedantic, keep=True)
+        return launch.portion(piece, keep=True)
 
     def first() -> None:
-        portion = launch.timed(share, budget, pedantic)
+        portion = launch.timed(share)
         if portion is None:
             raise _NotPlain
         found.append(portion)
@@ -199,7 +197,7 @@ def run_apart(
         team.start()
         results = team.results(pieces, meanwhile=first, seen=seen)
         if all(result is not None for result in results.values()):
-            return _together(launch, [*found, *results.values()], budget, pedantic)
+            return _together(launch, [*found, *results.values()])
     return None
 
 
@@ -223,10 +221,10 @@ def wide_shares(image: KernelImage) -> tuple[range, range]:
     return range(1), range(1, image.launch.num_ctas // image.launch.cluster_size)
 
 
-def run_wide(launch: Launch, others: Portion, share: range, budget: int, pedantic: bool) -> Outcome | None:
+def run_wide(launch: Launch, others: Portion, share: range) -> Outcome | None:
     """The outcome of a launch that one process executes, which has executed all clusters but a share; None likewise."""
-    first = launch.timed(share, budget, pedantic)
-    return None if first is None else _together(launch, [first, others], budget, pedantic)
+    first = launch.timed(share)
+    return None if first is None else _together(launch, [first, others])
 
 
 def own_share(jobs: int) -> float:
@@ -247,7 +245,7 @@ def _divided(clusters: range, jobs: int) -> Iterator[range]:
         clusters = clusters[count:]
 
 
-def _together(launch: Launch, portions: Sequence[Portion], budget: int, pedantic: bool) -> Outcome | None:
+def _together(launch: Launch, portions: Sequence[Portion]) -> Outcome | None:
     """The outcome of the whole, whose time is that of the first portion.
 
     None where what one portion writes is read or written in another, or where a cluster is to be checked of whose kind
@@ -256,7 +254,7 @@ def _together(launch: Launch, portions: Sequence[Portion], budget: int, pedantic
     first, arrays = portions[0], launch.arrays
     known = frozenset().union(*(each.known for each in portions))
     unknown = {kind: number for each in portions for kind, number in each.unknown.items() if kind not in known}
-    if not launch.all_checked(unknown.values(), budget, pedantic):
+    if not launch.all_checked(unknown.values()):
         return None
     buffers = {buffer.slot: buffer for buffer in launch.image.globals}
     found = []

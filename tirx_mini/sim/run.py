@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -13,7 +13,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tirx_mini.arguments import check_room, with_tensor_maps
-from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import Buffer, PrimFunc, TirxError
 from tirx_mini.isa import Completion, Memory, OperandKind, for_target, named_params, prints, written_params
 from tirx_mini.worker import Team, Twin
@@ -21,15 +20,14 @@ from tirx_mini.worker import Team, Twin
 from .alike import MOST_KINDS, Unlike
 from .apart import Piece, Portion, run_apart, run_portion, run_wide, separable, wide_shares
 from .arguments import bind_arguments, named_apart
-from .budget import BUDGET
-from .doubts import Ends
 from .engines import Strips
 from .facts import Entry, Origin
 from .gpu import Gpu, Part, Share
 from .machine import KernelImage, MbarrierFact, Probe
-from .outcome import Outcome, Size, Watch
+from .outcome import Outcome, Size
 from .outputs import NothingWritten, last_unused, unwritten
 from .process import running
+from .question import DETERMINISTIC, Circumstances, Question
 from .sampling import Sampling
 from .timing import Clock
 from .translate import Cut, translate
@@ -56,29 +54,18 @@ class Simulation:
     """One kernel, one set of arguments, one GPU.
 
     args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one; the buffers are written
-    in place. data: whether they are read and written at all; without, None stands for any array, and only time passes.
-    Raises `ArgumentError` for arguments that do not fit the kernel, and `TirxError` for a kernel that the
-    GPU's architecture cannot execute. watch: gets the standing of each run of the whole launch, at its beginning.
+    in place. Without data, None stands for any array. Raises `ArgumentError` for arguments that do not fit the kernel,
+    and `TirxError` for a kernel that the GPU's architecture cannot execute.
     """
 
-    def __init__(
-        self,
-        func: PrimFunc,
-        args: Sequence[Any],
-        spec: GpuSpec,
-        *,
-        data: bool = True,
-        watch: Watch | None = None,
-        functions: Mapping[str, Callable[..., Any]] | None = None,
-    ) -> None:
-        self._watch = watch
-        self._functions = functions
+    def __init__(self, func: PrimFunc, args: Sequence[Any], question: Question) -> None:
+        self.question = question
         func, args = with_tensor_maps(named_apart(func), args)
-        self.spec, self.data = spec, data
-        self.arrays, self._scalars = bind_arguments(func, args, data=data)
-        self.func = for_target(func, spec.arch)
-        self.image = translate(self.func, self._scalars, data=data).image
-        written = [buffer for buffer in self.image.globals if buffer.written and data]
+        self.spec, self.data = question.gpu, question.data
+        self.arrays, self._scalars = bind_arguments(func, args, data=self.data)
+        self.func = for_target(func, self.spec.arch)
+        self.image = translate(self.func, self._scalars, data=self.data).image
+        written = [buffer for buffer in self.image.globals if buffer.written and self.data]
         self._written = [buffer.slot for buffer in written]
         check_room(sum(b.nbytes * (1 + SHADOW_BYTES / b.access_bytes) for b in written), f"simulating {func.name}")
         self._originals: dict[int, np.ndarray] = {}
@@ -90,6 +77,16 @@ class Simulation:
     def fits_l2(self) -> bool:
         """Whether the L2 holds all arguments, from one launch to the next."""
         return sum(buffer.nbytes for buffer in self.image.globals) <= self.spec.l2_shared_bytes
+
+    @property
+    def _limits(self) -> dict[str, Any]:
+        """What all machines of a question have in common."""
+        return {"budget": self.question.budget, "pedantic": self.question.pedantic}
+
+    @property
+    def _alone(self) -> Question:
+        """The question for one process: nobody watches it, and it calls no functions of Python."""
+        return replace(self.question, watch=None, functions=None, jobs=1)
 
     def keep(self) -> None:
         """Remember what the arguments hold now, for `restore`."""
@@ -110,43 +107,26 @@ class Simulation:
             array = self.arrays[slot]
             np.copyto(array, np.frombuffer(data, array.dtype).reshape(array.shape))
 
-    def run(
-        self,
-        *,
-        seed: int | None = None,
-        clock: Clock | None = None,
-        trace: bool = False,
-        log_barriers: bool = False,
-        checks: bool = True,
-        pedantic: bool = False,
-        budget: int = BUDGET,
-        mixed: Ends | None = None,
-        late: bool = False,
-        sampled: bool = False,
-        jobs: int = 1,
-        cold: bool = False,
-    ) -> Outcome:
-        """Execute the kernel once. The arguments are those of `Gpu`.
-
-        sampled: whether a run without data may execute parts of the launch, and work the rest out (`sampling`).
-        jobs: in how many processes.
-        """
-        if sampled and not self.data:
-            found = self._sampled(seed, budget, jobs)
+    def run(self, circumstances: Circumstances = DETERMINISTIC) -> Outcome:
+        """Execute the kernel once."""
+        asked, given = self.question, circumstances
+        if asked.sampled and not self.data:
+            found = self._sampled(given.seed)
             if found is not None:
                 return found
-        if clock is None and checks and not (trace or log_barriers or mixed or late or cold):
-            for found in self._attempts(seed, jobs, budget, pedantic):
+        plain = not (asked.trace or asked.log_barriers or given.mixed or given.late or given.cold)
+        if given.clock is None and asked.checks and plain:
+            for found in self._attempts(given.seed):
                 if found is not None:
                     return found
                 self.restore()
         self.close()
-        with running(4 if trace else 1):
+        with running(4 if asked.trace else 1):
             machine = self._machine = Gpu(
                 self.image, self.arrays, self.spec,
-                seed=seed, trace=trace, log_barriers=log_barriers, clock=clock, checks=checks, data=self.data,
-                pedantic=pedantic, budget=budget, mixed=mixed, late=late, cold=cold,
-                functions=self._functions,
+                seed=given.seed, trace=asked.trace, log_barriers=asked.log_barriers, clock=given.clock,
+                checks=asked.checks, data=self.data, pedantic=asked.pedantic, budget=asked.budget, mixed=given.mixed,
+                late=given.late, cold=given.cold, functions=asked.functions,
             )  # fmt: skip
             self._begin(machine)
             return self._complete(machine, machine.run())
@@ -159,8 +139,8 @@ class Simulation:
 
     def _begin(self, machine: Gpu) -> None:
         """Let others watch a run of the whole launch."""
-        if self._watch is not None:
-            self._watch(machine.standing())
+        if self.question.watch is not None:
+            self.question.watch(machine.standing())
 
     def _complete(self, machine: Gpu, outcome: Outcome) -> Outcome:
         """The outcome of a run, with what its results show if it has come to its end."""
@@ -170,53 +150,53 @@ class Simulation:
         missing, unread = tuple(unwritten(machine.memory)), tuple(machine.unread.values())
         return replace(outcome, facts=facts, unwritten=missing, unread=unread)
 
-    def _attempts(self, seed: int | None, jobs: int, budget: int, pedantic: bool) -> Iterator[Outcome | None]:
+    def _attempts(self, seed: int | None) -> Iterator[Outcome | None]:
         """The outcomes of faster ways to execute the launch than with every access checked; None where that has to be,
         or where the next way may do.
         """
-        effort = self._separable_effort if seed is None else -1
+        effort, jobs = self._separable_effort if seed is None else -1, self.question.jobs
         if jobs > 1 and effort >= (WORTH_TWINS if Twin.possible() else WORTH_PROCESSES):
-            yield self._apart(jobs, budget, pedantic)
+            yield self._apart()
             return
         if self.image.wide and effort >= WORTH_WIDE:
             share, others = wide_shares(self.image)
-            portion = self.wide_portion(others, budget, whole=True)
+            portion = self.wide_portion(others, whole=True)
             if portion is not None:
-                yield run_wide(self, portion, share, budget, pedantic)
+                yield run_wide(self, portion, share)
                 return
             yield None
-        yield self._alike(seed, budget, pedantic)
+        yield self._alike(seed)
 
     # -- clusters that are alike -----------------------------------------------------------------------------------
 
-    def _alike(self, seed: int | None, budget: int, pedantic: bool) -> Outcome | None:
+    def _alike(self, seed: int | None) -> Outcome | None:
         """The outcome of a launch of which a few clusters are checked for all; None where all have to be."""
-        if not self.image.alike or not self._originals or self._functions:
+        if not self.image.alike or not self._originals or self.question.functions:
             return None
         with (
             suppress(Unlike), running(),
-            Gpu(self.image, self.arrays, self.spec, seed=seed, pedantic=pedantic, budget=budget, alike=True) as machine,
+            Gpu(self.image, self.arrays, self.spec, seed=seed, alike=True, **self._limits) as machine,
         ):
             self._begin(machine)
             outcome = self._complete(machine, machine.run())
             told = outcome.facts or outcome.blocked or outcome.mixed or outcome.tested or outcome.repeats
             unknown = machine.kinds.unknown.values() if machine.kinds is not None else ()
-            if not told and not outcome.unread and self.all_checked(unknown, budget, pedantic):
+            if not told and not outcome.unread and self.all_checked(unknown):
                 return outcome
         return None
 
-    def all_checked(self, unknown: Collection[int], budget: int, pedantic: bool) -> bool:
+    def all_checked(self, unknown: Collection[int]) -> bool:
         """Whether these clusters, one of each kind that no other one was checked of, have nothing to report."""
         if len(unknown) > MOST_KINDS:
             return False
         with suppress(Unlike), running():
-            return all(self._checked_portion(range(number, number + 1), budget, pedantic) for number in unknown)
+            return all(self._checked_portion(range(number, number + 1)) for number in unknown)
         return False
 
-    def _checked_portion(self, clusters: range, budget: int, pedantic: bool, *, keep: bool = False) -> Portion | None:
+    def _checked_portion(self, clusters: range, *, keep: bool = False) -> Portion | None:
         """What a few clusters that are alike do, with checks and alone on the GPU; None if there is any to report."""
         with Gpu(
-            self.image, self.arrays, self.spec, budget=budget, pedantic=pedantic, part=Part(clusters), alike=True
+            self.image, self.arrays, self.spec, part=Part(clusters), alike=True, **self._limits
         ) as machine:
             return run_portion(machine, keep=keep)
 
@@ -228,7 +208,7 @@ class Simulation:
 
         It is -1 for any other one, and for a small one.
         """
-        if not self.data or not self._originals or self._functions:
+        if not self.data or not self._originals or self.question.functions:
             return -1
         if sum(array.nbytes for array in self.arrays) < WORTH_BYTES:
             return -1
@@ -238,38 +218,38 @@ class Simulation:
             return -1
         return effort if separable(self.func, self.image, self.arrays) else -1
 
-    def _apart(self, jobs: int, budget: int, pedantic: bool) -> Outcome | None:
+    def _apart(self) -> Outcome | None:
         """The outcome of a launch that several processes execute; None where one has to, from the beginning."""
 
         def payload(folder: Path, piece: Piece) -> _PortionOfLaunch:
-            return _PortionOfLaunch(folder, piece, budget, pedantic)
+            return _PortionOfLaunch(folder, piece)
 
-        return run_apart(self, self._save, _portion_in_child, payload, jobs, budget, pedantic)
+        return run_apart(self, self._save, _portion_in_child, payload, self.question.jobs)
 
     def _save(self, folder: Path) -> None:
         """Save the launch, with the arguments, for `_held`."""
         kinds = [(array.dtype, array.shape) for array in self.arrays]
-        (folder / LAUNCH).write_bytes(pickle.dumps((self.func, self._scalars, self.spec, kinds)))
+        (folder / LAUNCH).write_bytes(pickle.dumps((self.func, self._scalars, self._alone, kinds)))
         for slot, array in enumerate(self.arrays):
             np.save(folder / f"{slot}.npy", array.reshape(-1).view(np.uint8))
 
-    def portion(self, piece: Piece, budget: int, pedantic: bool, *, keep: bool = False) -> Portion | None:
+    def portion(self, piece: Piece, *, keep: bool = False) -> Portion | None:
         """What some clusters do, with data; checked if they are not alike. None where there is anything to report."""
-        wide = None if piece.checked else self.wide_portion(piece.clusters, budget, keep=keep)
+        wide = None if piece.checked else self.wide_portion(piece.clusters, keep=keep)
         if wide is not None:
             return wide
         with suppress(Unlike), running():
             if piece.checked:
-                return self._checked_portion(piece.clusters, budget, pedantic, keep=keep)
+                return self._checked_portion(piece.clusters, keep=keep)
             machine = Gpu(
-                self._prompt_image if self.image.alike else self.image, self.arrays, self.spec, budget=budget,
-                pedantic=pedantic, part=Part(piece.clusters, untimed=True), alike=self.image.alike,
+                self._prompt_image if self.image.alike else self.image, self.arrays, self.spec,
+                part=Part(piece.clusters, untimed=True), alike=self.image.alike, **self._limits,
             )  # fmt: skip
             with machine:
                 return run_portion(machine, keep=keep)
         return None
 
-    def wide_portion(self, clusters: range, budget: int, *, keep: bool = False, whole: bool = False) -> Portion | None:
+    def wide_portion(self, clusters: range, *, keep: bool = False, whole: bool = False) -> Portion | None:
         """The same of clusters that are alike, several at a time; None also where that is not possible.
 
         whole: whether these are nearly all clusters of the launch.
@@ -277,7 +257,8 @@ class Simulation:
         if not (clusters and self.image.alike and self.image.wide and self.divisible):
             return None
         with suppress(Unlike, ValueError), running():  # NumPy refuses lanes of one cluster beside those of several
-            machine = WideGpu(self._prompt_image, self.arrays, self.spec, clusters, budget=budget, strips=self._strips)
+            options: Any = {"budget": self.question.budget, "strips": self._strips}
+            machine = WideGpu(self._prompt_image, self.arrays, self.spec, clusters, **options)
             with machine:
                 if whole:
                     self._begin(machine)
@@ -303,21 +284,21 @@ class Simulation:
             for entry in self.image.instructions.values()
         )
 
-    def timed(self, share: range, budget: int, pedantic: bool) -> Portion | None:
+    def timed(self, share: range) -> Portion | None:
         """What a share of the clusters do, with data and checks, and the outcome of the whole launch.
 
         None where there is anything to report, or where the time depends on data. Without a share, the whole launch is
         executed without data.
         """
         with suppress(Unlike, TirxError), running():
-            bare = Simulation(self.func, tuple(self._arguments()), self.spec, data=False)
+            bare = Simulation(self.func, tuple(self._arguments()), replace(self._alone, data=False))
             if share:
                 machine = Gpu(
-                    self.image, self.arrays, self.spec, budget=budget, pedantic=pedantic,
-                    share=Share(share, bare.image), alike=self.image.alike, strips=self._strips,
+                    self.image, self.arrays, self.spec, share=Share(share, bare.image), alike=self.image.alike,
+                    strips=self._strips, **self._limits,
                 )  # fmt: skip
             else:
-                machine = Gpu(bare.image, bare.arrays, self.spec, budget=budget, data=False, alike=True)
+                machine = Gpu(bare.image, bare.arrays, self.spec, data=False, alike=True, **self._limits)
             self._timing = machine.clock
             with machine:
                 self._begin(machine)
@@ -331,18 +312,18 @@ class Simulation:
 
     # -- samples ---------------------------------------------------------------------------------------------------
 
-    def _sampled(self, seed: int | None, budget: int, jobs: int) -> Outcome | None:
+    def _sampled(self, seed: int | None) -> Outcome | None:
         """The outcome of a launch of which parts are run; None where all of it has to be."""
         args = tuple(self._arguments())
 
         def payload(size: Size) -> _PartOfLaunch:
-            return _PartOfLaunch(self.func, args, self.spec, size, seed, budget)
+            return _PartOfLaunch(self.func, args, self._alone, size, seed)
 
         def here(size: Size) -> Outcome | None:
-            return self.part(size, seed, budget)
+            return self.part(size, seed)
 
         worth = WORTH_A_TWIN if Twin.possible() else WORTH_A_PROCESS
-        with Team(_in_child, payload, here, jobs, twin=here) as team:
+        with Team(_in_child, payload, here, self.question.jobs, twin=here) as team:
 
             def run(sizes: Sequence[Size]) -> Mapping[Size, Outcome | None]:
                 if self._sampling.effort(sizes) >= worth:
@@ -368,14 +349,15 @@ class Simulation:
         with running(4 if trace else 1), Gpu(self.image, self.arrays, self.spec, **options) as machine:
             return machine.run()
 
-    def part(self, size: Size, seed: int | None, budget: int) -> Outcome | None:
+    def part(self, size: Size, seed: int | None) -> Outcome | None:
         """The outcome of a part of the launch, without data.
 
         None where it does not come to its end, or uses an mbarrier wrongly: such a run keeps nothing to explain that.
         """
         cut, part = self._sampling.part(size)
         image = translate(self.func, self._scalars, data=False, cut=cut).image if cut != Cut() else self.image
-        with running(), Gpu(image, self.arrays, self.spec, seed=seed, budget=budget, data=False, part=part) as machine:
+        options: Any = {"seed": seed, "budget": self.question.budget, "data": False, "part": part}
+        with running(), Gpu(image, self.arrays, self.spec, **options) as machine:
             outcome = machine.run()
         wrong = any(isinstance(entry.fact, MbarrierFact) for entry in outcome.facts)
         return None if wrong or outcome.fault is not None or outcome.blocked else outcome
@@ -407,15 +389,14 @@ class _PartOfLaunch:
 
     func: PrimFunc
     args: tuple[Any, ...]
-    spec: GpuSpec
+    question: Question
     size: Size
     seed: int | None
-    budget: int
 
 
 def _in_child(part: _PartOfLaunch) -> Generator[None, None, Outcome | None]:
     yield
-    return Simulation(part.func, part.args, part.spec, data=False).part(part.size, part.seed, part.budget)
+    return Simulation(part.func, part.args, part.question).part(part.size, part.seed)
 
 
 @dataclass(frozen=True)
@@ -424,26 +405,24 @@ class _PortionOfLaunch:
 
     folder: Path
     piece: Piece
-    budget: int
-    pedantic: bool
 
 
 def _portion_in_child(part: _PortionOfLaunch) -> Generator[None, None, Portion | None]:
     yield
-    return _held(part.folder).portion(part.piece, part.budget, part.pedantic, keep=True)
+    return _held(part.folder).portion(part.piece, keep=True)
 
 
 @lru_cache(maxsize=1)
 def _held(folder: Path) -> Simulation:
     """The launch that the portions of a child belong to. Its copies of the arguments are its own."""
-    func, scalars, spec, kinds = pickle.loads((folder / LAUNCH).read_bytes())
+    func, scalars, question, kinds = pickle.loads((folder / LAUNCH).read_bytes())
     arrays = (
         np.load(folder / f"{slot}.npy", mmap_mode="c").view(dtype).reshape(shape)
         for slot, (dtype, shape) in enumerate(kinds)
     )
     numbers = iter(scalars)
     args = [next(arrays) if isinstance(param, Buffer) else next(numbers) for param in func.params]
-    return Simulation(func, args, spec)
+    return Simulation(func, args, question)
 
 
 def _give_up() -> NoReturn:

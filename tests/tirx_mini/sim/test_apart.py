@@ -16,7 +16,7 @@ from tirx_mini.hardware import gpu_spec
 from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
 from tirx_mini.script import tirx as T
-from tirx_mini.sim import Simulation, Standing, apart
+from tirx_mini.sim import Question, Simulation, Standing, apart
 from tirx_mini.sim import run as run_of_launches
 from tirx_mini.worker import Twin
 
@@ -179,11 +179,11 @@ def test_what_finds_the_time_ends_when_that_is_not_needed() -> None:
         simulation.stop_timing()
         stopped.append(standing.share())
 
-    simulation = Simulation(kernel, args, gpu_spec("b200"), watch=stop)
-    assert simulation.timed(range(0), 10**9, False) is None
+    simulation = Simulation(kernel, args, Question(gpu_spec("b200"), watch=stop))
+    assert simulation.timed(range(0)) is None
     assert stopped == [0.0]
-    patient = Simulation(kernel, args, gpu_spec("b200"))
-    assert patient.timed(range(0), 10**9, False) is not None
+    patient = Simulation(kernel, args, Question(gpu_spec("b200")))
+    assert patient.timed(range(0)) is not None
     patient.stop_timing()  # which has come to its end
 
 

@@ -14,7 +14,7 @@ from tirx_mini.hardware import gpu_spec
 from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
 from tirx_mini.script import from_source
-from tirx_mini.sim import Outcome, Sampling, Simulation, Size
+from tirx_mini.sim import Outcome, Question, Sampling, Simulation, Size
 from tirx_mini.sim.translate import repeats
 from tirx_mini.worker import Twin
 
@@ -123,7 +123,7 @@ def test_stages_that_follow_from_the_number_of_an_iteration_are_left_out_by_whol
 def sampling(waves: int) -> Sampling:
     """Of a launch of step 3 with that many waves of two CTAs, and 64 iterations."""
     func, spec = lower(reference(3, (256 * waves, 128, 4096))), gpu_spec("b200").with_sms(2)
-    return Sampling(func, Simulation(func, [], spec, data=False).image, spec)
+    return Sampling(func, Simulation(func, [], Question(spec, data=False)).image, spec)
 
 
 def slow_start(waves: int, trips: int, slow: int) -> float:
@@ -159,7 +159,7 @@ def test_most_iterations_are_run_where_the_order_of_ctas_depends_on_them_and_the
         ran.extend(size for size in sizes if not size.alone)
         return {size: Outcome(slow_start(size.waves, size.trips, 0), (), None, (), {}) for size in sizes}
 
-    found = Sampling(func, Simulation(func, [], spec, data=False).image, spec).outcome(run)
+    found = Sampling(func, Simulation(func, [], Question(spec, data=False)).image, spec).outcome(run)
     assert found is not None and found[0].cycles == pytest.approx(slow_start(7, 64, 0))
     assert {size.trips for size in ran} == trips and {size.waves for size in ran} == {1, 7}
 

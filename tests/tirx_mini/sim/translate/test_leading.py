@@ -15,7 +15,7 @@ from tirx_mini.ir import Call, PrimFunc, walk
 from tirx_mini.isa import TABLE, BarrierEffect, Completion
 from tirx_mini.passes import lower
 from tirx_mini.script import from_source
-from tirx_mini.sim import Gpu, Outcome, Simulation
+from tirx_mini.sim import Gpu, Outcome, Question, Simulation
 from tirx_mini.sim.engines import StandIns, TensorCores, WarpWgmma
 from tirx_mini.sim.translate import Cut, Led, repeats, translate
 
@@ -26,7 +26,7 @@ def reference(step: int, gpu: str, shape: tuple[int, int, int], sms: int | None 
 
 
 def outcome(func: PrimFunc, spec: GpuSpec, cut: Cut) -> Outcome:
-    arrays = Simulation(func, [None] * len(func.params), spec, data=False).arrays
+    arrays = Simulation(func, [None] * len(func.params), Question(spec, data=False)).arrays
     return Gpu(translate(func, data=False, cut=cut).image, arrays, spec, data=False).run()
 
 
@@ -190,7 +190,7 @@ def with_and_without_stand_ins(
 ) -> list[tuple[float, dict[str, float], int]]:
     """(cycles, figures, groups that were committed) where each warp goes round, and where some stand in for others."""
     spec = gpu_spec("h100").with_sms(sms)
-    simulation = Simulation(reference(step, "h100", shape, sms=sms), [None] * 3, spec, data=False)
+    simulation = Simulation(reference(step, "h100", shape, sms=sms), [None] * 3, Question(spec, data=False))
     commits = 0
     commit = WarpWgmma.commit
 

@@ -21,15 +21,21 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
+from tirx_mini.diagnose import Report
 from tirx_mini.ir import PrimFunc
-from tirx_mini.sim import BarrierEvent, Ends, Event, HoldingClock, Outcome, Signal, Simulation, Watch, place_key
+from tirx_mini.sim import (
+    BarrierEvent,
+    Circumstances,
+    Event,
+    HoldingClock,
+    Outcome,
+    Question,
+    Signal,
+    Simulation,
+    place_key,
+)
 
-from .findings import Report
-from .judge import judged
-
-DEFAULT_LIMIT = 2000
-"""Schedules that are tried at most."""
+from .answering import judged
 
 
 @dataclass(frozen=True)
@@ -47,20 +53,13 @@ class Exploration:
     held: tuple[str, ...] = ()
 
 
-def explore(
-    func: PrimFunc,
-    args: Sequence[Any],
-    gpu: str | GpuSpec = DEFAULT_GPU,
-    *,
-    limit: int = DEFAULT_LIMIT,
-    watch: Watch | None = None,
-) -> Exploration:
-    """Run a lowered kernel in all orders of its events, up to equivalence, until one is wrong or `limit` were tried.
+def explored(func: PrimFunc, args: Sequence[Any], question: Question) -> Exploration:
+    """Run a lowered kernel in all orders of its events, up to equivalence, until one is wrong or the limit is reached.
 
-    The arguments hold the results of the last run. watch: as in `Simulation`. Raises `TirxError` for what cannot be
-    translated, and what `simulate` raises.
+    The arguments hold the results of the last run. Raises `TirxError` for a kernel that cannot be translated, and
+    `ArgumentError` for arguments that do not fit the kernel.
     """
-    search = _Search(func, args, gpu_spec(gpu), watch)
+    search, limit = _Search(func, args, question), question.limit
     first = search.run(())
     if not first.report.ok:
         return Exploration(first.report, 1, 1, False)
@@ -104,10 +103,8 @@ class _Run:
 
 
 class _Search:
-    def __init__(self, func: PrimFunc, args: Sequence[Any], spec: GpuSpec, watch: Watch | None) -> None:
-        self.func = func
-        self.spec = spec
-        self._simulation = Simulation(func, args, spec, watch=watch)
+    def __init__(self, func: PrimFunc, args: Sequence[Any], question: Question) -> None:
+        self._simulation = Simulation(func, args, question)
         self._simulation.keep()
 
     def run(self, holds: tuple[int, ...]) -> _Run:
@@ -115,12 +112,12 @@ class _Search:
         self._simulation.restore()
         clocks: list[HoldingClock] = []
 
-        def run(mixed: Ends, late: bool) -> Outcome:
+        def run(circumstances: Circumstances) -> Outcome:
             clocks.append(HoldingClock(holds))
-            outcome = self._simulation.run(log_barriers=True, clock=clocks[-1], mixed=mixed, late=late)
+            outcome = self._simulation.run(replace(circumstances, clock=clocks[-1]))
             return replace(outcome, tested=False)  # holds make tests come early
 
-        report = judged(self.func, self._simulation, run)
+        report = judged(self._simulation, run)
         found = tuple(sorted((f.code, place_key(f.span)) for f in report.findings))
         signals = frozenset(Counter(_signals(report.stats["barriers"])).items())
         fingerprint = (report.verdict, found, hash(self._simulation.results()), signals)
