@@ -136,9 +136,9 @@ from .machine import conflicts as bank_conflicts
 from .ordering import Access, EarlyAccess, Operation
 from .outcome import Outcome, Sampled, Size, Standing, Watch
 from .outputs import NothingWritten, Unwritten, boxes_of
+from .plans import Sampling
 from .question import DEFAULT_LIMIT, Circumstances, Question
 from .run import Simulation
-from .sampling import Sampling
 from .services import (
     BadCtaMask,
     ForeignBarrier,

@@ -18,7 +18,6 @@ from tirx_mini.isa import Completion, Memory, OperandKind, for_target, named_par
 from tirx_mini.worker import Team, Twin
 
 from .alike import MOST_KINDS, Unlike
-from .apart import Piece, Portion, run_apart, run_portion, run_wide, separable, wide_shares
 from .arguments import bind_arguments, named_apart
 from .engines import Strips
 from .facts import Entry, Origin
@@ -26,12 +25,14 @@ from .gpu import Gpu, Part, Share
 from .machine import KernelImage, MbarrierFact, Probe
 from .outcome import Outcome, Size
 from .outputs import NothingWritten, last_unused, unwritten
-from .process import running
+from .plans.batched import WideGpu
+from .plans.equality import decisions
+from .plans.process import running
+from .plans.sampling import Sampling
+from .plans.sharded import Piece, Portion, run_apart, run_portion, run_wide, separable, wide_shares
 from .question import DETERMINISTIC, Circumstances, Question
-from .sampling import Sampling
 from .timing import Clock
 from .translate import Cut, translate
-from .wide import WideGpu
 
 WORTH_A_PROCESS = 5_000
 """Iterations of CTAs that take about as long as two starts of a process."""
@@ -64,7 +65,8 @@ class Simulation:
         self.spec, self.data = question.gpu, question.data
         self.arrays, self._scalars = bind_arguments(func, args, data=self.data)
         self.func = for_target(func, self.spec.arch)
-        self.image = translate(self.func, self._scalars, data=self.data).image
+        self._decided = decisions(self.func) if self.data else None
+        self.image = translate(self.func, self._scalars, data=self.data, decided=self._decided).image
         written = [buffer for buffer in self.image.globals if buffer.written and self.data]
         self._written = [buffer.slot for buffer in written]
         check_room(sum(b.nbytes * (1 + SHADOW_BYTES / b.access_bytes) for b in written), f"simulating {func.name}")
@@ -271,7 +273,7 @@ class Simulation:
         entries = self.image.instructions.values()
         if not any(entry.completion is Completion.WGMMA_GROUP for entry in entries):
             return self.image
-        return translate(self.func, self._scalars, prompt=True).image
+        return translate(self.func, self._scalars, prompt=True, decided=self._decided).image
 
     @property
     def divisible(self) -> bool:

@@ -70,7 +70,7 @@ class KernelImage:
     local_bytes: of a thread's arrays and variables.
     tmem_names: source names of tensor memory, for messages.
     grid_wide: whether clusters synchronise with one another.
-    alike: whether clusters are alike that have the same `RunningWarp.decisions`, as `translate.alike` says.
+    alike: whether clusters are alike that have the same `RunningWarp.decisions`, as `plans.equality` says.
     wide: whether such clusters may be executed as one, as `translate.wide` says.
     instructions: those that the program calls, by the names of their functions in its globals.
     """

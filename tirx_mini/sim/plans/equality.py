@@ -41,7 +41,7 @@ from tirx_mini.isa import (
     written_params,
 )
 
-from .needed import extent, needed
+from ..translate import extent, needed
 
 ANYWHERE = frozenset({OperandKind.GLOBAL, OperandKind.TENSOR_MAP, OperandKind.REGISTERS})
 """The operands that may depend on blockIdx; coordinates of a tensor map may, too."""

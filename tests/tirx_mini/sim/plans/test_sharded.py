@@ -16,8 +16,9 @@ from tirx_mini.hardware import gpu_spec
 from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
 from tirx_mini.script import tirx as T
-from tirx_mini.sim import Question, Simulation, Standing, apart
+from tirx_mini.sim import Question, Simulation, Standing
 from tirx_mini.sim import run as run_of_launches
+from tirx_mini.sim.plans import sharded
 from tirx_mini.worker import Twin
 
 
@@ -31,7 +32,7 @@ def many(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> lis
     together: list[bool] = []
 
     def observed(*args: Any) -> Any:
-        outcome = apart.run_apart(*args)
+        outcome = sharded.run_apart(*args)
         together.append(outcome is not None)
         return outcome
 
@@ -215,8 +216,8 @@ def test_a_portion_with_a_finding_ends_the_run_for_the_time(monkeypatch: pytest.
 
 @given(st.integers(0, 5000), st.integers(2, 16))
 def test_portions_are_all_clusters_once_and_get_smaller(count: int, jobs: int) -> None:
-    portions = list(apart._divided(range(3, 3 + count), jobs))
+    portions = list(sharded._divided(range(3, 3 + count), jobs))
     assert [number for portion in portions for number in portion] == list(range(3, 3 + count))
     sizes = [len(portion) for portion in portions]
     assert sizes == sorted(sizes, reverse=True) and all(sizes)
-    assert len(sizes) <= 1.5 / apart.LEAST_PORTION + jobs
+    assert len(sizes) <= 1.5 / sharded.LEAST_PORTION + jobs

@@ -12,9 +12,10 @@ from kernels_ref.sm90.extra_every_shape import hgemm
 from tirx_mini.course import STEPS, default_kernels, load_kernels, make_arguments
 from tirx_mini.ir import PrimFunc
 from tirx_mini.script import from_source
-from tirx_mini.sim import Standing, alike, apart
+from tirx_mini.sim import Standing, alike
 from tirx_mini.sim import run as run_of_launches
-from tirx_mini.sim import wide as wide_clusters
+from tirx_mini.sim.plans import batched as wide_clusters
+from tirx_mini.sim.plans import sharded
 
 GPUS = {"sm100": "b200", "sm90": "h100"}
 
@@ -25,7 +26,7 @@ def together(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     found: list[bool] = []
 
     def observed(*args: Any) -> Any:
-        outcome = apart.run_wide(*args)
+        outcome = sharded.run_wide(*args)
         found.append(outcome is not None)
         return outcome
 

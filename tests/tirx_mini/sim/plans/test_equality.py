@@ -7,7 +7,7 @@ import pytest
 from tirx_mini.ir import For, If, PrimFunc, While, walk
 from tirx_mini.passes import lower
 from tirx_mini.script import tirx as T
-from tirx_mini.sim.translate import decisions
+from tirx_mini.sim.plans import decisions
 
 
 def test_the_course_of_all_clusters_is_the_same() -> None:

@@ -10,10 +10,10 @@ import numpy as np
 
 from tirx_mini.hardware import GpuSpec
 
-from .gpu import Gpu, Part
-from .machine import KernelImage, Parted, ResidentCluster, ResidentCta, WideWarp, each_of
-from .ordering import Unlike
-from .outcome import Standing
+from ..gpu import Gpu, Part
+from ..machine import KernelImage, Parted, ResidentCluster, ResidentCta, WideWarp, each_of
+from ..ordering import Unlike
+from ..outcome import Standing
 
 MOST = 24
 """Clusters that are executed together: each has tensor memory and registers of its own."""

@@ -26,10 +26,10 @@ from tirx_mini.ir import Call, PrimFunc
 from tirx_mini.isa import instruction_of, prints
 from tirx_mini.worker import Task, Team
 
-from .gpu import Gpu
-from .machine import WIDTHS, KernelImage
-from .outcome import Outcome
-from .outputs import unwritten_of
+from ..gpu import Gpu
+from ..machine import WIDTHS, KernelImage
+from ..outcome import Outcome
+from ..outputs import unwritten_of
 
 LEAST_PORTION = 1 / 16
 """Of the clusters that are divided: each portion is the part of the rest that a process would get, the last ones small,

@@ -13,7 +13,7 @@ are tried, then that axis is run in full. The L2 holds so much less as iteration
 are in it (`timing.traffic`).
 
 What is left out must do what the rest does. Clusters do the same where nothing but persistent loops depends on
-blockIdx (`translate.alike`). One cluster is run in full by itself, and must take the time that follows from runs of
+blockIdx (`equality`). One cluster is run in full by itself, and must take the time that follows from runs of
 parts of it: so no iteration and no round is another one.
 """
 
@@ -26,11 +26,12 @@ from tirx_mini.hardware import TMEM_COLUMNS, GpuSpec
 from tirx_mini.ir import Call, PrimFunc, int_value
 from tirx_mini.isa import instruction_of
 
-from .gpu import Part
-from .launch import resident_clusters
-from .machine import KernelImage
-from .outcome import Outcome, Sampled, Size
-from .translate import Cut, Repeats, decisions, repeats
+from ..gpu import Part
+from ..launch import resident_clusters
+from ..machine import KernelImage
+from ..outcome import Outcome, Sampled, Size
+from ..translate import Cut, Repeats, repeats
+from .equality import decisions
 
 TOLERANCE = 0.08
 """By what share the slopes on both sides of a point may differ. Waves at few iterations differ by some percent."""
