@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 import weakref
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from tirx_mini.hardware import GpuSpec
 
 from .alike import Kinds, NoDoubts, NoFacts
-from .budget import BUDGET, Budget, check_budget
+from .budget import Budget, check_budget
 from .doubts import Doubts, Ends, Tests
 from .engines import (
     ClusterCopies,
@@ -22,7 +21,6 @@ from .engines import (
     LaunchControl,
     Leads,
     StandIns,
-    Strips,
     StrongAccesses,
     TensorCores,
     TmaEngine,
@@ -46,7 +44,6 @@ from .machine import (
     Mbarrier,
     Multiprocessor,
     PartMbarrier,
-    Probe,
     RepeatedWait,
     ResidentCluster,
     ResidentCta,
@@ -57,112 +54,56 @@ from .ordering import Causality, UncheckedCausality
 from .outcome import Outcome, Standing
 from .recording import RecordedMbarrier, RecordedWarp, TimelineRecorder
 from .services import Services
+from .setup import DEFAULT_SETUP, Setup
 from .timing import Clock, Traffic, Untimed
-
-
-@dataclass(frozen=True)
-class Part:
-    """A run of a part of a launch. clusters: their numbers. weight: of loads, as in `L2`.
-
-    untimed: whether memory takes no time, in a run for what the clusters compute; clusters that are alike are checked
-    elsewhere then.
-    """
-
-    clusters: Sequence[int]
-    weight: float = 1.0
-    untimed: bool = False
-
-
-@dataclass(frozen=True)
-class Share:
-    """The clusters of a launch that have data. bare: the kernel as the others execute it, of which only time passes."""
-
-    clusters: range
-    bare: KernelImage
 
 
 class Gpu(Services):
     """One launch of a kernel on a modelled GPU. As a context it is closed at the end.
 
     arrays: the global buffers by slot; written in place.
-    seed: None for the deterministic schedule, else randomises the order of simultaneous events, engine latencies and
-        the placement of CTAs.
-    clock: what orders the events, by default their times.
-    trace, log_barriers: whether to keep a timeline and every change of every mbarrier.
-    data: whether to compute and move values; without, only time passes, and nothing is checked of accesses.
-    checks: whether to look for accesses that nothing orders, and for those of memory that nothing has written.
-    pedantic: whether also for ordinary reads before writes of the async proxy with no fence between.
-    budget: iterations of loops that the run may make, all warps together.
-    mixed: phases that another order may complete with other signals: `Outcome.mixed` of the same run before.
-    late: whether tests of mbarriers come before completions, where another order has them there.
-    part: what is run of the launch; None for all of it.
-    share: which clusters have data, where only some do.
-    cold: whether the L2 holds nothing at first; otherwise it holds the arguments, if they fit.
-    functions: what functions of CUDA C++ that the kernel calls compute, by their names.
-    alike: whether to check a few clusters for all that are alike. Raises `Unlike` where there is anything to report.
-    strips: as for `TmaEngine`; the arguments that nothing writes are then the same in all of its runs.
-    probe: changes the data on their way, to see what results depend on.
     """
 
     def __init__(
-        self,
-        image: KernelImage,
-        arrays: Sequence[np.ndarray],
-        spec: GpuSpec,
-        *,
-        seed: int | None = None,
-        trace: bool = False,
-        log_barriers: bool = False,
-        clock: Clock | None = None,
-        checks: bool = True,
-        data: bool = True,
-        pedantic: bool = False,
-        budget: int = BUDGET,
-        mixed: Ends | None = None,
-        late: bool = False,
-        part: Part | None = None,
-        share: Share | None = None,
-        cold: bool = False,
-        functions: Mapping[str, Callable[..., Any]] | None = None,
-        alike: bool = False,
-        strips: dict[str, Strips] | None = None,
-        probe: Probe | None = None,
+        self, image: KernelImage, arrays: Sequence[np.ndarray], spec: GpuSpec, setup: Setup = DEFAULT_SETUP
     ) -> None:
-        self.functions = functions or {}
-        self.mixed: Ends = mixed or {}
+        part, share, seed, probe = setup.part, setup.share, setup.seed, setup.probe
+        alike, trace, pedantic = setup.alike, setup.trace, setup.pedantic
+        self.functions = setup.functions
+        self.mixed: Ends = setup.mixed
         self.recorder = TimelineRecorder(image) if trace else None
         self.image = self.recorder.image if self.recorder else image
         self.warp_type = RecordedWarp if trace else RunningWarp
-        self.budget = Budget(budget, image.launch.num_ctas)
+        self.budget = Budget(setup.budget, image.launch.num_ctas)
         self.spend = self.budget.spend
         self.spec = spec
-        self.checks = checks and data
+        self.checks = setup.checks and setup.data
         checked = RecordedMbarrier if trace else Mbarrier
         unchecked = RecordedMbarrier if trace else PartMbarrier if part is not None or alike else UncheckedMbarrier
         self._mbarrier_types = unchecked, checked
-        self._data = data
+        self._data = setup.data
         self._share = share
         self.causality = Causality() if self.checks and image.grid_wide else None
         self.footprints: dict[Hashable, Any] = {}
         self.pedantic = pedantic
         self.rng = None if seed is None else random.Random(seed)
-        self.clock = clock or Clock(self.rng)
+        self.clock = setup.clock or Clock(self.rng)
         self.probe = probe
         if probe is not None:
             probe.clock = self.clock
         self.facts = NoFacts() if alike else FactLog()
         self.doubts = NoDoubts() if alike else Doubts()
-        self.tests = Tests(late)
+        self.tests = Tests(setup.late)
         self.locator = Locator(image.shared)
         self.allocators = TmemAllocators()
         self.tmem = TmemAccesses(self.allocators)
         watch = HazardWatch(self, self.tmem, Space.GLOBAL, None) if self.checks else None
         self.memory = GlobalMemory(image.globals, arrays, watch)
         self.memory.log.pedantic = pedantic
-        nbytes = float("inf") if cold else sum(buffer.nbytes for buffer in image.globals)
+        nbytes = float("inf") if setup.cold else sum(buffer.nbytes for buffer in image.globals)
         self.untimed = part is not None and part.untimed
         self.traffic = (Untimed if self.untimed else Traffic)(spec, self.clock, self.rng, nbytes)
-        self.tma = TmaEngine(self, strips)
+        self.tma = TmaEngine(self, setup.strips)
         self.tensor = TensorCores(self)
         self.wgmma = WgmmaEngines(probe)
         self.leads = Leads(self.wgmma)
@@ -173,7 +114,7 @@ class Gpu(Services):
         self.cluster_copies = ClusterCopies(self)
         causality = self.causality or UncheckedCausality()
         self.grid_barrier = GridBarrier(causality, image.launch.num_ctas * image.launch.warps * LANES)
-        self.barrier_log: list[BarrierEvent] | None = [] if log_barriers else None
+        self.barrier_log: list[BarrierEvent] | None = [] if setup.log_barriers else None
         self.repeats: dict[Hashable, RepeatedWait] = {}
         self.fresh_waits: dict[Hashable, tuple[Origin, Element, int]] = {}
         self.unread: dict[Hashable, UnreadColumns] = {}

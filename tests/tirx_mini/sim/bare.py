@@ -21,7 +21,7 @@ from tirx_mini.diagnose import Finding, finding_of
 from tirx_mini.hardware import B200, GpuSpec
 from tirx_mini.ir import Buffer, DataType, Launch, Span, TensorMap, Var
 from tirx_mini.isa import TABLE
-from tirx_mini.sim import Gpu, Outcome, RunningWarp
+from tirx_mini.sim import Gpu, Outcome, RunningWarp, Setup
 from tirx_mini.sim.machine import GlobalBuffer, KernelImage, SharedBuffer
 
 
@@ -152,7 +152,7 @@ def run(
     launch = Launch(grid, threads, cluster, smem, programmatic)
     named = {m.var.name: m for m in maps}
     image = KernelImage("kernel", launch, program, buffers, slots, named, registers)
-    gpu = Gpu(image, list(arrays.values()), spec, **options)
+    gpu = Gpu(image, list(arrays.values()), spec, Setup(**options))
     gpu.seen = {}  # type: ignore[attr-defined]
     outcome = gpu.run()
     return Result(outcome, gpu, gpu.seen)  # type: ignore[attr-defined]

@@ -72,6 +72,7 @@ class KernelImage:
     grid_wide: whether clusters synchronise with one another.
     alike: whether clusters are alike that have the same `RunningWarp.decisions`, as `plans.equality` says.
     wide: whether such clusters may be executed as one, as `translate.wide` says.
+    represented: whether one warp may act for others of its warpgroup, as `translate.leading` says.
     instructions: those that the program calls, by the names of their functions in its globals.
     """
 
@@ -88,4 +89,5 @@ class KernelImage:
     grid_wide: bool = False
     alike: bool = False
     wide: bool = False
+    represented: bool = False
     instructions: Mapping[str, Instruction] = field(default_factory=dict)

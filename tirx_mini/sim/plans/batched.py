@@ -1,73 +1,45 @@
-"""A run for what clusters compute, several of them at a time: see `machine.wide`."""
+"""Clusters in batches: one process executes several at a time for their results, and all once for the time."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
-from typing import Any
+from ..outcome import Outcome
+from ..question import Circumstances
+from .batches import MOST
+from .kernel import BoundKernel
+from .plan import Plan, WholeLaunch, not_for_findings
+from .portions import Timing, batch, together
 
-import numpy as np
-
-from tirx_mini.hardware import GpuSpec
-
-from ..gpu import Gpu, Part
-from ..machine import KernelImage, Parted, ResidentCluster, ResidentCta, WideWarp, each_of
-from ..ordering import Unlike
-from ..outcome import Standing
-
-MOST = 24
-"""Clusters that are executed together: each has tensor memory and registers of its own."""
+WORTH_BATCHES = 5_000
+"""Iterations that are worth executing a launch once for its time and again for its results."""
 
 
-class WideGpu(Gpu):
-    """Executes some clusters of a launch without regard to time, as many at a time as go the same way.
+class BatchedClusters(Plan):
+    """Executes equal clusters as lanes of the same NumPy operations."""
 
-    Clusters must be alike (`KernelImage.alike`). Raises `Unlike`, or `ValueError` of NumPy, where the program does
-    anything that cannot be done for several clusters at once.
-    """
+    name = "batches of equal clusters"
+    assumes = "that clusters execute the same where no branch on blockIdx parts them, and write elements of their own"
 
-    def __init__(
-        self, image: KernelImage, arrays: Sequence[np.ndarray], spec: GpuSpec, clusters: range, **options: Any
-    ) -> None:
-        super().__init__(image, arrays, spec, part=Part(range(0), untimed=True), alike=True, **options)
-        self.warp_type = WideWarp
-        count = max(1, -(-len(clusters) // MOST))
-        self._todo = deque(np.array_split(np.array(clusters), count))
-        self._clusters = len(clusters)
+    def refusal(self, kernel: BoundKernel, circumstances: Circumstances) -> str:
+        """As `Plan.refusal`."""
+        if circumstances.seed is not None:
+            return "the order of events is random, across all clusters"
+        if reason := not_for_findings(kernel, circumstances):
+            return reason
+        if not (kernel.image.alike and kernel.image.wide and kernel.divisible):
+            return "clusters may differ, or have instructions that no batch executes"
+        return kernel.inseparable if kernel.effort >= WORTH_BATCHES else "the launch is small"
 
-    def _advance(self) -> None:
-        """Execute the clusters. Where some part from the others, both begin again, on other SMs."""
-        groups = iter(self._groups)
-        group = next(groups)
-        while self._todo:
-            numbers = self._todo[0]
-            cluster = ResidentCluster(self, int(numbers[0]), tuple(numbers.tolist()))
-            self._place(cluster, group, 0.0)
-            try:
-                self.clock.run()
-            except Parted as parted:
-                self.clock.clear()
-                self.clusters.remove(cluster)
-                self._todo.popleft()
-                self._todo.extendleft((numbers[~parted.holds], numbers[parted.holds]))
-                if (free := next(groups, None)) is None:
-                    raise Unlike from None  # they part all the time
-                group = free
-                continue
-            if self.clusters:
-                return  # it waits for what never comes
-            for store in cluster.late:
-                store()
-            self._todo.popleft()
+    def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome | None:
+        """As `Plan.run`."""
+        batches = batch(kernel, range(1, kernel.clusters), whole=True)
+        if batches is None:
+            return None
+        first = Timing(kernel).run(range(1))
+        outcome = None if first is None else together(kernel, [first, batches])
+        if outcome is None:
+            raise WholeLaunch
+        return outcome
 
-    def standing(self) -> Standing:
-        """As `Gpu.standing`, of its clusters."""
-        todo, clusters = self._todo, self._clusters
-        return Standing(lambda flops: 1 - sum(map(len, todo)) / clusters)
-
-    def block_indices(self, cta: ResidentCta) -> tuple[Any, Any, Any]:
-        """blockIdx of a CTA in each of its clusters."""
-        inner = np.array(cta.cluster_ctaid)
-        blocks = np.array([np.array(self.origin_of(number)) + inner for number in cta.cluster.numbers])
-        x, y, z = blocks.T
-        return each_of(x), each_of(y), each_of(z)
+    def saves(self, kernel: BoundKernel, outcome: Outcome) -> str:
+        """As `Plan.saves`."""
+        return f"the data of {kernel.clusters - 1} of {kernel.clusters} clusters one by one: up to {MOST} at a time"

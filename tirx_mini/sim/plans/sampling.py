@@ -26,10 +26,10 @@ from tirx_mini.hardware import TMEM_COLUMNS, GpuSpec
 from tirx_mini.ir import Call, PrimFunc, int_value
 from tirx_mini.isa import instruction_of
 
-from ..gpu import Part
 from ..launch import resident_clusters
 from ..machine import KernelImage
 from ..outcome import Outcome, Sampled, Size
+from ..setup import Part
 from ..translate import Cut, Repeats, repeats
 from .equality import decisions
 
@@ -69,7 +69,7 @@ class Sampling:
         launch = image.launch
         self._repeats: Repeats = repeats(func)
         decided = decisions(func)
-        self._alike = decided is not None and decided <= set(self._repeats.persistent)
+        self.equal = decided is not None and decided <= set(self._repeats.persistent)
         self._clusters = launch.num_ctas // launch.cluster_size
         self._cluster_size = launch.cluster_size
         self._slots = _at_work(func, image, spec)
@@ -98,7 +98,7 @@ class Sampling:
         run: executes parts. One that faults or blocks shows a mistake of the kernel, or that its parts depend on one
         another in a way that is not understood: then the whole has to be run.
         """
-        if not self._alike:
+        if not self.equal:
             return None
         outcomes: dict[Size, Outcome] = {}
         choices = self._wave_points()

@@ -1,36 +1,37 @@
-"""A run with data in several processes.
+"""Clusters sharded over processes.
 
-Clusters that neither synchronise nor exchange data can be executed apart. The time depends on all of them at once, so
-this process executes the whole launch for it, but at most a share of the clusters with data. The others are divided
-into portions, which the other processes execute with data and with no regard to time, and in the end this one, too. The
-results are put together where no granule of an argument that one portion writes is read or written in another. In any
-other case, and where a portion finds anything to report, nothing is put together, and the launch has to be run as a
-whole.
+Clusters that neither synchronise nor exchange data can be executed apart. This process executes the whole launch for
+its time, but at most a share of the clusters with data. The others are divided into portions, which the other processes
+execute with data and with no regard to time, and in the end this one, too.
 """
 
 from __future__ import annotations
 
-import itertools
+import pickle
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 
-from tirx_mini.ir import Call, PrimFunc
-from tirx_mini.isa import instruction_of, prints
-from tirx_mini.worker import Task, Team
+from tirx_mini.ir import Buffer
+from tirx_mini.worker import Team, Twin
 
-from ..gpu import Gpu
-from ..machine import WIDTHS, KernelImage
 from ..outcome import Outcome
-from ..outputs import unwritten_of
+from ..question import Circumstances
+from .kernel import BoundKernel
+from .plan import Plan, WholeLaunch, not_for_findings
+from .portions import Piece, Portion, Timing, portion, together
 
+WORTH_PROCESSES = 15_000
+"""Iterations with data and checks, for the additional cost of executing clusters apart."""
+WORTH_TWINS = 4_000
+"""The same where the processes are copies of this one."""
+LAUNCH = "launch.pickle"
 LEAST_PORTION = 1 / 16
 """Of the clusters that are divided: each portion is the part of the rest that a process would get, the last ones small,
 so that all end at about the same time; each portion costs a machine.
@@ -43,188 +44,97 @@ LEAST_SHARE = 1 / 64
 """Of the clusters, those that are executed with data and time: a wrong kernel shows there, as a rule."""
 
 
-@dataclass(frozen=True)
-class Piece:
-    """Some clusters that are executed together, with data. checked: whether that is for what the checks find, of
-    clusters that are alike; otherwise those are checked elsewhere.
+class ShardedClusters(Plan):
+    """Divides the clusters of a launch among processes."""
+
+    name = "clusters sharded over processes"
+    assumes = "that no cluster reads or writes an element that another one writes"
+
+    def refusal(self, kernel: BoundKernel, circumstances: Circumstances) -> str:
+        """As `Plan.refusal`."""
+        if kernel.question.jobs < 2:
+            return "there is one process"
+        if circumstances.seed is not None:
+            return "the order of events is random, across all clusters"
+        if reason := not_for_findings(kernel, circumstances):
+            return reason
+        if kernel.effort < (WORTH_TWINS if Twin.possible() else WORTH_PROCESSES):
+            return "the launch is small"
+        return kernel.inseparable
+
+    def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome:
+        """As `Plan.run`. A launch that cannot be put together has something to report, or needs one process."""
+        outcome = run_sharded(kernel)
+        if outcome is None:
+            raise WholeLaunch
+        return outcome
+
+    def saves(self, kernel: BoundKernel, outcome: Outcome) -> str:
+        """As `Plan.saves`."""
+        checks = ", and the checks of equal clusters" if kernel.image.alike else ""
+        return f"the time of one process for {kernel.clusters} clusters, which {kernel.question.jobs} share{checks}"
+
+
+def run_sharded(kernel: BoundKernel) -> Outcome | None:
+    """Execute the clusters of a launch in several processes; None where it has to be run as a whole.
+
+    The arguments hold the results only where there is an outcome.
     """
-
-    clusters: range
-    checked: bool = False
-
-
-@dataclass(frozen=True)
-class Marks:
-    """What the clusters of a portion did to an argument that the kernel writes.
-
-    written, read: which granules; a bit for each, as of `numpy.packbits`. read: None where nothing was read.
-    values: of the granules that they wrote, in order; None where they are in the argument itself.
-    """
-
-    written: np.ndarray
-    read: np.ndarray | None
-    granule: int
-    values: np.ndarray | None
-
-
-@dataclass(frozen=True)
-class Portion:
-    """A portion that ended without anything to report. marks: by the slot of the argument.
-
-    known: the kinds of its clusters of which one was checked. unknown: one of each other kind, which is to be checked.
-    """
-
-    marks: dict[int, Marks]
-    outcome: Outcome
-    known: frozenset[Hashable]
-    unknown: dict[Hashable, int]
-
-
-class Launch(Protocol):
-    """A kernel with its arguments."""
-
-    image: KernelImage
-    arrays: list[np.ndarray]
-
-    @property
-    def divisible(self) -> bool:
-        """Whether one run may execute some clusters with data, and others without."""
-        ...
-
-    def portion(self, piece: Piece, *, keep: bool = False) -> Portion | None:
-        """What some clusters do, with data; checked if they are not alike. None where there is anything to report.
-
-        keep: whether the values that they write are to be kept besides.
-        """
-        ...
-
-    def timed(self, share: range) -> Portion | None:
-        """The same of a share of the clusters, with the outcome of the whole launch."""
-        ...
-
-    def stop_timing(self) -> None:
-        """Have `timed` end soon, in whichever thread: what it finds is not needed."""
-        ...
-
-    def all_checked(self, unknown: Collection[int]) -> bool:
-        """Whether these clusters, one of each kind that no other one was checked of, have nothing to report."""
-        ...
-
-
-def separable(func: PrimFunc, image: KernelImage, arrays: Sequence[np.ndarray]) -> bool:
-    """Whether the clusters of a kernel may be executed apart, as far as the program shows.
-
-    They may not where they synchronise, take one another's place, print, or look at the time; nor where two arguments
-    overlap in memory.
-    """
-    if image.grid_wide or prints(func):
-        return False
-    for node in func.nodes:
-        entry = instruction_of(node) if isinstance(node, Call) else None
-        if entry is not None and (entry.reads_clock or entry.cancels_launches or entry.opaque):
-            return False
-    return not any(np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2))
-
-
-def run_portion(machine: Gpu, *, keep: bool) -> Portion | None:
-    """Execute the part of a launch that `machine` was made for; None where there is anything to report.
-
-    keep: whether the values that it writes are to be kept besides.
-    """
-    outcome = machine.run()
-    if outcome.facts or outcome.blocked or outcome.open_orders or outcome.mixed or outcome.tested or machine.unread:
-        return None
-    marks: dict[int, Marks] = {}
-    for slot, segment in machine.memory.segments.items():
-        data, written, granule = machine.memory.bytes[slot], ~segment.untouched(), segment.granule
-        if data.size % granule:
-            return None
-        readers = [numbers != 0 for numbers in segment.readers.values()]
-        read = np.packbits(np.logical_or.reduce(readers)) if readers else None
-        values = data.view(WIDTHS[granule])[written] if keep else None
-        marks[slot] = Marks(np.packbits(written), read, granule, values)
-    kinds = machine.kinds
-    return Portion(marks, outcome, frozenset(kinds.known if kinds else ()), kinds.unknown if kinds else {})
-
-
-def run_apart(
-    launch: Launch,
-    save: Callable[[Path], None],
-    task: Task,
-    payload: Callable[[Path, Piece], Any],
-    jobs: int,
-) -> Outcome | None:
-    """The outcome of a launch whose clusters are executed in `jobs` processes; None where it has to be run as a whole.
-
-    save: saves the launch in a folder. task, payload: what a process that is no copy of this one then executes for a
-    portion. The arguments hold the results only where there is an outcome.
-    """
-    image = launch.image
-    share, pieces = _shares(launch, jobs)
+    image, jobs = kernel.image, kernel.question.jobs
+    share, pieces = _shares(kernel, jobs)
+    timing = Timing(kernel)
     found: list[Portion] = []
 
     def here(piece: Piece) -> Portion | None:
-        return launch.portion(piece)
+        return portion(kernel, piece)
 
     def there(piece: Piece) -> Portion | None:
-        return launch.portion(piece, keep=True)
+        return portion(kernel, piece, keep=True)
 
     def first() -> None:
-        portion = launch.timed(share)
-        if portion is None:
+        timed = timing.run(share)
+        if timed is None:
             raise _NotPlain
-        found.append(portion)
+        found.append(timed)
 
-    def seen(portion: Portion | None) -> None:
-        if portion is None:
-            launch.stop_timing()
+    def seen(result: Portion | None) -> None:
+        if result is None:
+            timing.stop()
 
     @cache
     def saved() -> None:
-        save(Path(folder))
+        _save(kernel, Path(folder))
 
-    def given(piece: Piece) -> Any:
+    def payload(piece: Piece) -> _Shard:
         with saving:
             saved()  # while this process begins to execute the launch
-        return payload(Path(folder), piece)
+        return _Shard(Path(folder), piece)
 
     saving = threading.Lock()
     room = sum(buffer.nbytes for buffer in image.globals if buffer.written) * (1 + len(pieces) // 4)  # `Marks`
     with (
         tempfile.TemporaryDirectory(prefix="tirx_mini-") as folder, suppress(_NotPlain),
-        Team(task, given, here, jobs, twin=there, room=room) as team,
+        Team(_in_child, payload, here, jobs, twin=there, room=room) as team,
     ):
         team.start()
         results = team.results(pieces, meanwhile=first, seen=seen)
         if all(result is not None for result in results.values()):
-            return _together(launch, [*found, *results.values()])
+            return together(kernel, [*found, *results.values()])
     return None
 
 
-def _shares(launch: Launch, jobs: int) -> tuple[range, list[Piece]]:
-    """(the clusters that this process executes with data and time, what is left for all processes).
+def _shares(kernel: BoundKernel, jobs: int) -> tuple[range, list[Piece]]:
+    """(the clusters that this process executes with data and time, the pieces for all processes).
 
     Where that is none of clusters that are alike, the first and the last one are pieces that are checked.
     """
-    image = launch.image
-    clusters = image.launch.num_ctas // image.launch.cluster_size
-    own = own_share(jobs) if launch.divisible and not image.wide else 0
+    image, clusters = kernel.image, kernel.clusters
+    own = own_share(jobs) if kernel.divisible and not image.wide else 0
     share = range(max(1, round(clusters * own)) if own else 0)
     checked = [] if share or not image.alike else sorted({0, clusters - 1})
     rest = range(share.stop + (0 in checked), clusters - (clusters - 1 in checked[1:]))
     pieces = [Piece(range(number, number + 1), checked=True) for number in checked]
     return share, pieces + [Piece(each) for each in _divided(rest, jobs)]
-
-
-def wide_shares(image: KernelImage) -> tuple[range, range]:
-    """(the clusters that one process executes with data and time, and those that it executes several at a time)."""
-    return range(1), range(1, image.launch.num_ctas // image.launch.cluster_size)
-
-
-def run_wide(launch: Launch, others: Portion, share: range) -> Outcome | None:
-    """The outcome of a launch that one process executes, which has executed all clusters but a share; None likewise."""
-    first = launch.timed(share)
-    return None if first is None else _together(launch, [first, others])
 
 
 def own_share(jobs: int) -> float:
@@ -245,38 +155,35 @@ def _divided(clusters: range, jobs: int) -> Iterator[range]:
         clusters = clusters[count:]
 
 
-def _together(launch: Launch, portions: Sequence[Portion]) -> Outcome | None:
-    """The outcome of the whole, whose time is that of the first portion.
+@dataclass(frozen=True)
+class _Shard:
+    """A portion of a launch, for another process. folder: holds the launch."""
 
-    None where what one portion writes is read or written in another, or where a cluster is to be checked of whose kind
-    none was, and has anything to report.
-    """
-    first, arrays = portions[0], launch.arrays
-    known = frozenset().union(*(each.known for each in portions))
-    unknown = {kind: number for each in portions for kind, number in each.unknown.items() if kind not in known}
-    if not launch.all_checked(unknown.values()):
-        return None
-    buffers = {buffer.slot: buffer for buffer in launch.image.globals}
-    found = []
-    for slot in portions[-1].marks:
-        marks = [portion.marks[slot] for portion in portions if slot in portion.marks]
-        granule = marks[0].granule
-        target = arrays[slot].reshape(-1).view(np.uint8).view(WIDTHS[granule])
-        parts = [_which(each.written, len(target)) for each in marks]
-        writers = np.add.reduce([part.view(np.uint8) for part in parts], dtype=np.uint16)
-        if (writers > 1).any() or any(
-            (_which(each.read, len(target)) & (writers > part)).any()
-            for each, part in zip(marks, parts, strict=True) if each.read is not None
-        ):  # fmt: skip
-            return None
-        if not writers.any():
-            return None  # the sentence about that needs the machine
-        found.extend(unwritten_of(buffers[slot], writers == 0, granule))
-        for each, part in zip(marks, parts, strict=True):
-            if each.values is not None:
-                target[part] = each.values
-    return replace(first.outcome, open_orders=(), unwritten=tuple(found))
+    folder: Path
+    piece: Piece
 
 
-def _which(bits: np.ndarray, count: int) -> np.ndarray:
-    return np.unpackbits(bits, count=count).view(np.bool_)
+def _in_child(shard: _Shard) -> Generator[None, None, Portion | None]:
+    yield
+    return portion(_loaded(shard.folder), shard.piece, keep=True)
+
+
+def _save(kernel: BoundKernel, folder: Path) -> None:
+    """Save the launch, with the arguments, for `_loaded`."""
+    kinds = [(array.dtype, array.shape) for array in kernel.arrays]
+    (folder / LAUNCH).write_bytes(pickle.dumps((kernel.func, kernel.scalars, kernel.alone, kinds)))
+    for slot, array in enumerate(kernel.arrays):
+        np.save(folder / f"{slot}.npy", array.reshape(-1).view(np.uint8))
+
+
+@lru_cache(maxsize=1)
+def _loaded(folder: Path) -> BoundKernel:
+    """Load the launch that the portions of a child belong to. Its copies of the arguments are its own."""
+    func, scalars, question, kinds = pickle.loads((folder / LAUNCH).read_bytes())
+    arrays = (
+        np.load(folder / f"{slot}.npy", mmap_mode="c").view(dtype).reshape(shape)
+        for slot, (dtype, shape) in enumerate(kinds)
+    )
+    numbers = iter(scalars)
+    args = [next(arrays) if isinstance(param, Buffer) else next(numbers) for param in func.params]
+    return BoundKernel(func, args, question)

@@ -99,7 +99,7 @@ def translate(
         registers=registers_of(func), local_bytes=sum(b.nbytes for b in _declared(func) if b.scope == "local"),
         tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
         grid_wide=grid_wide(func), alike=data and decided is not None and decided <= statements.course.noted,
-        wide=widens(func), instructions=statements.calls.used,
+        wide=widens(func), represented=statements.represented > 0, instructions=statements.calls.used,
     )  # fmt: skip
     statements.close()
     return Translation(source, image)

@@ -56,8 +56,6 @@ class ClockStatements(Statements):
         self.storage.alone = True
         self.bursts = cut.known_mmas
         self._alike = alike_loops(func, needed) if cut == Cut() else frozenset()
-        self._stood_in = 0
-        """How many loops there are so far in which warps may stand in for others."""
         self.leading = False
         """Whether this is in a loop that one warp goes round for its warpgroup."""
         self.each = ""
@@ -88,8 +86,8 @@ class ClockStatements(Statements):
             executed(stmt)
             return
         if not led:
-            self._stood_in += 1
-            _stand_in(self.out, moved, self._stood_in, lambda: executed(stmt))
+            self.represented += 1
+            _stand_in(self.out, moved, self.represented, lambda: executed(stmt))
             return
 
         def execute() -> None:

@@ -80,6 +80,8 @@ class Statements:
         self.regions = 0
         self.course = Course(writer)
         self.data = True
+        self.represented = 0
+        """How many loops there are so far in which warps may stand in for others."""
         self.bursts = False
         """Whether tcgen05 MMAs are issued at once where they are known (`series`)."""
 

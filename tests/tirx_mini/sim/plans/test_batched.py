@@ -13,9 +13,11 @@ from tirx_mini.course import STEPS, default_kernels, load_kernels, make_argument
 from tirx_mini.ir import PrimFunc
 from tirx_mini.script import from_source
 from tirx_mini.sim import Standing, alike
-from tirx_mini.sim import run as run_of_launches
-from tirx_mini.sim.plans import batched as wide_clusters
-from tirx_mini.sim.plans import sharded
+from tirx_mini.sim.plans import batched, batches, sharded
+from tirx_mini.sim.plans import kernel as bound
+from tirx_mini.sim.plans.kernel import BoundKernel
+from tirx_mini.sim.plans.plan import WholeLaunch
+from tirx_mini.sim.question import Circumstances
 
 GPUS = {"sm100": "b200", "sm90": "h100"}
 
@@ -25,14 +27,21 @@ def together(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Execute small launches this way, too; holds whether each came to its end so."""
     found: list[bool] = []
 
-    def observed(*args: Any) -> Any:
-        outcome = sharded.run_wide(*args)
-        found.append(outcome is not None)
+    run = batched.BatchedClusters.run
+
+    def observed(plan: batched.BatchedClusters, kernel: BoundKernel, circumstances: Circumstances) -> Any:
+        try:
+            outcome = run(plan, kernel, circumstances)
+        except WholeLaunch:
+            found.append(False)
+            raise
+        if outcome is not None:
+            found.append(True)
         return outcome
 
-    monkeypatch.setattr(run_of_launches, "WORTH_WIDE", 0)
-    monkeypatch.setattr(run_of_launches, "WORTH_BYTES", 0)
-    monkeypatch.setattr(run_of_launches, "run_wide", observed)
+    monkeypatch.setattr(batched, "WORTH_BATCHES", 0)
+    monkeypatch.setattr(bound, "WORTH_BYTES", 0)
+    monkeypatch.setattr(batched.BatchedClusters, "run", observed)
     return found
 
 
@@ -42,7 +51,7 @@ def report(kernel: PrimFunc, gpu: str = "b200") -> tvm.Report:
     other = d.copy()
     found = tvm.simulate(kernel, *inputs, d, gpu=gpu, jobs=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_of_launches, "WORTH_BYTES", 1 << 60)
+        patch.setattr(bound, "WORTH_BYTES", 1 << 60)
         patch.setattr(alike, "FEWEST", 1 << 30)
         whole = tvm.simulate(kernel, *inputs, other, gpu=gpu, jobs=1)
     assert d.tobytes() == other.tobytes()
@@ -56,7 +65,7 @@ def report(kernel: PrimFunc, gpu: str = "b200") -> tvm.Report:
 def test_a_reference_computes_the_same(
     step: int, folder: str, most: int, together: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wide_clusters, "MOST", most)
+    monkeypatch.setattr(batches, "MOST", most)
     shape = (1536, 1280, 192) if step == 10 else STEPS[step].shape(512)  # clusters with and without a second tile
     assert report(load_kernels(default_kernels(), folder)[step](*shape), GPUS[folder]).verdict == "ok"
     assert together == [True]
@@ -64,7 +73,7 @@ def test_a_reference_computes_the_same(
 
 def test_clusters_that_go_different_ways_part(together: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
     parted: list[int] = []
-    really = wide_clusters.Parted
+    really = batches.Parted
 
     class Observed(really):
         def __init__(self, holds: np.ndarray) -> None:
@@ -153,7 +162,7 @@ def test_a_launch_too_small_for_several_processes_is_executed_so_in_one(
     together: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for worth in ("WORTH_PROCESSES", "WORTH_TWINS"):
-        monkeypatch.setattr(run_of_launches, worth, 1 << 60)
+        monkeypatch.setattr(sharded, worth, 1 << 60)
     kernel = load_kernels(default_kernels(), "sm100")[7](512, 512, 512)
     assert tvm.simulate(kernel, *make_arguments(kernel), jobs=2).verdict == "ok"
     assert together == [True]

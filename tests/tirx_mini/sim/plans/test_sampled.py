@@ -84,7 +84,7 @@ def test_a_role_skips_as_many_stages_as_the_other_one_has_iterations_left() -> N
 @pytest.mark.parametrize("twins", [True, False])
 def test_several_processes_give_the_same_time(twins: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     for worth in ("WORTH_A_PROCESS", "WORTH_A_TWIN"):
-        monkeypatch.setattr(f"tirx_mini.sim.run.{worth}", 0)
+        monkeypatch.setattr(f"tirx_mini.sim.plans.sampled.{worth}", 0)
     monkeypatch.setattr(Twin, "possible", lambda: twins and sys.platform == "linux")
     spec = gpu_spec("b200").with_sms(8)
     kernel = reference(4, (1024, 1024, 8192))

@@ -17,8 +17,10 @@ from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
 from tirx_mini.script import tirx as T
 from tirx_mini.sim import Question, Simulation, Standing
-from tirx_mini.sim import run as run_of_launches
+from tirx_mini.sim.plans import kernel as bound
 from tirx_mini.sim.plans import sharded
+from tirx_mini.sim.plans.kernel import BoundKernel
+from tirx_mini.sim.plans.portions import Timing
 from tirx_mini.worker import Twin
 
 
@@ -31,15 +33,17 @@ def many(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> lis
     monkeypatch.setattr(Twin, "possible", lambda: twins)
     together: list[bool] = []
 
-    def observed(*args: Any) -> Any:
-        outcome = sharded.run_apart(*args)
+    run = sharded.run_sharded
+
+    def observed(kernel: BoundKernel) -> Any:
+        outcome = run(kernel)
         together.append(outcome is not None)
         return outcome
 
     for worth in ("WORTH_PROCESSES", "WORTH_TWINS"):
-        monkeypatch.setattr(run_of_launches, worth, 0)
-    monkeypatch.setattr(run_of_launches, "WORTH_BYTES", 0)
-    monkeypatch.setattr(run_of_launches, "run_apart", observed)
+        monkeypatch.setattr(sharded, worth, 0)
+    monkeypatch.setattr(bound, "WORTH_BYTES", 0)
+    monkeypatch.setattr(sharded, "run_sharded", observed)
     return together
 
 
@@ -122,7 +126,7 @@ def test_what_a_cluster_reads_and_writes_alone_may_be_the_same(kernel: PrimFunc,
 def test_a_launch_of_which_no_part_can_do_without_data_is_divided_all_the_same(
     many: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_of_launches.Simulation, "divisible", False)
+    monkeypatch.setattr(BoundKernel, "divisible", False)
     one, two, same = both(that_leaves_a_row_out, numbers(64, 32), numbers(64, 32))
     assert many == [True]
     assert one == two and same and one.unwritten
@@ -177,15 +181,16 @@ def test_what_finds_the_time_ends_when_that_is_not_needed() -> None:
     stopped: list[float] = []
 
     def stop(standing: Standing) -> None:
-        simulation.stop_timing()
+        timing.stop()
         stopped.append(standing.share())
 
     simulation = Simulation(kernel, args, Question(gpu_spec("b200"), watch=stop))
-    assert simulation.timed(range(0)) is None
+    timing = Timing(simulation)
+    assert timing.run(range(0)) is None
     assert stopped == [0.0]
-    patient = Simulation(kernel, args, Question(gpu_spec("b200")))
-    assert patient.timed(range(0)) is not None
-    patient.stop_timing()  # which has come to its end
+    patient = Timing(Simulation(kernel, args, Question(gpu_spec("b200"))))
+    assert patient.run(range(0)) is not None
+    patient.stop()  # which has come to its end
 
 
 @T.prim_func
@@ -200,16 +205,17 @@ def with_a_race(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32
 
 def test_a_portion_with_a_finding_ends_the_run_for_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     stops: list[None] = []
-    stop = Simulation.stop_timing
+    stop = Timing.stop
 
-    def observed(simulation: Simulation) -> None:
+    def observed(timing: Timing) -> None:
         stops.append(None)
-        stop(simulation)
+        stop(timing)
 
-    for worth in ("WORTH_PROCESSES", "WORTH_TWINS", "WORTH_BYTES"):
-        monkeypatch.setattr(run_of_launches, worth, 0)
-    monkeypatch.setattr(Simulation, "stop_timing", observed)
-    monkeypatch.setattr(Simulation, "divisible", False)  # so that the time is found without data
+    for worth in ("WORTH_PROCESSES", "WORTH_TWINS"):
+        monkeypatch.setattr(sharded, worth, 0)
+    monkeypatch.setattr(bound, "WORTH_BYTES", 0)
+    monkeypatch.setattr(Timing, "stop", observed)
+    monkeypatch.setattr(BoundKernel, "divisible", False)  # so that the time is found without data
     report = tvm.simulate(with_a_race, numbers(64, 64), numbers(64, 64), jobs=2)
     assert report.verdict == "hazard" and stops
 

@@ -15,7 +15,7 @@ from tirx_mini.ir import Call, PrimFunc, walk
 from tirx_mini.isa import TABLE, BarrierEffect, Completion
 from tirx_mini.passes import lower
 from tirx_mini.script import from_source
-from tirx_mini.sim import Gpu, Outcome, Question, Simulation
+from tirx_mini.sim import Gpu, Outcome, Question, Setup, Simulation
 from tirx_mini.sim.engines import StandIns, TensorCores, WarpWgmma
 from tirx_mini.sim.translate import Cut, Led, repeats, translate
 
@@ -27,7 +27,7 @@ def reference(step: int, gpu: str, shape: tuple[int, int, int], sms: int | None 
 
 def outcome(func: PrimFunc, spec: GpuSpec, cut: Cut) -> Outcome:
     arrays = Simulation(func, [None] * len(func.params), Question(spec, data=False)).arrays
-    return Gpu(translate(func, data=False, cut=cut).image, arrays, spec, data=False).run()
+    return Gpu(translate(func, data=False, cut=cut).image, arrays, spec, Setup(data=False)).run()
 
 
 LED = [("h100", step) for step in STEPS if step > 2] + [("b200", step) for step in (3, 7, 8, 9, 10)]
@@ -204,7 +204,7 @@ def with_and_without_stand_ins(
         patch.setattr(WarpWgmma, "commit", counted)
         for active in (False, True):
             commits = 0
-            machine = Gpu(simulation.image, simulation.arrays, spec, data=False, alike=True)
+            machine = Gpu(simulation.image, simulation.arrays, spec, Setup(data=False, alike=True))
             machine.stand_ins = StandIns(machine.wgmma, active=active)
             outcome = machine.run()
             assert not outcome.blocked and not outcome.facts

@@ -14,7 +14,7 @@ from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
 from tirx_mini.script import from_source
 from tirx_mini.sim import Question, Simulation
-from tirx_mini.sim.plans import sharded
+from tirx_mini.sim.plans.portions import Piece, portion
 from tirx_mini.sim.translate import translate
 
 SHAPES = {3: (512, 256, 256), 7: (512, 512, 512), 8: (512, 512, 512), 9: (512, 512, 512), 10: (1024, 768, 320)}
@@ -24,14 +24,14 @@ def reference(step: int) -> PrimFunc:
     return load_kernels(default_kernels(), "sm90")[step](*SHAPES.get(step, STEPS[step].shape(512)))
 
 
-def results(kernel: PrimFunc, portion: bool) -> np.ndarray:
+def results(kernel: PrimFunc, apart: bool) -> np.ndarray:
     """What the last argument holds after a run for results alone, or a whole one."""
     *inputs, output = make_arguments(kernel)
     simulation = Simulation(lower(kernel), [*inputs, output], Question(gpu_spec("h100")))
     simulation.keep()
     launch = simulation.image.launch
-    if portion:
-        found = simulation.portion(sharded.Piece(range(launch.num_ctas // launch.cluster_size)))
+    if apart:
+        found = portion(simulation, Piece(range(launch.num_ctas // launch.cluster_size)))
         assert found is not None
     else:
         assert not simulation.run().facts
@@ -117,7 +117,7 @@ def test_only_loops_of_nothing_but_products_are_led(last: str, wait: str, led: b
 def test_a_loop_may_declare_registers_of_its_own(last: str) -> None:
     found = np.zeros((128, 32), np.float32)
     simulation = Simulation(lower(kernel_with(last)), [np.eye(64, dtype=np.float16), found], Question(gpu_spec("h100")))
-    assert simulation.portion(sharded.Piece(range(1))) is not None
+    assert portion(simulation, Piece(range(1))) is not None
     assert found.any()
 
 
@@ -126,6 +126,6 @@ def test_a_loop_that_leaves_its_products_to_each_warp_to_commit_ends_the_run(com
     func = lower(kernel_with(commit=commit))
     assert "leads.follow" in translate(func, prompt=True).source
     a, d = np.eye(64, dtype=np.float16), np.zeros((128, 32), np.float32)
-    found = Simulation(func, [a, d], Question(gpu_spec("h100"))).portion(sharded.Piece(range(1)))
+    found = portion(Simulation(func, [a, d], Question(gpu_spec("h100"))), Piece(range(1)))
     assert (found is None) == (commit == "pass")
     assert d.any() != (commit == "pass")
