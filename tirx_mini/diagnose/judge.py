@@ -114,6 +114,7 @@ def report_of(
         sampled="" if outcome.sampled is None else _sampled_text(outcome.sampled),
         unwritten=(*map(_unwritten_text, outcome.unwritten), *map(_unread_text, outcome.unread)),
         bound=bound,
+        plan=outcome.plan,
     ).named(func.name)
 
 

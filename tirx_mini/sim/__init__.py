@@ -134,7 +134,7 @@ from .machine import (
 )
 from .machine import conflicts as bank_conflicts
 from .ordering import Access, EarlyAccess, Operation
-from .outcome import Outcome, Sampled, Size, Standing, Watch
+from .outcome import Outcome, PlanNote, Sampled, Size, Standing, Watch
 from .outputs import NothingWritten, Unwritten, boxes_of
 from .plans import Sampling
 from .question import DEFAULT_LIMIT, Circumstances, Question
@@ -194,7 +194,7 @@ __all__ = [
     "MixedCtaGroups", "MmaAtExit", "NamedBarrierWait", "NoPair", "NoSharedMemory", "NoSuchBarrier", "NoSuchRank",
     "NothingWritten", "NotModelled", "numpy_dtype", "OpenOrder", "OperandOutOfBounds", "OperandRule", "Operation",
     "Origin", "Outcome", "PairWait", "PartialCluster", "PartialSetmaxnreg", "PartialWarp", "PendingRegister", "Place",
-    "place_key", "Poll", "Probe", "Question", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterWait",
+    "place_key", "PlanNote", "Poll", "Probe", "Question", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterWait",
     "Reinitialised", "RepeatedWait", "RoundsUnordered", "RunawayLoop", "RunningWarp", "Sampled", "Sampling", "selected",
     "Setup", "SharedMemoryExceeded", "Signal", "SignalAtExit", "Simulation", "Size", "Space", "Standing", "StoreAtExit",
     "StoreBeforeTensor", "StoreOverBarrier", "TensorMapRule", "thread_values", "ThreadCountsDiffer", "Tile", "Timeline",

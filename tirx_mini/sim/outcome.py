@@ -36,11 +36,16 @@ class Sampled:
 
 @dataclass(frozen=True)
 class PlanNote:
-    """The plan by which a question was answered. assumed, saved: the assumption and the work left out, as clauses."""
+    """The plan by which a question was answered.
+
+    assumed, saved: the assumption and the work left out, as clauses. others: the plans that were not used, each with
+    the reason.
+    """
 
     name: str
     assumed: str
     saved: str
+    others: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -25,21 +25,27 @@ PLANS: tuple[Plan, ...] = (
 )
 """The plans in the order in which they are tried. A new one is a line here, and a file."""
 
-WHOLE = PlanNote("the whole launch", "nothing: every access of every cluster is executed", "nothing")
+WHOLE = PlanNote("the whole launch", "nothing", "nothing: each cluster is executed, with all that is asked for")
+FAILED = "tried, but its assumption did not hold, or there is something to report"
 
 
 def answered(
     kernel: BoundKernel, circumstances: Circumstances = DETERMINISTIC, plans: tuple[Plan, ...] = PLANS
 ) -> Outcome:
     """Return the outcome of the first plan that applies and holds, else of the whole launch."""
-    try:
-        for plan in plans:
-            if plan.refusal(kernel, circumstances):
-                continue
+    others: list[tuple[str, str]] = []
+    for plan in plans:
+        reason = plan.refusal(kernel, circumstances)
+        others.append((plan.name, reason or FAILED))
+        if reason:
+            continue
+        try:
             outcome = plan.outcome(kernel, circumstances)
-            if outcome is not None:
-                return outcome
+        except WholeLaunch:
             kernel.restore()
-    except WholeLaunch:
+            break
+        if outcome is not None:
+            assert outcome.plan is not None
+            return replace(outcome, plan=replace(outcome.plan, others=tuple(others[:-1])))
         kernel.restore()
-    return replace(kernel.execute(circumstances), plan=WHOLE)
+    return replace(kernel.execute(circumstances), plan=replace(WHOLE, others=tuple(others)))
