@@ -25,6 +25,9 @@ BLOCK, TILE = 32, 128
 TILES = 16
 """Tiles of D that are compared where all clusters of a large launch are run."""
 
+UNEQUAL = 3
+"""How many times as many clusters are run where they may differ."""
+
 Matrices = tuple[np.ndarray, np.ndarray, np.ndarray]
 """A, B and D."""
 
@@ -55,14 +58,17 @@ def right_in_clusters(
 ) -> bool:
     """Return whether so many clusters at random, run alone, write their share of D and nothing wrong.
 
-    False says nothing of a kernel whose clusters work together. form: writes neither A nor B. data: D is zero.
+    They stand for all clusters where these are proved equal (`sim.plans.Equality`); otherwise more are drawn. False
+    says nothing of a kernel whose clusters work together. form: writes neither A nor B. data: D is zero.
     """
     launch = form.launch
     assert launch is not None
     among = range(launch.num_ctas // launch.cluster_size)
-    clusters = sorted(random.Random(seed).sample(among, min(count, len(among))))
     try:
-        outcome = Simulation(form, data, Question(spec)).excerpt(clusters)
+        simulation = Simulation(form, data, Question(spec))
+        count *= 1 if simulation.equal else UNEQUAL
+        clusters = sorted(random.Random(seed).sample(among, min(count, len(among))))
+        outcome = simulation.excerpt(clusters)
     except TirxError:  # it cannot be executed at all
         return False
     a, b, d = data

@@ -4,10 +4,10 @@
 """
 
 from .choice import PLANS, WHOLE, answered
-from .equality import decisions
+from .equality import Equality
 from .kernel import BoundKernel
 from .plan import Plan
 from .process import running
 from .sampling import Sampling
 
-__all__ = ["PLANS", "WHOLE", "BoundKernel", "Plan", "Sampling", "answered", "decisions", "running"]
+__all__ = ["PLANS", "WHOLE", "BoundKernel", "Equality", "Plan", "Sampling", "answered", "running"]

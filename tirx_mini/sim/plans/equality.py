@@ -1,14 +1,18 @@
-"""Which clusters of a launch execute the same, apart from addresses in global memory, and where they may differ.
+"""The argument that clusters of a launch are equal: they execute the same, apart from addresses in global memory.
 
 The threads at the same place in two clusters do the same to shared and tensor memory, to barriers and to the engines,
 where control flow takes the same course, and nothing but it, the coordinates of copies and the addresses of global
-memory depends on blockIdx. So the clusters that have the same decisions of that control flow (`decisions`) are alike:
-what happens before what in one of them is what does in every other one.
+memory depends on blockIdx. So clusters that decide alike at the branches on blockIdx are equal: happens-before is the
+same in each of them.
+
+The checks of a few clusters for all rest on this argument, and so do batches of clusters, the sampled time, and the
+clusters that a grader draws of a large launch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from tirx_mini.ir import (
     AddressOf,
@@ -47,20 +51,31 @@ ANYWHERE = frozenset({OperandKind.GLOBAL, OperandKind.TENSOR_MAP, OperandKind.RE
 """The operands that may depend on blockIdx; coordinates of a tensor map may, too."""
 
 
-def decisions(func: PrimFunc) -> frozenset[Stmt] | None:
-    """The branches and loops of a lowered function whose course depends on blockIdx.
+@dataclass(frozen=True)
+class Equality:
+    """The equality of the clusters of a lowered function.
 
-    None where clusters may differ in anything else that matters, or where something depends on data or on the order of
-    events: a kernel whose control flow needs data, that tests barriers, reads what it writes to global memory, or
-    synchronises clusters.
+    decided: the branches and loops whose course depends on blockIdx. None where clusters may differ in anything else
+    that matters, or where something depends on data or on the order of events: in a kernel whose control flow needs
+    data, that tests barriers, reads what it writes to global memory, or synchronises clusters.
     """
-    if func.launch is None or grid_wide(func) or prints(func):
-        return None
-    try:
-        needed(func)
-    except TirxError:
-        return None
-    return _Differences(func).found()
+
+    decided: frozenset[Stmt] | None
+
+    @classmethod
+    def of(cls, func: PrimFunc) -> Equality:
+        """Return the equality that the program proves."""
+        if func.launch is None or grid_wide(func) or prints(func):
+            return cls(None)
+        try:
+            needed(func)
+        except TirxError:
+            return cls(None)
+        return cls(_Differences(func).found())
+
+    def among(self, statements: Iterable[Stmt]) -> bool:
+        """Return whether clusters are equal that decide alike at these statements."""
+        return self.decided is not None and self.decided <= set(statements)
 
 
 class _Targets:
@@ -137,7 +152,7 @@ class _Differences:
         )
 
     def found(self) -> frozenset[Stmt] | None:
-        """As `decisions`."""
+        """As `Equality.decided`."""
         decided: set[Stmt] = set()
         for node in self._nodes:
             if isinstance(node, (If, While, For)):

@@ -33,7 +33,7 @@ from ..outputs import NothingWritten, last_unused, unwritten
 from ..question import Circumstances, Question
 from ..setup import Setup
 from ..translate import translate
-from .equality import decisions
+from .equality import Equality
 from .process import running
 from .sampling import Sampling
 
@@ -57,7 +57,7 @@ class BoundKernel:
         self.spec, self.data = question.gpu, question.data
         self.arrays, self.scalars = bind_arguments(func, args, data=self.data)
         self.func = for_target(func, self.spec.arch)
-        self._decided = decisions(self.func) if self.data else None
+        self._decided = Equality.of(self.func).decided if self.data else None
         self.image = translate(self.func, self.scalars, data=self.data, decided=self._decided).image
         written = [buffer for buffer in self.image.globals if buffer.written and self.data]
         self._written = [buffer.slot for buffer in written]
@@ -119,6 +119,14 @@ class BoundKernel:
     def sampling(self) -> Sampling:
         """The parts of the launch."""
         return Sampling(self.func, self.image, self.spec)
+
+    @property
+    def equal(self) -> bool:
+        """Whether all clusters are proved to do the same, but for the tiles that they take."""
+        try:
+            return self.sampling.equal
+        except TirxError:  # the loops depend on data
+            return False
 
     @cached_property
     def prompt_image(self) -> KernelImage:

@@ -35,7 +35,7 @@ class SampledParts(Plan):
         asked = kernel.question
         if asked.data or not asked.sampled:
             return "a sampled time is not asked for"
-        return "" if kernel.sampling.equal else "CTAs may differ"
+        return "" if kernel.equal else "CTAs may differ"
 
     def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome | None:
         """As `Plan.run`."""

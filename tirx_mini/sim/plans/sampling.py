@@ -31,7 +31,7 @@ from ..machine import KernelImage
 from ..outcome import Outcome, Sampled, Size
 from ..setup import Part
 from ..translate import Cut, Repeats, repeats
-from .equality import decisions
+from .equality import Equality
 
 TOLERANCE = 0.08
 """By what share the slopes on both sides of a point may differ. Waves at few iterations differ by some percent."""
@@ -68,8 +68,8 @@ class Sampling:
     def __init__(self, func: PrimFunc, image: KernelImage, spec: GpuSpec) -> None:
         launch = image.launch
         self._repeats: Repeats = repeats(func)
-        decided = decisions(func)
-        self.equal = decided is not None and decided <= set(self._repeats.persistent)
+        self.equal = Equality.of(func).among(self._repeats.persistent)
+        """Whether all clusters do the same, but for the tiles that they take."""
         self._clusters = launch.num_ctas // launch.cluster_size
         self._cluster_size = launch.cluster_size
         self._slots = _at_work(func, image, spec)

@@ -7,7 +7,7 @@ import pytest
 from tirx_mini.ir import For, If, PrimFunc, While, walk
 from tirx_mini.passes import lower
 from tirx_mini.script import tirx as T
-from tirx_mini.sim.plans import decisions
+from tirx_mini.sim.plans import Equality
 
 
 def test_the_course_of_all_clusters_is_the_same() -> None:
@@ -23,7 +23,7 @@ def test_the_course_of_all_clusters_is_the_same() -> None:
         T.cuda.cta_sync()
         B[bx, tx] = row[tx]
 
-    assert decisions(lower(plain)) == frozenset()
+    assert Equality.of(lower(plain)).decided == frozenset()
 
 
 def test_branches_and_loops_over_block_indices_are_found() -> None:
@@ -40,7 +40,7 @@ def test_branches_and_loops_over_block_indices_are_found() -> None:
             tile += 3
 
     func = lower(deciding)
-    found = decisions(func)
+    found = Equality.of(func).decided
     assert found == {node for node in walk(func.body) if isinstance(node, (While, For))}
     assert not any(isinstance(node, If) for node in found)
 
@@ -94,4 +94,4 @@ def that_adds(A: T.Buffer((8, 64), "int32"), B: T.Buffer((1,), "int32")):
     "kernel", [by_block_in_shared_memory, by_data, that_reads_its_result, at_named_barriers, that_adds]
 )
 def test_what_else_may_differ(kernel: PrimFunc) -> None:
-    assert decisions(lower(kernel)) is None
+    assert Equality.of(lower(kernel)).decided is None
