@@ -52,12 +52,12 @@ from .machine import (
     Element,
     GlobalMemory,
     GridBarrier,
-    HostCta,
     Locator,
     Mask,
     Mbarrier,
     MisalignedBarrier,
     Registers,
+    ResidentCta,
     RunningWarp,
     Wait,
     offset_of,
@@ -143,7 +143,7 @@ class Services:
 
     # -- addresses -----------------------------------------------------------------------------------------------
 
-    def cta_at(self, w: RunningWarp, address: int) -> tuple[HostCta, int]:
+    def cta_at(self, w: RunningWarp, address: int) -> tuple[ResidentCta, int]:
         """(CTA, byte) of a shared::cluster address; a fault where no CTA of the cluster has it."""
         offset = address - w.window
         if 0 <= offset < w.cta.smem.size:
@@ -355,7 +355,7 @@ class Services:
             self.allocators.of(cta).check(w, column, columns, Operation.TCGEN05_CP)
         self.tensor.copy(w, column, address >> 16, layout, start, shape, multicast, cta_group)
 
-    def pair_of(self, w: RunningWarp) -> Sequence[HostCta]:
+    def pair_of(self, w: RunningWarp) -> Sequence[ResidentCta]:
         """The CTA pair that a warp belongs to."""
         ctas = w.cta.cluster.ctas[w.cta.rank & ~1 : (w.cta.rank & ~1) + 2]
         if len(ctas) < 2:

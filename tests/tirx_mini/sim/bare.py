@@ -152,7 +152,8 @@ def run(
     launch = Launch(grid, threads, cluster, smem, programmatic)
     named = {m.var.name: m for m in maps}
     image = KernelImage("kernel", launch, program, buffers, slots, named, registers)
-    gpu = Gpu(image, list(arrays.values()), spec, Setup(**options))
+    setup = Setup(**{name: value for name, value in options.items() if value is not None})
+    gpu = Gpu(image, list(arrays.values()), spec, setup)
     gpu.seen = {}  # type: ignore[attr-defined]
     outcome = gpu.run()
     return Result(outcome, gpu, gpu.seen)  # type: ignore[attr-defined]

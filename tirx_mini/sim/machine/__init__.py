@@ -80,7 +80,7 @@ from .register_pool import (
 )
 from .registers import Flight, RegisterArray, Registers, ScatteredRegisters, UniformArray
 from .unchecked import PartMbarrier, UncheckedMbarrier
-from .warp import HostCluster, HostCta, RunningWarp
+from .warp import RunningWarp
 from .warp_facts import LanesDiffer, PartialWarp
 from .wide import WideRegisterArray, WideSharedMemory, WideWarp, wide_memory
 
@@ -89,7 +89,7 @@ __all__ = [
     "Arriving", "BarrierOfEndedCta", "BarrierUse", "Blocking", "BorrowedRegister", "Cluster", "ClusterBarrierMisuse",
     "ClusterBarrierWait", "CountingBarrier", "CountingWait", "Cta", "EMPTY", "Each", "EarlySignal", "Element",
     "ElementOutOfBounds", "FULL", "Flight", "GlobalBuffer", "GlobalMemory", "Gpu", "GridBarrier", "GridBarrierWait",
-    "HostCluster", "HostCta", "IncompletePhase", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree", "Locator",
+    "IncompletePhase", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree", "Locator",
     "Mask", "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact", "MbarrierWait", "MisalignedBarrier",
     "MisalignedMatrixRow", "MisalignedVector", "MissingInitFence", "Multiprocessor", "NamedBarrierWait",
     "NoSuchBarrier", "OFFSET_MASK", "POLL_CYCLES", "PartMbarrier", "Parted", "PartialSetmaxnreg", "PartialWarp",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +11,10 @@ from tirx_mini.hardware import REGISTERS_PER_SM, GpuSpec
 from tirx_mini.ir import Span
 
 from ..facts import Origin
-from ..ordering import ORDER, AccessLog, Causality, Complain, Conflict, GridBefore, GridDependence, UncheckedCausality
+from ..ordering import ORDER, AccessLog, Causality, Complain, GridBefore, GridDependence, UncheckedCausality
 from ..timing import Clock, FairShare, SmTraffic
 from .barriers import StoreOverBarrier
 from .counting import ClusterBarrier, NamedBarriers
-from .image import KernelImage
 from .interfaces import QUARTERS, Gpu, Warp
 from .mbarrier import Mbarrier
 from .memory import SharedMemory, TensorMemory
@@ -46,58 +45,6 @@ class Multiprocessor:
         self.stores_free = 0.0
 
 
-class Host(Gpu, Protocol):
-    """What CTAs and clusters need of the GPU besides what engines see."""
-
-    def checks_cluster(self, number: int) -> bool:
-        """Whether the accesses of a cluster are checked."""
-        ...
-
-    def has_data(self, number: int) -> bool:
-        """Whether a cluster computes and moves values, or only time passes."""
-        ...
-
-    @property
-    def untimed(self) -> bool:
-        """Whether memory takes no time, in a run for what the clusters compute."""
-        ...
-
-    def image_of(self, number: int) -> KernelImage:
-        """The kernel as a cluster executes it."""
-        ...
-
-    @property
-    def causality(self) -> Causality | None:
-        """The clocks of all clusters, where these synchronise with one another; else None."""
-        ...
-
-    @property
-    def warp_type(self) -> type[RunningWarp]: ...
-    def mbarrier_type(self, checked: bool) -> type[Mbarrier]:
-        """The mbarriers of clusters whose accesses are checked, and of others."""
-        ...
-
-    def watch_shared(self, cta: Any) -> Callable[[Conflict], None]:
-        """What records conflicts in the shared memory of a CTA."""
-        ...
-
-    def watch_tensor(self, cta: Any) -> Callable[[Conflict], None]:
-        """What records conflicts in the tensor memory of a CTA."""
-        ...
-
-    def warp_ended(self, warp: Any) -> None:
-        """Engines record what the warp leaves behind, and forget it."""
-        ...
-
-    def cta_ended(self, cta: Any, ordered: np.ndarray) -> None:
-        """Engines record what the CTA leaves behind, and free it. ordered: the epochs before its end, by agent."""
-        ...
-
-    def retire(self, cluster: Any, time: float) -> None:
-        """A cluster has ended."""
-        ...
-
-
 class ResidentCta:
     """A resident CTA. rank: its %cluster_ctarank. name: its blockIdx, as in "CTA (3, 0, 0)". number: the same, linear.
 
@@ -106,7 +53,7 @@ class ResidentCta:
 
     def __init__(
         self,
-        gpu: Host,
+        gpu: Gpu,
         cluster: ResidentCluster,
         sm: Multiprocessor,
         block_idx: tuple[int, int, int],
@@ -231,7 +178,7 @@ class ResidentCluster:
     memory when they have ended.
     """
 
-    def __init__(self, gpu: Host, index: int, numbers: Sequence[int] = ()) -> None:
+    def __init__(self, gpu: Gpu, index: int, numbers: Sequence[int] = ()) -> None:
         self.gpu = gpu
         self.index = index
         self.numbers = numbers

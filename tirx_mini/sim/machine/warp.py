@@ -24,7 +24,7 @@ compiler-made parallel loop of n iterations runs at once on arrays of shape (n, 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -32,16 +32,13 @@ from tirx_mini.ir import DataType, Span, TensorMap
 from tirx_mini.isa import FaultKind, QuadProduct, WarpProduct, WgmmaVerbs
 
 from ..facts import Fact, Fault, NotModelled, OperandRule, Origin
-from ..ordering import PROXIES, PROXY, PROXY_GLOBAL, Actor, Agent, GridDependence, Lanes, Operation, Proxy, SyncClock
+from ..ordering import PROXIES, PROXY, PROXY_GLOBAL, Actor, Agent, Lanes, Operation, Proxy, SyncClock
 from . import access, matrix, moving, passing, warp_mma
 from .addresses import window
-from .counting import ClusterBarrier, NamedBarriers
 from .dtypes import numpy_dtype
-from .image import GlobalBuffer, KernelImage, SharedBuffer
-from .interfaces import Cluster, Cta, Gpu, Wait
+from .image import GlobalBuffer, SharedBuffer
+from .interfaces import Cta, Gpu, Wait
 from .masks import FULL, LANES, Mask
-from .mbarrier import Mbarrier
-from .register_pool import RegisterPool
 from .registers import RegisterArray, Registers
 from .warp_facts import LanesDiffer, PartialWarp, warp_name
 
@@ -51,56 +48,6 @@ _FENCED: Mapping[str, Sequence[int]] = {
     "": PROXIES, "shared::cta": (PROXY,), "shared::cluster": (PROXY,), "global": (PROXY_GLOBAL,),
 }  # fmt: skip
 """The clocks of the state spaces of fence.proxy.async. Threads write the shared memory of their own CTA only."""
-
-
-class HostCluster(Cluster, Protocol):
-    """A cluster, with its concrete warps."""
-
-    @property
-    def ctas(self) -> Sequence[HostCta]: ...
-    @property
-    def barrier(self) -> ClusterBarrier: ...
-    @property
-    def image(self) -> KernelImage: ...
-    def mbarriers(self) -> Iterator[Mbarrier]:
-        """All mbarriers of its CTAs."""
-        ...
-
-
-class HostCta(Cta, Protocol):
-    """A CTA, with its concrete warps. mbarriers: by their byte of shared memory."""
-
-    @property
-    def block_idx(self) -> tuple[int, int, int]: ...
-    @property
-    def cluster(self) -> HostCluster: ...
-    @property
-    def cluster_ctaid(self) -> tuple[int, int, int]: ...
-    @property
-    def warps(self) -> Sequence[RunningWarp]: ...
-    @property
-    def mbarriers(self) -> Mapping[int, Mbarrier]: ...
-    @property
-    def named(self) -> NamedBarriers: ...
-    @property
-    def registers(self) -> RegisterPool: ...
-    @property
-    def dependence(self) -> GridDependence | None:
-        """For a new warp, where the launch begins before the grid before it has ended."""
-        ...
-
-    @property
-    def initialised(self) -> Sequence[Mbarrier]:
-        """The mbarriers that are initialised."""
-        ...
-
-    def mbarrier(self, offset: int) -> Mbarrier:
-        """The mbarrier at a byte of shared memory, initialised or not."""
-        ...
-
-    def warp_ended(self, warp: Any) -> None:
-        """The warp has executed its last instruction, at its own time."""
-        ...
 
 
 class RunningWarp:
@@ -119,7 +66,7 @@ class RunningWarp:
         "woken",
     )  # fmt: skip
 
-    def __init__(self, cta: HostCta, warp_id: int, agent: Agent, time: float) -> None:
+    def __init__(self, cta: Cta, warp_id: int, agent: Agent, time: float) -> None:
         launch = cta.gpu.image.launch
         self.gpu: Gpu = cta.gpu
         self.cta, self.data = cta, cta.cluster.data

@@ -25,7 +25,7 @@ from .masks import LANES
 from .memory import WIDTHS, Box, SharedMemory, TensorMemory
 from .passing import footprint_of
 from .registers import RegisterArray
-from .warp import Buffer, HostCta, RunningWarp
+from .warp import Buffer, RunningWarp
 
 WORD = 4
 """Bytes of which it is known whether each cluster has its own."""
@@ -170,7 +170,7 @@ class WideWarp(RunningWarp):
 
     __slots__ = ("width",)
 
-    def __init__(self, cta: HostCta, warp_id: int, agent: Agent, time: float) -> None:
+    def __init__(self, cta: Cta, warp_id: int, agent: Agent, time: float) -> None:
         super().__init__(cta, warp_id, agent, time)
         self.width: int = cta.cluster.width
         self.block_idx = cast(Blocks, cta.gpu).block_indices(cta)
