@@ -205,7 +205,7 @@ class Gpu(Services):
 
     def wake(self, warp: RunningWarp, time: float) -> None:
         """Let a blocked warp run on from `time`."""
-        if warp.apart and (warp.woken or warp.waiting is None):
+        if warp.divergent and (warp.woken or warp.waiting is None):
             return  # it runs, or is about to, and looks at the waits of all its lanes
         warp.woken = True
         if time > warp.time:

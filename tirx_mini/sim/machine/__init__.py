@@ -2,7 +2,6 @@
 
 from .access import ElementOutOfBounds, LanesDisagree, MisalignedVector, spend_global, spend_shared
 from .addresses import OFFSET_MASK, WINDOW_BITS, offset_of
-from .apart import POLL_CYCLES, Apart
 from .arriving import Arriving
 from .banks import conflicts
 from .barriers import (
@@ -44,6 +43,7 @@ from .counting import (
     NamedBarrierWait,
 )
 from .cta import Multiprocessor, ResidentCluster, ResidentCta
+from .divergent import POLL_CYCLES, Divergence
 from .dtypes import numpy_dtype
 from .each import Each, Parted, each_of, values_of
 from .image import GlobalBuffer, KernelImage, SharedBuffer
@@ -85,7 +85,7 @@ from .warp_facts import LanesDiffer, PartialWarp
 from .wide import WideRegisterArray, WideSharedMemory, WideWarp, wide_memory
 
 __all__ = [
-    "Apart", "Arrival", "ArrivalOverflow", "BadInitCount", "BadRegisterCount", "BadThreadCount", "BarrierEvent",
+    "Divergence", "Arrival", "ArrivalOverflow", "BadInitCount", "BadRegisterCount", "BadThreadCount", "BarrierEvent",
     "Arriving", "BarrierOfEndedCta", "BarrierUse", "Blocking", "BorrowedRegister", "Cluster", "ClusterBarrierMisuse",
     "ClusterBarrierWait", "CountingBarrier", "CountingWait", "Cta", "EMPTY", "Each", "EarlySignal", "Element",
     "ElementOutOfBounds", "FULL", "Flight", "GlobalBuffer", "GlobalMemory", "Gpu", "GridBarrier", "GridBarrierWait",

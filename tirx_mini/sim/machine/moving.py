@@ -27,7 +27,7 @@ def move(
 ) -> bool:
     """See `RunningWarp.move`."""
     target, source = footprint_of(w, dst_pattern, lanes), footprint_of(w, src_pattern, lanes)
-    if not (target.apart and target.fits(dst, dst_start, lanes) and source.fits(src, src_start, lanes)):
+    if not (target.distinct and target.fits(dst, dst_start, lanes) and source.fits(src, src_start, lanes)):
         return False
     items, first = _all(w, src, src_start, source, lanes)
     values = items[source.items + first]
@@ -39,7 +39,7 @@ def move(
 def put(w: Warp, buffer: Buffer, start: int, pattern: Any, value: Any, lanes: int) -> bool:
     """See `RunningWarp.put`."""
     target = footprint_of(w, pattern, lanes)
-    if not (target.apart and target.fits(buffer, start, lanes)):
+    if not (target.distinct and target.fits(buffer, start, lanes)):
         return False
     _put(w, buffer, start, target, lanes, _as_items(w, buffer, target, value, lanes))
     return True

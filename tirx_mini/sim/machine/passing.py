@@ -22,7 +22,7 @@ class Footprint:
 
     pattern: element offsets. count: of them. low, high: the least and the greatest. aligned: to `lanes` elements.
     places: by the start's byte in its line, the bytes that come through the L2, the lines, and the accesses to each.
-    items: the pattern in units of `lanes` elements. apart: whether no two are the same.
+    items: the pattern in units of `lanes` elements. distinct: whether no two are the same.
     repeats: by the start's byte in a line, the passes that bank conflicts add.
     """
 
@@ -32,7 +32,7 @@ class Footprint:
     high: int
     aligned: bool
     items: np.ndarray
-    apart: bool
+    distinct: bool
     places: dict[int, tuple[int, np.ndarray, np.ndarray]] = field(default_factory=dict)
     repeats: dict[int, int] = field(default_factory=dict)
 
@@ -108,7 +108,7 @@ def footprint_of(w: Warp, pattern: Any, lanes: int) -> Footprint:
         offsets = _ONE if pattern is None else np.asarray(active(w, pattern))
         low, high = (int(offsets.min()), int(offsets.max())) if offsets.size else (0, 0)
         items = offsets // lanes
-        apart = len(np.unique(items)) == items.size
-        found = known[key] = Footprint(offsets, offsets.size, low, high, not (offsets % lanes).any(), items, apart)
+        distinct = len(np.unique(items)) == items.size
+        found = known[key] = Footprint(offsets, offsets.size, low, high, not (offsets % lanes).any(), items, distinct)
     return found
 

@@ -55,13 +55,13 @@ class RunningWarp:
 
     agent: of the active lanes. lanes: the agents of all sets of its lanes.
     role: "warp 3 of warpgroup 1". place: the same with the CTA, where the grid has several.
-    waiting: what it waits for, None while it runs. apart: in how many `Apart` its lanes go ways of their own.
+    waiting: what it waits for, None while it runs. divergent: in how many `Divergence` its lanes go ways of their own.
     woken: whether it is about to run. behind: who runs right after it, once. decisions: of branches on blockIdx.
     """
 
     __slots__ = (
-        "_wgmma", "agent", "all_lanes", "apart", "behind", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta",
-        "data", "decisions", "dependence", "done", "gpu", "grid_dim", "lanes", "loads", "mask", "place", "program",
+        "_wgmma", "agent", "all_lanes", "behind", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta",
+        "data", "decisions", "dependence", "divergent", "done", "gpu", "grid_dim", "lanes", "loads", "mask", "place", "program",
         "register_fences", "role", "span", "stores", "thread_idx", "threads", "time", "waiting", "warp_id", "window",
         "woken",
     )  # fmt: skip
@@ -94,7 +94,7 @@ class RunningWarp:
         self.register_fences = 0
         self.dependence = cta.dependence
         self.waiting: Wait | None = None
-        self.apart = 0
+        self.divergent = 0
         self.behind: tuple[RunningWarp, ...] = ()
         self.woken = False
         self.done = False

@@ -188,7 +188,7 @@ class WideWarp(RunningWarp):
         target = footprint_of(self, pattern, lanes)
         if isinstance(buffer, GlobalBuffer) or isinstance(first, Each) or not self.mask.full:
             raise Unlike
-        if not (target.apart and target.fits(buffer, first, lanes)):
+        if not (target.distinct and target.fits(buffer, first, lanes)):
             raise Unlike
         width = buffer.dtype.itemsize * lanes
         values = np.ascontiguousarray(value, numpy_dtype(buffer.dtype))

@@ -61,12 +61,12 @@ class Led:
     """What one warp does for its warpgroup.
 
     loops: the outermost ones that it goes round for all four. repeated: accesses to memory and arrivals there, which it
-    executes once for each warp. apart: loops that some warps or threads of a warpgroup go round.
+    executes once for each warp. divergent: loops that some warps or threads of a warpgroup go round.
     """
 
     loops: frozenset[Loop] = frozenset()
     repeated: frozenset[Stmt] = frozenset()
-    apart: frozenset[Loop] = frozenset()
+    divergent: frozenset[Loop] = frozenset()
 
     def for_each_warp(self, stmt: Stmt) -> bool:
         """Whether the first warp executes a statement once for each warp."""
@@ -79,8 +79,8 @@ def led_loops(func: PrimFunc) -> Led:
     """The outermost loops that one warp of each warpgroup can go round for all four."""
     groups = _warpgroups(func, needed(func))
     found = dict(_outermost(func.body, groups))
-    apart: frozenset[Loop] = frozenset().union(*(group.apart for group in groups))
-    return Led(frozenset(found), frozenset().union(*found.values()), apart)
+    divergent: frozenset[Loop] = frozenset().union(*(group.divergent for group in groups))
+    return Led(frozenset(found), frozenset().union(*found.values()), divergent)
 
 
 def _outermost(
@@ -186,7 +186,7 @@ def _takes_own_time(entry: Instruction) -> bool:
 class _Leading:
     """What the warps of the warpgroup that begins with warp `first` do alike.
 
-    reached: the loops that they come to. apart: those that only some of them go round, or some of their lanes.
+    reached: the loops that they come to. divergent: those that only some of them go round, or some of their lanes.
     """
 
     def __init__(self, func: PrimFunc, first: int, wanted: Needed) -> None:
@@ -201,7 +201,7 @@ class _Leading:
         self._copies = _has(func, Completion.CP_ASYNC_GROUP)
         """Whether there are arrivals that wait for the copies of each warp."""
         self.reached: set[Loop] = set()
-        self.apart: set[Loop] = set()
+        self.divergent: set[Loop] = set()
         known = -1
         while known != (known := len(self._own)):
             self._note(func.body, False)
@@ -213,7 +213,7 @@ class _Leading:
         return frozenset(self._repeated) if self._may_lead(loop) else None
 
     def _may_lead(self, loop: Loop) -> bool:
-        if not self._whole or loop in self.apart or any(map(self._differs, _conditions(loop))):
+        if not self._whole or loop in self.divergent or any(map(self._differs, _conditions(loop))):
             return False
         if any(buffer.size != 1 or buffer in self._own for buffer in moved_scalars(loop, self._wanted)):
             return False
@@ -311,7 +311,7 @@ class _Leading:
         elif isinstance(stmt, (For, While)):
             self.reached.add(stmt)
             if under:
-                self.apart.add(stmt)
+                self.divergent.add(stmt)
         for child in children(stmt):
             if isinstance(child, Stmt):
                 self._note(child, under)

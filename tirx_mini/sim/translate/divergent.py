@@ -1,4 +1,4 @@
-"""Which branches the lanes of a warp take at their own pace (`machine.apart`), and the names that their arms assign."""
+"""Which branches the lanes of a warp take at their own pace (`machine.divergent`), and the names that their arms assign."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def length_of_run(stmts: Sequence[Stmt], facts: Uniformity) -> int:
     return length
 
 
-def take_apart(statements: StatementTranslator, stmts: Sequence[Stmt]) -> None:
+def diverge(statements: StatementTranslator, stmts: Sequence[Stmt]) -> None:
     """Translate the statements of a run: each arm becomes a generator, which goes on while others wait."""
     out = statements.out
-    outer, apart = out.fresh("outer"), out.fresh("apart")
+    outer, branches = out.fresh("outer"), out.fresh("branches")
     out.settle()
     out.line(f"{outer} = w.mask")
-    out.line(f"{apart} = Apart(w)")
+    out.line(f"{branches} = Divergence(w)")
     for position, stmt in enumerate(stmts):
         if not isinstance(stmt, If):
             statements.stmt(stmt)
@@ -89,15 +89,15 @@ def take_apart(statements: StatementTranslator, stmts: Sequence[Stmt]) -> None:
             arms.append((other, stmt.orelse))
         for mask, body in arms:
             if position:
-                out.line(f"if {apart}.meets({mask}): yield from {apart}.join()")
-            _arm(statements, apart, mask, body)
+                out.line(f"if {branches}.meets({mask}): yield from {branches}.join()")
+            _arm(statements, branches, mask, body)
             out.line(f"w.select({outer})")
-    out.line(f"yield from {apart}.join()")
-    out.line(f"{apart}.close()")
+    out.line(f"yield from {branches}.join()")
+    out.line(f"{branches}.close()")
     out.line(f"w.select({outer})")
 
 
-def _arm(statements: StatementTranslator, apart: str, mask: str, body: Stmt) -> None:
+def _arm(statements: StatementTranslator, branches: str, mask: str, body: Stmt) -> None:
     """One arm, as a generator of its own."""
     out = statements.out
     name = out.fresh("arm")
@@ -113,7 +113,7 @@ def _arm(statements: StatementTranslator, apart: str, mask: str, body: Stmt) -> 
         if names:
             indent = out.lines[-1][: -len("yield from ()")]
             out.lines.insert(start, f"{indent}nonlocal {', '.join(names)}")
-        out.line(f"{apart}.start({mask}, {name}())")
+        out.line(f"{branches}.start({mask}, {name}())")
 
 
 def is_elect(cond: Expr) -> bool:

@@ -1,7 +1,7 @@
 """Lanes of one warp that go different ways, each at its own pace.
 
 The threads of a warp make progress independently (CUDA programming guide: "Independent Thread Scheduling"): where the
-lanes in one arm of a branch wait, those in another arm go on. `Apart` holds the arms of some neighbouring branches,
+lanes in one arm of a branch wait, those in another arm go on. `Divergence` holds the arms of some neighbouring branches,
 each a generator of its own. An arm that waits is put aside; when no arm is left to start, the warp waits for whichever
 of them can go on first.
 """
@@ -20,15 +20,15 @@ POLL_CYCLES = 200
 """Between two rounds of a loop that spins on memory."""
 
 
-class PartedWarp(Protocol):
+class DivergentWarp(Protocol):
     """What arms need of their warp.
 
-    apart: how many `Apart` it is in, one inside the other. woken: whether it is about to go on.
+    divergent: how many `Divergence` it is in, one inside the other. woken: whether it is about to go on.
     """
 
     time: float
     span: Span | None
-    apart: int
+    divergent: int
     woken: bool
 
     @property
@@ -61,13 +61,13 @@ class Arm:
         self.wait: Wait | None = None
 
 
-class Apart:
+class Divergence:
     """Some neighbouring branches of one warp, until all of their lanes are together again."""
 
-    def __init__(self, w: PartedWarp) -> None:
+    def __init__(self, w: DivergentWarp) -> None:
         self._warp = w
         self._arms: list[Arm] = []
-        w.apart += 1
+        w.divergent += 1
 
     def start(self, lanes: Mask, program: Generator[Wait, None, None]) -> None:
         """Let the lanes run an arm, until it ends or has to wait."""
@@ -95,7 +95,7 @@ class Apart:
 
     def close(self) -> None:
         """All lanes are together again."""
-        self._warp.apart -= 1
+        self._warp.divergent -= 1
 
     def _wait(self, first: Arm, poll: bool) -> Wait:
         """What the warp waits for: the first of its arms that can go on. poll: and for some time to pass."""
