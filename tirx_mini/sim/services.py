@@ -48,7 +48,6 @@ from .machine import (
     BarrierOfEndedCta,
     BarrierUse,
     Blocking,
-    Each,
     Element,
     GlobalMemory,
     GridBarrier,
@@ -56,6 +55,7 @@ from .machine import (
     Mask,
     Mbarrier,
     MisalignedBarrier,
+    PerCluster,
     Registers,
     ResidentCta,
     RunningWarp,
@@ -554,4 +554,4 @@ class Services:
 
 def _numbers(coords: Sequence[Any]) -> list[Any]:
     """Coordinates as Python numbers; those that differ in clusters that are executed together stay as they are."""
-    return [coord if type(coord) is int or isinstance(coord, Each) else int(coord) for coord in coords]
+    return [coord if type(coord) is int or isinstance(coord, PerCluster) else int(coord) for coord in coords]

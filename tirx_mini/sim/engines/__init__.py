@@ -12,7 +12,7 @@ from .submatrix import LateMatrix, Matrix, Submatrix, below, beside
 from .sums import DEPTH, accumulate_registers, accumulate_tmem, fragments
 from .tcgen05 import TensorCores
 from .tcgen05_facts import CommitAtExit, CommitOfOtherThread, MmaAtExit
-from .tensor_map import BoxCopier, LoadedBox, Strips, TensorMapRule, WideBox, broken_rule
+from .tensor_map import BatchedBox, BoxCopier, LoadedBox, Strips, TensorMapRule, broken_rule
 from .tma import BulkWait, TmaEngine
 from .tma_rules import (
     BadBulkSize,
@@ -66,7 +66,7 @@ __all__ = [
     "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit",
     "StandIns", "StoreBeforeTensor", "Strips", "StrongAccesses", "TensorCores", "TensorMapRule", "TmaEngine",
     "TmemAccesses", "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns", "WarpWgmma",
-    "WarpgroupTooSmall", "WgmmaAtExit", "WideBox", "WgmmaEngines", "WgmmaWait", "WgmmasDiffer", "WrongTmemLane",
+    "WarpgroupTooSmall", "WgmmaAtExit", "BatchedBox", "WgmmaEngines", "WgmmaWait", "WgmmasDiffer", "WrongTmemLane",
     "DEPTH", "LateMatrix", "Matrix", "Submatrix", "accumulate_registers", "accumulate_tmem", "below", "beside",
     "broken_rule", "check_column", "fragments", "pair",
 ]  # fmt: skip

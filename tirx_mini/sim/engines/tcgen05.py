@@ -22,6 +22,7 @@ from ..facts import Origin
 from ..machine import Cta, Gpu, Mbarrier, Signal, Sm, Warp
 from ..ordering import BEFORE, ORDER, Access, Actor, Agent, Operation
 from .accumulators import keeping, lanes_of, rows_in_tmem, store_product
+from .batched import multiply_each
 from .issued import (
     Batch,
     Burst,
@@ -47,7 +48,6 @@ from .sums import accumulate_tmem, multiply
 from .tcgen05_facts import CommitAtExit, CommitOfOtherThread, MmaAtExit
 from .tmem_copy import Copies
 from .unread import LostResult, unread_columns
-from .wide import multiply_each
 
 
 class TensorCores:

@@ -19,6 +19,7 @@ from tirx_mini.ir import Span, TensorMap
 from ..facts import Fault, Origin
 from ..machine import Blocking, Cta, Gpu, Mbarrier, Wait, Warp
 from ..ordering import Actor, Agent, KnownValue, Operation, Proxy, Strong, Unlike
+from .batched import load_each, store_each
 from .tensor_map import BoxCopier, LinearCopier, RowsCopier, Strips, broken_rule
 from .tma_rules import (
     BadBulkSize,
@@ -31,7 +32,6 @@ from .tma_rules import (
     StoreAtExit,
     StoreBeforeTensor,
 )
-from .wide import load_each, store_each
 
 
 @dataclass(eq=False, slots=True)

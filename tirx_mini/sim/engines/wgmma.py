@@ -20,12 +20,12 @@ from ..facts import Fault, Origin
 from ..machine import Blocking, Cta, RegisterArray, Registers, Warp
 from ..ordering import Actor, Agent, Operation, Proxy, Snapshot
 from ..timing import Flow
+from .batched import multiply_registers_each
 from .operands import Operands, scaled
 from .submatrix import Submatrix
 from .sums import accumulate_registers, fragments
 from .wgmma_facts import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, WgmmasDiffer, WgmmaWait
 from .wgmma_group import Group, Issued, Series, Work, from_registers, work_of
-from .wide import multiply_registers_each
 
 
 class Warpgroup:

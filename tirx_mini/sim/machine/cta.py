@@ -14,13 +14,13 @@ from ..facts import Origin
 from ..ordering import ORDER, AccessLog, Causality, Complain, GridBefore, GridDependence, UncheckedCausality
 from ..timing import Clock, FairShare, SmTraffic
 from .barriers import StoreOverBarrier
+from .batched import BatchedSharedMemory, BatchedTensorMemory
 from .counting import ClusterBarrier, NamedBarriers
 from .interfaces import QUARTERS, Gpu, Warp
 from .mbarrier import Mbarrier
 from .memory import SharedMemory, TensorMemory
 from .register_pool import RegisterPool
 from .warp import RunningWarp
-from .wide import WideSharedMemory, WideTensorMemory
 
 
 class Multiprocessor:
@@ -76,8 +76,8 @@ class ResidentCta:
         self.smem: SharedMemory
         self.tmem: TensorMemory
         if cluster.width:
-            self.smem = WideSharedMemory(nbytes, cluster.width, buffers)
-            self.tmem = WideTensorMemory(cluster.width)
+            self.smem = BatchedSharedMemory(nbytes, cluster.width, buffers)
+            self.tmem = BatchedTensorMemory(cluster.width)
         else:
             self.smem = SharedMemory(nbytes, buffers, cluster.log, shared, cluster.data)
             self.tmem = TensorMemory(cluster.tmem_log, tensor)
@@ -174,7 +174,7 @@ class ResidentCluster:
     domain: the number of its clocks: its own, or where clusters synchronise with one another, that of all.
     checked: whether accesses are checked that its threads make. data: whether they compute and move values. prompt:
     whether engines do at once what they are given, since neither time nor accesses matter. numbers: of the clusters
-    that it stands for, if it is a wide one (`wide`). width: how many these are, or 0. late: what these do to global
+    that it stands for, if it is a batch (`batched`). width: how many these are, or 0. late: what these do to global
     memory when they have ended.
     """
 

@@ -1,9 +1,9 @@
 """Lanes of one warp that go different ways, each at its own pace.
 
 The threads of a warp make progress independently (CUDA programming guide: "Independent Thread Scheduling"): where the
-lanes in one arm of a branch wait, those in another arm go on. `Divergence` holds the arms of some neighbouring branches,
-each a generator of its own. An arm that waits is put aside; when no arm is left to start, the warp waits for whichever
-of them can go on first.
+lanes in one arm of a branch wait, those in another arm go on. `Divergence` holds the arms of some neighbouring
+branches, each a generator of its own. An arm that waits is put aside; when no arm is left to start, the warp waits for
+whichever of them can go on first.
 """
 
 from __future__ import annotations

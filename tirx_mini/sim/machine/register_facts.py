@@ -78,7 +78,7 @@ class BorrowedRegister(RegisterFact):
 
 
 @dataclass(frozen=True)
-class WideRegisters(RegisterFact):
+class BatchedRegisters(RegisterFact):
     """An instruction on 32-bit registers is given a buffer of wider elements. dtype: of those."""
 
     dtype: str

@@ -61,9 +61,9 @@ class RunningWarp:
 
     __slots__ = (
         "_wgmma", "agent", "all_lanes", "behind", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta",
-        "data", "decisions", "dependence", "divergent", "done", "gpu", "grid_dim", "lanes", "loads", "mask", "place", "program",
-        "register_fences", "role", "span", "stores", "thread_idx", "threads", "time", "waiting", "warp_id", "window",
-        "woken",
+        "data", "decisions", "dependence", "divergent", "done", "gpu", "grid_dim", "lanes", "loads", "mask", "place",
+        "program", "register_fences", "role", "span", "stores", "thread_idx", "threads", "time", "waiting", "warp_id",
+        "window", "woken",
     )  # fmt: skip
 
     def __init__(self, cta: Cta, warp_id: int, agent: Agent, time: float) -> None:

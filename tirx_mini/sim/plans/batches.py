@@ -1,4 +1,4 @@
-"""A run for what clusters compute, several of them at a time: see `machine.wide`."""
+"""A run for what clusters compute, several of them at a time: see `machine.batched`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from tirx_mini.hardware import GpuSpec
 
 from ..gpu import Gpu
-from ..machine import KernelImage, Parted, ResidentCluster, ResidentCta, WideWarp, each_of
+from ..machine import BatchedWarp, KernelImage, Parted, ResidentCluster, ResidentCta, per_cluster
 from ..ordering import Unlike
 from ..outcome import Standing
 from ..setup import Part, Setup
@@ -21,7 +21,7 @@ MOST = 24
 """Clusters that are executed together: each has tensor memory and registers of its own."""
 
 
-class WideGpu(Gpu):
+class BatchedGpu(Gpu):
     """Executes some clusters of a launch without regard to time, as many at a time as go the same way.
 
     Clusters must be alike (`KernelImage.alike`). Raises `Unlike`, or `ValueError` of NumPy, where the program does
@@ -32,7 +32,7 @@ class WideGpu(Gpu):
         self, image: KernelImage, arrays: Sequence[np.ndarray], spec: GpuSpec, clusters: range, setup: Setup
     ) -> None:
         super().__init__(image, arrays, spec, replace(setup, part=Part(range(0), untimed=True), alike=True))
-        self.warp_type = WideWarp
+        self.warp_type = BatchedWarp
         count = max(1, -(-len(clusters) // MOST))
         self._todo = deque(np.array_split(np.array(clusters), count))
         self._clusters = len(clusters)
@@ -72,4 +72,4 @@ class WideGpu(Gpu):
         inner = np.array(cta.cluster_ctaid)
         blocks = np.array([np.array(self.origin_of(number)) + inner for number in cta.cluster.numbers])
         x, y, z = blocks.T
-        return each_of(x), each_of(y), each_of(z)
+        return per_cluster(x), per_cluster(y), per_cluster(z)

@@ -24,7 +24,7 @@ from ..outcome import Outcome
 from ..outputs import unwritten_of
 from ..setup import Part, Share
 from ..timing import Clock
-from .batches import WideGpu
+from .batches import BatchedGpu
 from .kernel import BoundKernel
 from .process import running
 
@@ -127,11 +127,11 @@ def batch(kernel: BoundKernel, clusters: range, *, keep: bool = False, whole: bo
 
     whole: whether these are nearly all clusters of the launch.
     """
-    if not (clusters and kernel.image.alike and kernel.image.wide and kernel.divisible):
+    if not (clusters and kernel.image.alike and kernel.image.batchable and kernel.divisible):
         return None
     with suppress(Unlike, ValueError), running():  # NumPy refuses lanes of one cluster beside those of several
         setup = replace(kernel.limits, pedantic=False, strips=kernel.strips)
-        with WideGpu(kernel.prompt_image, kernel.arrays, kernel.spec, clusters, setup) as machine:
+        with BatchedGpu(kernel.prompt_image, kernel.arrays, kernel.spec, clusters, setup) as machine:
             if whole:
                 kernel.begin(machine)
             return run_portion(machine, keep=keep)

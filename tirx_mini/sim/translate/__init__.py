@@ -31,6 +31,7 @@ from tirx_mini.ir import (
 from tirx_mini.isa import addressed_widths, grid_wide, written_params
 
 from ..machine import GlobalBuffer, KernelImage, SharedBuffer
+from .batchable import batchable
 from .clock_only import ClockStatements
 from .leading import Led, led_products
 from .needed import extent, needed
@@ -44,7 +45,6 @@ from .support import NAMESPACE, DivisionByZero, EndlessLoop, Poll, RunawayLoop
 from .threads import selected, thread_values
 from .uniformity import analyse
 from .values import Value, ranged
-from .wide import widens
 from .writer import Writer
 
 
@@ -99,7 +99,7 @@ def translate(
         registers=registers_of(func), local_bytes=sum(b.nbytes for b in _declared(func) if b.scope == "local"),
         tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
         grid_wide=grid_wide(func), alike=data and decided is not None and decided <= statements.course.noted,
-        wide=widens(func), represented=statements.represented > 0, instructions=statements.calls.used,
+        batchable=batchable(func), represented=statements.represented > 0, instructions=statements.calls.used,
     )  # fmt: skip
     statements.close()
     return Translation(source, image)

@@ -1,4 +1,4 @@
-"""Which branches the lanes of a warp take at their own pace (`machine.divergent`), and the names that their arms assign."""
+"""Branches whose lanes go at their own pace (`machine.divergent`), and the names that their arms assign."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def test_clusters_that_go_different_ways_part(together: list[bool], monkeypatch:
             parted.append(len(holds))
             super().__init__(holds)
 
-    monkeypatch.setattr("tirx_mini.sim.machine.each.Parted", Observed)
+    monkeypatch.setattr("tirx_mini.sim.machine.cluster_values.Parted", Observed)
     assert report(load_kernels(default_kernels(), "sm100")[7](1536, 1408, 64)).verdict == "ok"  # 132 tiles, 148 CTAs
     assert together == [True] and parted
 

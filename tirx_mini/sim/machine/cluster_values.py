@@ -19,11 +19,11 @@ class Parted(Exception):
         self.holds = holds
 
 
-class Each:
-    """What a value that depends on blockIdx is in each of several clusters: not the same in all of them.
+class PerCluster:
+    """The values that an expression over blockIdx has in the clusters of a batch: not the same in all of them.
 
-    A value that is the same in all is a Python number (`each_of`). Control flow that needs one value raises `Parted`,
-    and whatever knows nothing of several clusters raises `Unlike`.
+    A value that is the same in all is a Python number (`per_cluster`). Control flow that needs one value raises
+    `Parted`, and operations without an implementation for batches raise `Unlike`.
     """
 
     __slots__ = ("values",)
@@ -45,44 +45,44 @@ class Each:
         raise Unlike
 
     def __repr__(self) -> str:
-        return f"Each({self.values.tolist()})"
+        return f"PerCluster({self.values.tolist()})"
 
 
-def each_of(values: Sequence[int] | np.ndarray) -> Any:
+def per_cluster(values: Sequence[int] | np.ndarray) -> Any:
     """The value of each cluster, as one number where it is the same in all."""
     array = np.asarray(values)
-    return array[0].item() if (array == array[0]).all() else Each(array)
+    return array[0].item() if (array == array[0]).all() else PerCluster(array)
 
 
-def values_of(value: Any, width: int) -> list[int]:
+def values_by_cluster(value: Any, width: int) -> list[int]:
     """What a value is in each of `width` clusters that are executed together."""
-    return value.values.tolist() if isinstance(value, Each) else [value] * width
+    return value.values.tolist() if isinstance(value, PerCluster) else [value] * width
 
 
-def _binary(operation: Callable[[Any, Any], Any]) -> Callable[[Each, Any], Any]:
-    def apply(self: Each, other: Any) -> Any:
-        if isinstance(other, Each):
-            return each_of(operation(self.values, other.values))
+def _binary(operation: Callable[[Any, Any], Any]) -> Callable[[PerCluster, Any], Any]:
+    def apply(self: PerCluster, other: Any) -> Any:
+        if isinstance(other, PerCluster):
+            return per_cluster(operation(self.values, other.values))
         if isinstance(other, (int, np.integer)):
-            return each_of(operation(self.values, other))
+            return per_cluster(operation(self.values, other))
         raise Unlike
 
     return apply
 
 
-def _reflected(operation: Callable[[Any, Any], Any]) -> Callable[[Each, Any], Any]:
+def _reflected(operation: Callable[[Any, Any], Any]) -> Callable[[PerCluster, Any], Any]:
     return _binary(lambda a, b: operation(b, a))
 
 
-def _unary(operation: Callable[[Any], Any]) -> Callable[[Each], Any]:
-    return lambda self: each_of(operation(self.values))
+def _unary(operation: Callable[[Any], Any]) -> Callable[[PerCluster], Any]:
+    return lambda self: per_cluster(operation(self.values))
 
 
 for _name in ("add", "sub", "mul", "floordiv", "mod", "and_", "or_", "xor", "lshift", "rshift"):
     _operation = getattr(operator, _name)
-    setattr(Each, f"__{_name.rstrip('_')}__", _binary(_operation))
-    setattr(Each, f"__r{_name.rstrip('_')}__", _reflected(_operation))
+    setattr(PerCluster, f"__{_name.rstrip('_')}__", _binary(_operation))
+    setattr(PerCluster, f"__r{_name.rstrip('_')}__", _reflected(_operation))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(Each, f"__{_name}__", _binary(getattr(operator, _name)))
+    setattr(PerCluster, f"__{_name}__", _binary(getattr(operator, _name)))
 for _name in ("neg", "invert", "abs"):
-    setattr(Each, f"__{_name}__", _unary(getattr(operator, _name)))
+    setattr(PerCluster, f"__{_name}__", _unary(getattr(operator, _name)))

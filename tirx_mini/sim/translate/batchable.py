@@ -1,4 +1,4 @@
-"""Which kernels' clusters can be executed as a wide one (`machine.wide`), as far as the program shows."""
+"""Which kernels' clusters can be executed as a batch (`machine.batched`), as far as the program shows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tirx_mini.isa import instruction_of
 from .needed import has_effect
 
 
-def widens(func: PrimFunc) -> bool:
+def batchable(func: PrimFunc) -> bool:
     """Whether a lowered function's threads leave global memory to engines, and what they compute stays in its lane.
 
     No instruction then has an operand that is computed from what others left in registers, so that no value is

@@ -1,4 +1,4 @@
-"""What engines do for several clusters that are executed together (`machine.wide`)."""
+"""What engines do for several clusters that are executed together (`machine.batched`)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Hashable, Sequence
 
 from tirx_mini.isa import TmemOperand
 
-from ..machine import Cta, Registers, values_of, wide_memory
+from ..machine import Cta, Registers, batched_memory, values_by_cluster
 from ..ordering import Actor, Unlike
 from .issued import Mma
 from .operands import Operands
 from .sums import accumulate_registers, accumulate_tmem
-from .tensor_map import BoxCopier, WideBox
+from .tensor_map import BatchedBox, BoxCopier
 from .wgmma_group import Issued
 
 
@@ -22,8 +22,8 @@ def multiply_each(operands: Operands, group: Sequence[Mma], ctas: Sequence[Cta],
     if not whole or isinstance(mma.a, TmemOperand) or shape.negate_a != shape.negate_b:
         raise Unlike
     rows, columns = shape.m // mma.cta_group, shape.n // mma.cta_group
-    lefts = [operands.read_each(wide_memory(cta), group, "a", rows, known) for cta in ctas]
-    rights = [operands.read_each(wide_memory(cta), group, "b", columns, known) for cta in ctas]
+    lefts = [operands.read_each(batched_memory(cta), group, "a", rows, known) for cta in ctas]
+    rights = [operands.read_each(batched_memory(cta), group, "b", columns, known) for cta in ctas]
     for cta, left in zip(ctas, lefts, strict=True):
         accumulate_tmem(cta.tmem.clusters, mma.column, left, rights, mma.accumulate)
 
@@ -35,17 +35,17 @@ def multiply_registers_each(
     mma = mmas[0]
     if mma.product.a is None or mma.shape.d == "int32":
         raise Unlike
-    lefts = operands.read_each(wide_memory(cta), mmas, "a", mma.shape.m, known)
-    rights = operands.read_each(wide_memory(cta), mmas, "b", mma.shape.n, known)
+    lefts = operands.read_each(batched_memory(cta), mmas, "a", mma.shape.m, known)
+    rights = operands.read_each(batched_memory(cta), mmas, "b", mma.shape.n, known)
     accumulate_registers(registers, lefts, rights, mma.accumulate)
 
 
 def load_each(copier: BoxCopier, coords: Sequence[int], cta: Cta, offset: int) -> None:
-    """A TMA load: a box for each cluster. coords: with an `Each` where the clusters' differ."""
+    """A TMA load: a box for each cluster. coords: with a `PerCluster` where the clusters' differ."""
     if not copier.constant:
         raise Unlike
     boxes = [copier.loaded(at) for at in _coords_of(coords, len(cta.cluster.numbers))]
-    wide_memory(cta).bring(offset, WideBox(boxes))
+    batched_memory(cta).bring(offset, BatchedBox(boxes))
 
 
 def store_each(
@@ -53,7 +53,7 @@ def store_each(
 ) -> None:
     """A TMA store: a box of each cluster. actor_of: on whose behalf, by the cluster's number."""
     numbers = cta.cluster.numbers
-    chunks = copier.read_each(wide_memory(cta), offset)
+    chunks = copier.read_each(batched_memory(cta), offset)
     boxes = list(zip(map(actor_of, numbers), _coords_of(coords, len(numbers)), chunks, strict=True))
 
     def store() -> None:
@@ -66,4 +66,4 @@ def store_each(
 
 def _coords_of(coords: Sequence[int], width: int) -> list[tuple[int, ...]]:
     """Coordinates in each cluster."""
-    return list(zip(*(values_of(value, width) for value in coords), strict=True))
+    return list(zip(*(values_by_cluster(value, width) for value in coords), strict=True))

@@ -1,7 +1,7 @@
-"""Several clusters that do the same, executed as one: a wide cluster.
+"""Several clusters that do the same, executed as one: a batch.
 
-A wide cluster has the warps, barriers and engines of one. Its registers have the lanes of all, and its shared and
-tensor memory hold what each cluster has there; what depends on blockIdx is an `Each`. Only what the write-backs of
+A batch has the warps, barriers and engines of one. Its registers have the lanes of all, and its shared and
+tensor memory hold what each cluster has there; what depends on blockIdx is a `PerCluster`. Only what the write-backs of
 products need knows of that. Everything else raises `Unlike`, or has NumPy refuse arrays that do not fit together with a
 `ValueError`, and the clusters are executed one by one.
 """
@@ -17,8 +17,8 @@ from tirx_mini.ir import Span
 
 from ..ordering import AccessLog, Agent, Unlike, Unwatched
 from . import matrix
+from .cluster_values import PerCluster
 from .dtypes import numpy_dtype
-from .each import Each
 from .image import GlobalBuffer, SharedBuffer
 from .interfaces import Cta
 from .masks import LANES
@@ -31,7 +31,7 @@ WORD = 4
 """Bytes of which it is known whether each cluster has its own."""
 
 
-class WideSharedMemory(SharedMemory):
+class BatchedSharedMemory(SharedMemory):
     """The shared memory of one CTA in each of several clusters.
 
     `bytes` holds what all of them have in common, and `own` what each cluster has to itself: a row for each.
@@ -91,13 +91,13 @@ class WideSharedMemory(SharedMemory):
         return np.broadcast_to(self.near(width, low, high)[items], (len(self.own), *items.shape))
 
 
-def wide_memory(cta: Cta) -> WideSharedMemory:
-    """The shared memory of a CTA of a wide cluster."""
-    assert isinstance(cta.smem, WideSharedMemory)
+def batched_memory(cta: Cta) -> BatchedSharedMemory:
+    """The shared memory of a CTA of a batch."""
+    assert isinstance(cta.smem, BatchedSharedMemory)
     return cta.smem
 
 
-class WideTensorMemory(TensorMemory):
+class BatchedTensorMemory(TensorMemory):
     """The tensor memory of one CTA in each of several clusters."""
 
     def __init__(self, width: int) -> None:
@@ -124,7 +124,7 @@ class WideTensorMemory(TensorMemory):
             tmem.clear(column, columns)
 
 
-class WideRegisterArray(RegisterArray):
+class BatchedRegisterArray(RegisterArray):
     """A local buffer of one warp in each of several clusters: the lanes of one cluster after those of the other."""
 
     __slots__ = ("_width",)
@@ -158,14 +158,14 @@ class WideRegisterArray(RegisterArray):
 
 
 class Blocks(Protocol):
-    """What a wide warp asks of the GPU."""
+    """What a warp of a batch asks of the GPU."""
 
     def block_indices(self, cta: Any) -> tuple[Any, Any, Any]:
         """blockIdx of a CTA in each of its clusters."""
         ...
 
 
-class WideWarp(RunningWarp):
+class BatchedWarp(RunningWarp):
     """A warp of one CTA in each of several clusters. width: how many clusters."""
 
     __slots__ = ("width",)
@@ -177,7 +177,7 @@ class WideWarp(RunningWarp):
 
     def registers(self, name: str, size: int, dtype: Any, span: Span | None) -> RegisterArray:
         """As `RunningWarp.registers`."""
-        return WideRegisterArray(name, size, dtype, span, self.width)
+        return BatchedRegisterArray(name, size, dtype, span, self.width)
 
     def put(self, buffer: Buffer, first: int, pattern: Any, value: Any, lanes: int = 1) -> None:
         """As `RunningWarp.put`."""
@@ -186,7 +186,7 @@ class WideWarp(RunningWarp):
             self.store(buffer, first + pattern, value, lanes)
             return
         target = footprint_of(self, pattern, lanes)
-        if isinstance(buffer, GlobalBuffer) or isinstance(first, Each) or not self.mask.full:
+        if isinstance(buffer, GlobalBuffer) or isinstance(first, PerCluster) or not self.mask.full:
             raise Unlike
         if not (target.distinct and target.fits(buffer, first, lanes)):
             raise Unlike
@@ -194,7 +194,7 @@ class WideWarp(RunningWarp):
         values = np.ascontiguousarray(value, numpy_dtype(buffer.dtype))
         items = values.reshape(-1).view(WIDTHS[width]).reshape(*target.items.shape[:-1], self.width, LANES)
         start = buffer.byte_offset // width + first // lanes
-        wide_memory(self.cta).put(width, target.items, start, np.moveaxis(items, -2, 0))
+        batched_memory(self.cta).put(width, target.items, start, np.moveaxis(items, -2, 0))
 
     def store(self, buffer: Buffer, index: Any, value: Any, lanes: int = 1, in_cta: bool | None = None) -> None:
         """As `RunningWarp.store`, of what all clusters store to their shared memory."""
@@ -221,7 +221,7 @@ class WideWarp(RunningWarp):
         blocks = np.ascontiguousarray(words.transpose(1, 0, 2)).view(np.uint16).reshape(self.width, count, 8, 8)
         rows = np.ascontiguousarray(blocks.transpose(0, 1, 3, 2) if transpose else blocks)
         items = rows.reshape(self.width, -1).view(WIDTHS[matrix.ROW_BYTES])
-        wide_memory(self.cta).put(matrix.ROW_BYTES, _kept(self, offsets), 0, items)
+        batched_memory(self.cta).put(matrix.ROW_BYTES, _kept(self, offsets), 0, items)
 
     def store_byte_matrices(self, addresses: Any, registers: Any, count: int) -> None:
         """stmatrix of bytes."""

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tirx_mini.sim.engines import LoadedBox, WideBox
-from tirx_mini.sim.machine import WideSharedMemory
+from tirx_mini.sim.engines import BatchedBox, LoadedBox
+from tirx_mini.sim.machine import BatchedSharedMemory
 from tirx_mini.sim.ordering import Unlike
 
 SIZE, CLUSTERS = 256, 3
@@ -28,7 +28,7 @@ actions = st.tuples(st.booleans(), st.integers(0, 12), st.integers(1, 4))
 def test_each_cluster_reads_what_it_has_stored(
     program: list[tuple[bool, int, int]], start: int, count: int
 ) -> None:
-    smem = WideSharedMemory(SIZE, CLUSTERS, ())
+    smem = BatchedSharedMemory(SIZE, CLUSTERS, ())
     model: list[bytes | list[bytes]] = [b"\xff" * CHUNK] * (SIZE // CHUNK)
     for own, first, length in program:
         if own:
@@ -60,9 +60,9 @@ class OneBox(LoadedBox):
 
 
 def test_boxes_take_the_place_of_what_was_stored_and_are_not_bytes() -> None:
-    smem = WideSharedMemory(SIZE, CLUSTERS, ())
+    smem = BatchedSharedMemory(SIZE, CLUSTERS, ())
     smem.put(CHUNK, np.arange(4), 0, chunks(0, 4))
-    smem.bring(32, WideBox([OneBox() for _ in range(CLUSTERS)]))
+    smem.bring(32, BatchedBox([OneBox() for _ in range(CLUSTERS)]))
     assert (smem.read(np.arange(2), CHUNK) == chunks(0, 4)[:, :2]).all()
     for look in (lambda: smem.read(np.arange(2) + 2, CHUNK), lambda: smem.near(4, 32, 36), lambda: smem.view(4)):
         with pytest.raises(Unlike):
@@ -73,4 +73,4 @@ def test_boxes_take_the_place_of_what_was_stored_and_are_not_bytes() -> None:
 
 def test_items_narrower_than_a_word_are_refused() -> None:
     with pytest.raises(Unlike):
-        WideSharedMemory(SIZE, CLUSTERS, ()).put(2, np.arange(2), 0, np.zeros((CLUSTERS, 2), np.uint16))
+        BatchedSharedMemory(SIZE, CLUSTERS, ()).put(2, np.arange(2), 0, np.zeros((CLUSTERS, 2), np.uint16))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tirx_mini.sim.machine import Each, Parted, each_of, values_of
+from tirx_mini.sim.machine import Parted, PerCluster, per_cluster, values_by_cluster
 from tirx_mini.sim.ordering import Unlike
 
 CLUSTERS = 3
@@ -23,7 +23,7 @@ BINARY = [
 
 
 def of_all(value: Any) -> list[int]:
-    return values_of(value, CLUSTERS)
+    return values_by_cluster(value, CLUSTERS)
 
 
 @pytest.mark.parametrize("operation", BINARY)
@@ -31,28 +31,28 @@ def of_all(value: Any) -> list[int]:
 def test_an_operator_does_in_each_cluster_what_it_does_in_one(
     operation: Callable[[Any, Any], Any], a: list[int], b: list[int], one: int
 ) -> None:
-    assert of_all(operation(each_of(a), each_of(b))) == [operation(x, y) for x, y in zip(a, b, strict=True)]
-    assert of_all(operation(each_of(a), one)) == [operation(x, one) for x in a]
-    assert of_all(operation(one, each_of(a))) == [operation(one, x) for x in a]
+    assert of_all(operation(per_cluster(a), per_cluster(b))) == [operation(x, y) for x, y in zip(a, b, strict=True)]
+    assert of_all(operation(per_cluster(a), one)) == [operation(x, one) for x in a]
+    assert of_all(operation(one, per_cluster(a))) == [operation(one, x) for x in a]
 
 
 @pytest.mark.parametrize("operation", [operator.floordiv, operator.mod, operator.lshift, operator.rshift])
 @given(a=numbers, b=st.integers(1, 8))
 def test_so_do_divisions_and_shifts(operation: Callable[[int, int], int], a: list[int], b: int) -> None:
-    assert of_all(operation(each_of(a), b)) == [operation(x, b) for x in a]
-    assert of_all(operation(b, each_of(a) + 1)) == [operation(b, x + 1) for x in a]
+    assert of_all(operation(per_cluster(a), b)) == [operation(x, b) for x in a]
+    assert of_all(operation(b, per_cluster(a) + 1)) == [operation(b, x + 1) for x in a]
 
 
 @given(numbers)
 def test_a_value_that_is_the_same_in_all_is_a_number(values: list[int]) -> None:
-    found = each_of(values)
-    assert isinstance(found, Each) == (len(set(values)) > 1)
+    found = per_cluster(values)
+    assert isinstance(found, PerCluster) == (len(set(values)) > 1)
     assert isinstance(found - found, int)
     assert of_all(-found) == [-x for x in values]
 
 
 def test_control_flow_parts_the_clusters() -> None:
-    value = each_of([4, 5, 4])
+    value = per_cluster([4, 5, 4])
     with pytest.raises(Parted) as parted:
         assert value < 5
     assert parted.value.holds.tolist() == [True, False, True]
@@ -67,4 +67,4 @@ def test_control_flow_parts_the_clusters() -> None:
 )
 def test_what_knows_one_cluster_only_is_refused(use: Callable[[Any], Any]) -> None:
     with pytest.raises(Unlike):
-        use(each_of([1, 2]))
+        use(per_cluster([1, 2]))
