@@ -19,9 +19,9 @@ from .engines import (
     ClusterCopies,
     CpAsync,
     LaunchControl,
-    Leads,
-    StandIns,
-    StrongAccesses,
+    Leaders,
+    Representatives,
+    ScopedAccesses,
     TensorCores,
     TmaEngine,
     TmemAccesses,
@@ -106,10 +106,10 @@ class Gpu(Services):
         self.tma = TmaEngine(self, setup.strips)
         self.tensor = TensorCores(self)
         self.wgmma = WgmmaEngines(probe)
-        self.leads = Leads(self.wgmma)
-        self.stand_ins = StandIns(self.wgmma, active=alike and seed is None)
+        self.leaders = Leaders(self.wgmma)
+        self.representatives = Representatives(self.wgmma, active=alike and seed is None)
         self.cp_async_groups = CpAsync()
-        self.strong = StrongAccesses(self)
+        self.scoped = ScopedAccesses(self)
         self.launches = LaunchControl(self)
         self.cluster_copies = ClusterCopies(self)
         causality = self.causality or UncheckedCausality()
@@ -252,7 +252,7 @@ class Gpu(Services):
         self.wgmma.warp_ended(warp)
         self.tensor.forget(warp)
         self.cp_async_groups.warp_ended(warp)
-        self.strong.warp_ended(warp)
+        self.scoped.warp_ended(warp)
 
     def cta_ended(self, cta: ResidentCta, ordered: np.ndarray) -> None:
         """Engines record what a CTA leaves behind, and free it. ordered: the epochs before its end, by agent."""
@@ -262,7 +262,7 @@ class Gpu(Services):
         self.tmem.cta_ended(cta)
         self.tensor.cta_ended(cta)
         self.wgmma.cta_ended(cta)
-        self.leads.cta_ended(cta)
+        self.leaders.cta_ended(cta)
 
     # -- placement -----------------------------------------------------------------------------------------------
 

@@ -4,10 +4,10 @@ from .cluster_copy import ClusterCopies
 from .cp_async import CopyOutOfBounds, CopyTooLarge, CpAsync, MisalignedCopy
 from .issued import pair
 from .launch_control import LaunchControl
-from .leading import Leads
+from .leaders import Leaders
 from .operands import OperandOutOfBounds
-from .stand_ins import StandIns
-from .strong import BadAddress, MisalignedAddress, StrongAccesses
+from .representatives import Representatives
+from .scoped import BadAddress, MisalignedAddress, ScopedAccesses
 from .submatrix import LateMatrix, Matrix, Submatrix, below, beside
 from .sums import DEPTH, accumulate_registers, accumulate_tmem, fragments
 from .tcgen05 import TensorCores
@@ -60,11 +60,11 @@ __all__ = [
     "BadTensorMap", "Block", "BoxCopier", "BoxOutOfSharedMemory", "BulkCopyAtExit", "BulkWait", "ClusterCopies",
     "ColumnsWait", "CommitAtExit", "CommitOfOtherThread", "CopyAtExit", "CopyOutOfBounds", "CopyOutOfLanes",
     "CopyOutOfShared", "CopyTooLarge", "CpAsync",
-    "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane", "LaunchControl", "Leads",
+    "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane", "LaunchControl", "Leaders",
     "LoadAtExit", "LoadedBox", "LostResult", "MisalignedAddress", "MisalignedBox", "MisalignedBoxStart",
     "MisalignedCopy",
     "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit",
-    "StandIns", "StoreBeforeTensor", "Strips", "StrongAccesses", "TensorCores", "TensorMapRule", "TmaEngine",
+    "Representatives", "StoreBeforeTensor", "Strips", "ScopedAccesses", "TensorCores", "TensorMapRule", "TmaEngine",
     "TmemAccesses", "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns", "WarpWgmma",
     "WarpgroupTooSmall", "WgmmaAtExit", "BatchedBox", "WgmmaEngines", "WgmmaWait", "WgmmasDiffer", "WrongTmemLane",
     "DEPTH", "LateMatrix", "Matrix", "Submatrix", "accumulate_registers", "accumulate_tmem", "below", "beside",

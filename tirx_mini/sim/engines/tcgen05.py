@@ -40,7 +40,7 @@ from .issued import (
     pair,
     untimed,
 )
-from .known import KnownBursts, KnownSeries
+from .memoised import MemoisedBursts, MemoisedSeries
 from .operands import Operands, read_tmem, scaled
 from .scaled import multiply_scaled
 from .submatrix import Submatrix, below
@@ -59,8 +59,8 @@ class TensorCores:
         self._last: dict[Cta, dict[Pipeline, Mma | Repeat]] = {}
         self._uncommitted: dict[Cta, list[Issued]] = {}
         self._step = partial(_step, gpu.spec.tensor_flops_per_cycle)
-        self._series = KnownSeries(self._step)
-        self._bursts = KnownBursts(self._step)
+        self._series = MemoisedSeries(self._step)
+        self._bursts = MemoisedBursts(self._step)
         self._operands = Operands(gpu.probe)
         self._copies = Copies(gpu)
 
@@ -208,7 +208,7 @@ class TensorCores:
         batch = Batch(w.cta, tuple(pipe.pending), tuple(barriers), released, w.place, w.span)
         pipe.pending = []
         pipe.snapshot = None
-        if w.cta.cluster.prompt:
+        if w.cta.cluster.untimed:
             pipe.running.append(batch)
             self._complete(pipe)
         else:

@@ -197,7 +197,7 @@ class TmaEngine:
         if w.cta.cluster.checked:
             for cta, _ in bars:
                 self._incoming.setdefault(cta, {})[agent.index] = Incoming(agent.epoch, copier.name, w.place, w.span)
-        if w.cta.cluster.prompt:
+        if w.cta.cluster.untimed:
             self._land_load(copy)
         else:
             self.gpu.clock.at(w.time, copy, self._start_load, copy)
@@ -285,7 +285,7 @@ class TmaEngine:
         copy.groups = self.groups(w, w.lane)
         copy.groups.open.append(copy)
         copy.groups.elected = w.mask.elected
-        if w.cta.cluster.prompt:
+        if w.cta.cluster.untimed:
             self._read_store(copy)
         else:
             self.gpu.clock.at(w.time, copy, self._start_store, copy)

@@ -88,7 +88,7 @@ class Warpgroup:
         if len(group.parts) == WARPGROUP_WARPS:
             group.epoch = self.agent.epoch
             self.agent.advance()
-            if self.cta.cluster.prompt:
+            if self.cta.cluster.untimed:
                 self.running.append(group)
                 self._complete()
             else:
@@ -400,7 +400,7 @@ class WarpWgmma:
                     mma.give_back()
             committed.popleft()
 
-    def stand_in(self, others: Sequence[Warp]) -> None:
+    def represent(self, others: Sequence[Warp]) -> None:
         """Issue and commit for some others, too, from now on: in a run without data."""
         self._others = tuple(each.warp_id % WARPGROUP_WARPS for each in others)
 

@@ -44,7 +44,7 @@ class WgmmaEngines:
         if w not in self._warps and not led:
             return
         if not w.cta.cluster.data:
-            self.stand_in(w, [each for each in led if each is not w])
+            self.represent(w, [each for each in led if each is not w])
             return
         warpgroup = self.of(w).warpgroup
         if any(self.of(each).issues for each in led or warpgroup.led):
@@ -55,9 +55,9 @@ class WgmmaEngines:
         """How many groups a warp has committed."""
         return self.of(w).number
 
-    def stand_in(self, w: Warp, others: Sequence[Warp]) -> None:
+    def represent(self, w: Warp, others: Sequence[Warp]) -> None:
         """Have a warp issue and commit for some others as well, in a run without data."""
-        self.of(w).stand_in(others)
+        self.of(w).represent(others)
 
     def follow(self, leader: Warp, w: Warp) -> None:
         """A warp has left to another one what it would have done."""

@@ -23,8 +23,8 @@ from .image import GlobalBuffer, SharedBuffer
 from .interfaces import Cta
 from .masks import LANES
 from .memory import WIDTHS, Box, SharedMemory, TensorMemory
-from .passing import footprint_of
 from .registers import RegisterArray
+from .timed_access import footprint_of
 from .warp import Buffer, RunningWarp
 
 WORD = 4

@@ -172,7 +172,7 @@ class ResidentCluster:
     """CTAs that are launched together and may reach each other's shared memory. live_warps: those that run.
 
     domain: the number of its clocks: its own, or where clusters synchronise with one another, that of all.
-    checked: whether accesses are checked that its threads make. data: whether they compute and move values. prompt:
+    checked: whether accesses are checked that its threads make. data: whether they compute and move values. untimed:
     whether engines do at once what they are given, since neither time nor accesses matter. numbers: of the clusters
     that it stands for, if it is a batch (`batched`). width: how many these are, or 0. late: what these do to global
     memory when they have ended.
@@ -186,7 +186,7 @@ class ResidentCluster:
         self.late: list[Callable[[], None]] = []
         self.checked = gpu.checks_cluster(index)
         self.data = gpu.has_data(index)
-        self.prompt = gpu.untimed and not self.checked
+        self.untimed = gpu.untimed and not self.checked
         self.image = gpu.image_of(index)
         self.causality: Causality = gpu.causality or (Causality() if self.checked else UncheckedCausality())
         self.domain = index if gpu.causality is None else 0

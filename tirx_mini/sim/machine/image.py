@@ -72,7 +72,7 @@ class KernelImage:
     grid_wide: whether clusters synchronise with one another.
     alike: whether clusters are alike that have the same `RunningWarp.decisions`, as `plans.equality` says.
     batchable: whether such clusters may be executed as one, as `translate.batched` says.
-    represented: whether one warp may act for others of its warpgroup, as `translate.leading` says.
+    represented: whether one warp may act for others of its warpgroup, as `translate.representatives` says.
     instructions: those that the program calls, by the names of their functions in its globals.
     """
 

@@ -33,7 +33,7 @@ from tirx_mini.isa import FaultKind, QuadProduct, WarpProduct, WgmmaVerbs
 
 from ..facts import Fact, Fault, NotModelled, OperandRule, Origin
 from ..ordering import PROXIES, PROXY, PROXY_GLOBAL, Actor, Agent, Lanes, Operation, Proxy, SyncClock
-from . import access, matrix, moving, passing, warp_mma
+from . import access, block_moves, matrix, timed_access, warp_mma
 from .addresses import window
 from .dtypes import numpy_dtype
 from .image import GlobalBuffer, SharedBuffer
@@ -305,12 +305,12 @@ class RunningWarp:
     ) -> None:
         """`copy` between places first + pattern. A first place is that of all lanes, a pattern as for `passes`."""
         places = first, pattern, src, src_first, src_pattern
-        if self.cta.cluster.checked or not moving.move(self, dst, *places, lanes):
+        if self.cta.cluster.checked or not block_moves.move(self, dst, *places, lanes):
             self.copy(dst, first + pattern, src, src_first + src_pattern, lanes)
 
     def put(self, buffer: Buffer, first: int, pattern: Any, value: Any, lanes: int = 1) -> None:
         """`store` to first + pattern, likewise."""
-        if self.cta.cluster.checked or not moving.put(self, buffer, first, pattern, value, lanes):
+        if self.cta.cluster.checked or not block_moves.put(self, buffer, first, pattern, value, lanes):
             self.store(buffer, first + pattern, value, lanes)
 
     def passes(self, buffer: Buffer, start: int, pattern: Any, lanes: int, write: bool) -> None:
@@ -319,11 +319,11 @@ class RunningWarp:
         start: the same in all lanes. pattern: a static array that exists as long as the program; None for 0.
         Faults, and records, what is out of bounds or misaligned, as `load` does.
         """
-        passing.passes(self, buffer, start, pattern, lanes, write)
+        timed_access.passes(self, buffer, start, pattern, lanes, write)
 
     def passes_at(self, buffer: Buffer, index: Any, lanes: int, write: bool) -> None:
         """`passes` where the lanes' places are known only now."""
-        passing.passes_at(self, buffer, index, lanes, write)
+        timed_access.passes_at(self, buffer, index, lanes, write)
 
     def load_matrices(self, registers: Any, addresses: Any, count: int, transpose: bool) -> None:
         """ldmatrix."""

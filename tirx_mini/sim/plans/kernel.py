@@ -129,12 +129,12 @@ class BoundKernel:
             return False
 
     @cached_property
-    def prompt_image(self) -> KernelImage:
+    def untimed_image(self) -> KernelImage:
         """The kernel for a run of which only the results matter: another one if its warps issue wgmmas together."""
         entries = self.image.instructions.values()
         if not any(entry.completion is Completion.WGMMA_GROUP for entry in entries):
             return self.image
-        return translate(self.func, self.scalars, prompt=True, decided=self._decided).image
+        return translate(self.func, self.scalars, untimed=True, decided=self._decided).image
 
     @property
     def divisible(self) -> bool:

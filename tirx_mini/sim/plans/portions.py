@@ -116,7 +116,7 @@ def portion(kernel: BoundKernel, piece: Piece, *, keep: bool = False) -> Portion
             return checked_portion(kernel, piece.clusters, keep=keep)
         alike = kernel.image.alike
         setup = replace(kernel.limits, part=Part(piece.clusters, untimed=True), alike=alike)
-        image = kernel.prompt_image if alike else kernel.image
+        image = kernel.untimed_image if alike else kernel.image
         with Gpu(image, kernel.arrays, kernel.spec, setup) as machine:
             return run_portion(machine, keep=keep)
     return None
@@ -131,7 +131,7 @@ def batch(kernel: BoundKernel, clusters: range, *, keep: bool = False, whole: bo
         return None
     with suppress(Unlike, ValueError), running():  # NumPy refuses lanes of one cluster beside those of several
         setup = replace(kernel.limits, pedantic=False, strips=kernel.strips)
-        with BatchedGpu(kernel.prompt_image, kernel.arrays, kernel.spec, clusters, setup) as machine:
+        with BatchedGpu(kernel.untimed_image, kernel.arrays, kernel.spec, clusters, setup) as machine:
             if whole:
                 kernel.begin(machine)
             return run_portion(machine, keep=keep)

@@ -33,17 +33,17 @@ from tirx_mini.isa import addressed_widths, grid_wide, written_params
 from ..machine import GlobalBuffer, KernelImage, SharedBuffer
 from .batchable import batchable
 from .clock_only import ClockStatements
-from .leading import Led, led_products
 from .needed import extent, needed
 from .pressure import registers_of
-from .prompt import PromptStatements
 from .repeats import Cut, Repeats, repeats
+from .representatives import Led, led_products
 from .sameness import Samenesses
 from .statements import Statements
 from .storage import Place
 from .support import NAMESPACE, DivisionByZero, EndlessLoop, Poll, RunawayLoop
 from .threads import selected, thread_values
 from .uniformity import analyse
+from .untimed import UntimedStatements
 from .values import Value, ranged
 from .writer import Writer
 
@@ -62,13 +62,13 @@ def translate(
     *,
     data: bool = True,
     cut: Cut | None = None,
-    prompt: bool = False,
+    untimed: bool = False,
     decided: Set[Stmt] | None = None,
 ) -> Translation:
     """Translate a lowered function. scalars: the values of its scalar parameters, in their order.
 
     data: whether all values are computed, or only those that `needed` says. cut: what a run without data leaves out.
-    prompt: whether for a run with data of which only the results matter.
+    untimed: whether for a run with data of which only the results matter.
     decided: the branches and loops whose course is noted, by which clusters are alike; None where they may not be.
     Raises `TirxError` where the function is not lowered, and without data where it depends on them.
     """
@@ -79,8 +79,8 @@ def translate(
     parts = (func, analyse(func), Samenesses(func, written_params(func)), writer)
     if not data:
         statements = ClockStatements(*parts, needed(func), cut or Cut())
-    elif prompt:
-        statements = PromptStatements(*parts, led_products(func, decided or frozenset()))
+    elif untimed:
+        statements = UntimedStatements(*parts, led_products(func, decided or frozenset()))
     else:
         statements = Statements(*parts)
     statements.course.decided = (decided if data else None) or frozenset()

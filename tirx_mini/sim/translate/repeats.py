@@ -30,7 +30,7 @@ from tirx_mini.ir import (
     walk,
 )
 
-from .leading import Led, led_loops
+from .representatives import Led, led_loops
 
 LEAST = 8
 """Iterations of a loop that is worth being shortened."""

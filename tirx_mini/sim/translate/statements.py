@@ -41,11 +41,11 @@ from .divergent import diverge, is_elect, length_of_run
 from .expressions import Expressions
 from .iterations import Iterations
 from .leaving import leaves, spins
+from .memoised import as_series
 from .moves import copied, stored
 from .parallel import together
 from .progress import loop_state
 from .sameness import Samenesses
-from .series import as_series
 from .storage import Place, Storage
 from .uniformity import Uniformity
 from .values import Value, integer_range

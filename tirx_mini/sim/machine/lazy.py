@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 
-class Debt(Protocol):
-    """What some places are owed. adds: on top of what they hold, or in place of it."""
+class LazySum(Protocol):
+    """What some places are lazy. adds: on top of what they hold, or in place of it."""
 
     @property
     def adds(self) -> bool: ...
@@ -15,19 +15,19 @@ class Debt(Protocol):
         ...
 
 
-class Debts(dict[tuple[int, int], Debt]):
-    """What the places of a memory are owed, by the first place and the one after the last. They do not overlap."""
+class LazySums(dict[tuple[int, int], LazySum]):
+    """What the places of a memory are lazy, by the first place and the one after the last. They do not overlap."""
 
     __slots__ = ()
 
-    def owe(self, start: int, stop: int, debt: Debt) -> None:
-        """Let the places [start, stop) be owed something."""
+    def owe(self, start: int, stop: int, debt: LazySum) -> None:
+        """Let the places [start, stop) be lazy something."""
         if not debt.adds:
             self.pop((start, stop), None)
         self.collect(start, stop)
         self[start, stop] = debt
 
     def collect(self, start: int, stop: int) -> None:
-        """Let the places [start, stop) hold what they are owed."""
+        """Let the places [start, stop) hold what they are lazy."""
         for place in [each for each in self if each[0] < stop and start < each[1]]:
             self.pop(place).pay()

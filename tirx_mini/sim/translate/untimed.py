@@ -8,7 +8,7 @@ from typing import Any
 from tirx_mini.hardware import WARPGROUP_WARPS
 from tirx_mini.ir import Buffer, For, PrimFunc, While
 
-from .leading import Loop, moved_scalars
+from .representatives import Loop, moved_scalars
 from .sameness import Samenesses
 from .statements import Statements
 from .storage import Place
@@ -16,7 +16,7 @@ from .uniformity import Uniformity
 from .writer import Writer
 
 
-class PromptStatements(Statements):
+class UntimedStatements(Statements):
     """Translates one function's body for clusters whose engines do at once what they are given.
 
     led: the loops that the first warp of each warpgroup goes round for all four, with the accumulators there.
@@ -56,9 +56,9 @@ def lead(out: Writer, moved: Sequence[Place], arrays: Sequence[Place], execute: 
     out.settle()
     with out.block(f"if wid % {WARPGROUP_WARPS}:"):
         result = f"({names}) = " if names else ""
-        out.line(f"{result}yield from w.gpu.leads.follow({operands})")
+        out.line(f"{result}yield from w.gpu.leaders.follow({operands})")
     with out.block("else:"):
-        out.line(f"yield from w.gpu.leads.begin({operands})")
+        out.line(f"yield from w.gpu.leaders.begin({operands})")
         execute()
         out.settle()
-        out.line(f"w.gpu.leads.end(w, ({names}))")
+        out.line(f"w.gpu.leaders.end(w, ({names}))")

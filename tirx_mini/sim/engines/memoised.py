@@ -14,7 +14,7 @@ Step: TypeAlias = Callable[[Mma], tuple[float, float]]
 """(cycles of arithmetic, bytes of operands) of an MMA."""
 
 
-class KnownSeries:
+class MemoisedSeries:
     """Series whose MMAs have times of their own, whenever they are issued."""
 
     def __init__(self, step: Step) -> None:
@@ -53,7 +53,7 @@ def _grouped(mmas: Sequence[Mma]) -> tuple[list[Mma], ...]:
     return tuple(groups)
 
 
-class KnownBursts:
+class MemoisedBursts:
     """Series that take the time which they took the first time: in runs of parts of a launch."""
 
     def __init__(self, step: Step) -> None:

@@ -79,7 +79,7 @@ class Patterns:
     observed: dict[Release, int] = field(default_factory=dict)
 
 
-class StrongAccesses:
+class ScopedAccesses:
     """The accesses with a memory order of all warps."""
 
     def __init__(self, gpu: Gpu) -> None:

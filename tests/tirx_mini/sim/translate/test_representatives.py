@@ -16,7 +16,7 @@ from tirx_mini.isa import TABLE, BarrierEffect, Completion
 from tirx_mini.passes import lower
 from tirx_mini.script import from_source
 from tirx_mini.sim import Gpu, Outcome, Question, Setup, Simulation
-from tirx_mini.sim.engines import StandIns, TensorCores, WarpWgmma
+from tirx_mini.sim.engines import Representatives, TensorCores, WarpWgmma
 from tirx_mini.sim.translate import Cut, Led, repeats, translate
 
 
@@ -205,7 +205,7 @@ def with_and_without_stand_ins(
         for active in (False, True):
             commits = 0
             machine = Gpu(simulation.image, simulation.arrays, spec, Setup(data=False, alike=True))
-            machine.stand_ins = StandIns(machine.wgmma, active=active)
+            machine.representatives = Representatives(machine.wgmma, active=active)
             outcome = machine.run()
             assert not outcome.blocked and not outcome.facts
             found.append((outcome.cycles, outcome.stats, commits))

@@ -17,7 +17,7 @@ from .dtypes import numpy_dtype
 from .image import SharedBuffer
 from .interfaces import Warp
 from .memory import WIDTHS
-from .passing import Footprint, footprint_of, spend
+from .timed_access import Footprint, footprint_of, spend
 
 LINE = 128
 

@@ -3,7 +3,7 @@
 The first warp of the warpgroup goes round as well: what it alone does takes it time that the others do not need. Those
 of the others that come to the loop one right after the other, at one time of their own, wait for the same in it, and go
 on one right after the other. So one of them can go round for all, with the others right after it at the end, and the
-run of a whole launch takes the same time to the cycle. See `translate.leading`.
+run of a whole launch takes the same time to the cycle. See `translate.representatives`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .wgmma_engines import WgmmaEngines
 
 
 @dataclass
-class StandInWait(Wait):
+class RepresentedWait(Wait):
     """A warp waits for others of its warpgroup at a loop, or for the one that goes round it.
 
     loop: its number. committed: groups of wgmmas before it. state: the registers after it, if another one went round.
@@ -31,11 +31,11 @@ class StandInWait(Wait):
     state: tuple[Any, ...] | None = None
 
 
-Together = dict[RunningWarp, StandInWait]
+Together = dict[RunningWarp, RepresentedWait]
 """Warps in the order in which they came to a loop, one right after the other."""
 
 
-class StandIns:
+class Representatives:
     """The warps of a GPU that wait for one another at loops.
 
     active: whether they do: then nothing is kept of those for which others stand in, as a report would need it.
@@ -58,7 +58,7 @@ class StandIns:
                 return None
             together = self._coming[key] = {}
             w.gpu.clock.at(w.gpu.clock.now, None, self._begin, key)  # if they do not come
-        mine = together[w] = StandInWait(w, w.time, w.span, loop, self._wgmma.committed(w))
+        mine = together[w] = RepresentedWait(w, w.time, w.span, loop, self._wgmma.committed(w))
         if not more:
             self._begin(key)
         while not mine.over:
@@ -75,7 +75,7 @@ class StandIns:
         waits = list(together.values())
         if len(waits) > 1 and len({(wait.since, wait.loop, wait.committed) for wait in waits}) == 1:
             first, *others = together
-            self._wgmma.stand_in(first, others)
+            self._wgmma.represent(first, others)
             self._behind[first] = {warp: together[warp] for warp in others}
             together = {first: together[first]}
         for warp, wait in together.items():
@@ -88,7 +88,7 @@ class StandIns:
         others = self._behind.pop(w, None)
         if others is None:
             return
-        self._wgmma.stand_in(w, ())
+        self._wgmma.represent(w, ())
         for warp, wait in others.items():
             warp.time, wait.state, wait.over = w.time, state, True
             self._wgmma.follow(w, warp)

@@ -1,7 +1,7 @@
 """Loops that the first warp of a warpgroup goes round for the other three, in a run of a part of a launch, or for
 results alone.
 
-Where all warps of a warpgroup do the same, three of them only wait for the first one. See `translate.leading`.
+Where all warps of a warpgroup do the same, three of them only wait for the first one. See `translate.representatives`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Lead:
     state: tuple[Any, ...] = ()
 
 
-class Leads:
+class Leaders:
     """Who goes round a loop for whom, in all CTAs of a run."""
 
     def __init__(self, wgmma: WgmmaEngines) -> None:

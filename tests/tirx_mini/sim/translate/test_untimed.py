@@ -41,7 +41,7 @@ def results(kernel: PrimFunc, apart: bool) -> np.ndarray:
 @pytest.mark.parametrize("step", range(3, 11))
 def test_the_results_of_a_portion_are_those_of_the_launch(step: int) -> None:
     kernel = reference(step)
-    assert ("leads.follow" in translate(lower(kernel), prompt=True).source) is (step >= 7)  # a producer loads
+    assert ("leaders.follow" in translate(lower(kernel), untimed=True).source) is (step >= 7)  # a producer loads
     assert (results(kernel, True) == results(kernel, False)).all()
 
 
@@ -103,7 +103,7 @@ def kernel_with(last: str = "pass", commit: str = "T.ptx.wgmma.commit_group()", 
     ],
 )
 def test_only_loops_of_nothing_but_products_are_led(last: str, wait: str, led: bool) -> None:
-    assert ("leads.follow" in translate(lower(kernel_with(last, wait=wait)), prompt=True).source) is led
+    assert ("leaders.follow" in translate(lower(kernel_with(last, wait=wait)), untimed=True).source) is led
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_loop_may_declare_registers_of_its_own(last: str) -> None:
 @pytest.mark.parametrize("commit", ["T.ptx.wgmma.commit_group()", "pass"])
 def test_a_loop_that_leaves_its_products_to_each_warp_to_commit_ends_the_run(commit: str) -> None:
     func = lower(kernel_with(commit=commit))
-    assert "leads.follow" in translate(func, prompt=True).source
+    assert "leaders.follow" in translate(func, untimed=True).source
     a, d = np.eye(64, dtype=np.float16), np.zeros((128, 32), np.float32)
     found = portion(Simulation(func, [a, d], Question(gpu_spec("h100"))), Piece(range(1)))
     assert (found is None) == (commit == "pass")

@@ -8,7 +8,7 @@ A loop in which another warp does something of its own is executed by all of the
 With data, these are the loops that only multiply: the engine then gives each warp its part of the products.
 
 Where a whole launch is executed for its time, the first warp is not enough: what it alone does takes it time that the
-others do not need. In loops that multiply, one of the other three stands in for the other two (`alike_loops`).
+others do not need. In loops that multiply, one of the other three stands in for the other two (`represented_loops`).
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from tirx_mini.ir import (
 from tirx_mini.isa import TABLE, BarrierEffect, Completion, Instruction, Scope
 
 from ..machine import LANES
+from .memoised import accumulators
 from .needed import Needed, needed
-from .series import accumulators
 from .threads import selected, thread_values
 
 Loop = For | While
@@ -108,7 +108,7 @@ def led_products(func: PrimFunc, decided: Set[Stmt]) -> dict[Loop, tuple[Buffer,
     return {loop: accumulators(loop) for loop in found if decided.isdisjoint(walk(loop))}
 
 
-def alike_loops(func: PrimFunc, wanted: Needed) -> frozenset[Loop]:
+def represented_loops(func: PrimFunc, wanted: Needed) -> frozenset[Loop]:
     """The outermost loops of nothing but wgmma, besides what the first warp of a warpgroup does alone, that its other
     warps go round at the same time. wanted: the values that a run without data computes.
     """
