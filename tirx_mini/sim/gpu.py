@@ -14,12 +14,13 @@ from tirx_mini.hardware import GpuSpec
 
 from .alike import Kinds, NoDoubts, NoFacts
 from .budget import Budget, check_budget
-from .doubts import Doubts, Ends, Tests
+from .doubts import Doubts, Ends, OpenOrder, Tests
 from .engines import (
     ClusterCopies,
     CpAsync,
     LaunchControl,
     Leaders,
+    NoRepresentatives,
     Representatives,
     ScopedAccesses,
     TensorCores,
@@ -34,6 +35,8 @@ from .hazards import HazardWatch, Space
 from .launch import GridNotResident, check_launch, needs, resident_clusters
 from .machine import (
     LANES,
+    NO_ORDER,
+    NO_VALUES,
     BarrierEvent,
     Element,
     FreshWait,
@@ -43,12 +46,16 @@ from .machine import (
     Locator,
     Mbarrier,
     Multiprocessor,
+    NoTime,
+    Order,
     PartMbarrier,
     RepeatedWait,
     ResidentCluster,
     ResidentCta,
     RunningWarp,
+    Time,
     UncheckedMbarrier,
+    Values,
 )
 from .ordering import Causality, UncheckedCausality
 from .outcome import Outcome, Standing
@@ -77,13 +84,14 @@ class Gpu(Services):
         self.budget = Budget(setup.budget, image.launch.num_ctas)
         self.spend = self.budget.spend
         self.spec = spec
-        self.checks = setup.checks and setup.data
+        self._values = setup.values
+        self._order = setup.values.of(_same, setup.order) or NO_ORDER
+        self._time = setup.time
         checked = RecordedMbarrier if trace else Mbarrier
         unchecked = RecordedMbarrier if trace else PartMbarrier if part is not None or alike else UncheckedMbarrier
-        self._mbarrier_types = unchecked, checked
-        self._data = setup.data
+        self._checked_mbarrier, self.unchecked_mbarrier = checked, unchecked
         self._share = share
-        self.causality = Causality() if self.checks and image.grid_wide else None
+        self.causality = self._order.of(Causality) if image.grid_wide else None
         self.footprints: dict[Hashable, Any] = {}
         self.pedantic = pedantic
         self.rng = None if seed is None else random.Random(seed)
@@ -97,17 +105,17 @@ class Gpu(Services):
         self.locator = Locator(image.shared)
         self.allocators = TmemAllocators()
         self.tmem = TmemAccesses(self.allocators)
-        watch = HazardWatch(self, self.tmem, Space.GLOBAL, None) if self.checks else None
+        watch = self._order.of(HazardWatch, self, self.tmem, Space.GLOBAL, None)
         self.memory = GlobalMemory(image.globals, arrays, watch)
         self.memory.log.pedantic = pedantic
         nbytes = float("inf") if setup.cold else sum(buffer.nbytes for buffer in image.globals)
-        self.untimed = part is not None and part.untimed
-        self.traffic = (Untimed if self.untimed else Traffic)(spec, self.clock, self.rng, nbytes)
+        untimed = isinstance(setup.time, NoTime)
+        self.traffic = (Untimed if untimed else Traffic)(spec, self.clock, self.rng, nbytes)
         self.tma = TmaEngine(self, setup.strips)
         self.tensor = TensorCores(self)
         self.wgmma = WgmmaEngines(probe)
         self.leaders = Leaders(self.wgmma)
-        self.representatives = Representatives(self.wgmma, active=alike and seed is None)
+        self.representatives = (Representatives if alike and seed is None else NoRepresentatives)(self.wgmma)
         self.cp_async_groups = CpAsync()
         self.scoped = ScopedAccesses(self)
         self.launches = LaunchControl(self)
@@ -131,8 +139,8 @@ class Gpu(Services):
         if part is not None:
             self._waiting = part.clusters
             self.traffic.cached.weight = part.weight
-        told = self._waiting if share is None else share.clusters
-        self.kinds = Kinds(() if self.untimed else told) if alike else None
+        checked = self._waiting if share is None else share.clusters
+        self.kinds = Kinds(() if untimed else checked) if alike else None
 
     def __enter__(self) -> Gpu:
         return self
@@ -170,7 +178,7 @@ class Gpu(Services):
         facts = (*self.facts, *((Entry(fault),) if fault else ()))
         stats = {**self.stats, **self.traffic.figures()}
         repeats = tuple(self.repeats.values())
-        open_orders = self.doubts.all if self.checks else None
+        open_orders = self._order.of(_all, self.doubts)
         mixed = self.doubts.mixed
         live = [warp for cluster in self.clusters for cta in cluster.ctas for warp in cta.warps if not warp.done]
         now = max([self.clock.now, *(warp.time for warp in live)]) if live else self.end
@@ -223,21 +231,26 @@ class Gpu(Services):
 
     # -- what CTAs ask for ---------------------------------------------------------------------------------------
 
-    def checks_cluster(self, number: int) -> bool:
-        """Whether the accesses of a cluster are checked: by default of all, in a run with checks."""
-        return self.checks and self.has_data(number) and (self.kinds is None or self.kinds.checks(number))
+    def values_of(self, number: int) -> Values:
+        """The values of a cluster."""
+        return self._values if self._share is None or number in self._share.clusters else NO_VALUES
 
-    def has_data(self, number: int) -> bool:
-        """Whether a cluster computes and moves values, or only time passes."""
-        return self._data and (self._share is None or number in self._share.clusters)
+    def order_of(self, number: int) -> Order:
+        """The order of a cluster's accesses, which only some clusters record where clusters are alike."""
+        recorded = self.kinds is None or self.kinds.checks(number)
+        return (self.values_of(number).of(_same, self._order) if recorded else None) or NO_ORDER
+
+    def engine_time(self) -> Time:
+        """The time of engines whose accesses are not recorded."""
+        return self._time
 
     def image_of(self, number: int) -> KernelImage:
         """The kernel as a cluster executes it."""
         return self.image if self._share is None or number in self._share.clusters else self._share.bare
 
-    def mbarrier_type(self, checked: bool) -> type[Mbarrier]:
-        """The mbarriers of clusters whose accesses are checked, and of others."""
-        return self._mbarrier_types[checked]
+    def checked_mbarrier(self) -> type[Mbarrier]:
+        """The mbarriers of clusters whose accesses are recorded."""
+        return self._checked_mbarrier
 
     def watch_shared(self, cta: ResidentCta) -> HazardWatch:
         """What records conflicts in the shared memory of a CTA."""
@@ -333,8 +346,8 @@ class Gpu(Services):
         self._take(group, -1)
         self.budget.ended += len(group)
         self.clusters.remove(cluster)
-        if self.kinds is not None and cluster.data:
-            self.kinds.ended(cluster)
+        if self.kinds is not None:
+            cluster.values.apply(self.kinds.ended, cluster)
         while self._waiting and self._fits(group):
             self._start(group, time + self.spec.cta_launch_latency)
 
@@ -343,3 +356,11 @@ def _unflatten(number: int, shape: Sequence[int]) -> tuple[int, int, int]:
     """Coordinates of a number, x fastest."""
     x, rest = number % shape[0], number // shape[0]
     return x, rest % shape[1], rest // shape[1]
+
+
+def _same(order: Order) -> Order:
+    return order
+
+
+def _all(doubts: Doubts) -> tuple[OpenOrder, ...]:
+    return doubts.all

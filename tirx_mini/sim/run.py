@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .gpu import Gpu
-from .machine import Probe
+from .machine import NO_ORDER, Probe
 from .outcome import Outcome
 from .plans import BoundKernel, answered, running
 from .question import DETERMINISTIC, Circumstances
@@ -22,6 +22,6 @@ class Simulation(BoundKernel):
 
     def excerpt(self, clusters: Sequence[int], probe: Probe | None = None, *, trace: bool = False) -> Outcome:
         """Execute some clusters alone on the GPU, with their data and without checks."""
-        setup = replace(self.limits, trace=trace, checks=False, data=self.data, part=Part(clusters), probe=probe)
+        setup = replace(self.limits, trace=trace, order=NO_ORDER, values=self.values, part=Part(clusters), probe=probe)
         with running(4 if trace else 1), Gpu(self.image, self.arrays, self.spec, setup) as machine:
             return machine.run()

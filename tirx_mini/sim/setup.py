@@ -9,21 +9,16 @@ from typing import Any
 from .budget import BUDGET
 from .doubts import Ends
 from .engines import Strips
-from .machine import KernelImage, Probe
+from .machine import ORDER, TIME, VALUES, KernelImage, Order, Probe, Time, Values
 from .timing import Clock
 
 
 @dataclass(frozen=True)
 class Part:
-    """A run of a part of a launch. clusters: their numbers. weight: of loads, as in `L2`.
-
-    untimed: whether memory takes no time, in a run for what the clusters compute; clusters that are alike are checked
-    elsewhere then.
-    """
+    """A run of a part of a launch. clusters: their numbers. weight: of loads, as in `L2`."""
 
     clusters: Sequence[int]
     weight: float = 1.0
-    untimed: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,8 +37,9 @@ class Setup:
         the placement of CTAs.
     clock: what orders the events, by default their times.
     trace, log_barriers: whether to keep a timeline and every change of every mbarrier.
-    data: whether to compute and move values; without, only time passes, and nothing is checked of accesses.
-    checks: whether to look for accesses that nothing orders, and for those of memory that nothing has written.
+    values: computes and moves values; without, only time passes, and no access is recorded.
+    order: finds accesses that nothing orders, and those of memory that nothing has written.
+    time: of engines and of memory; without, the results alone matter, and equal clusters are checked elsewhere.
     pedantic: whether also for ordinary reads before writes of the async proxy with no fence between.
     budget: iterations of loops that the run may make, all warps together.
     mixed: phases that another order may complete with other signals: `Outcome.mixed` of the same run before.
@@ -62,8 +58,9 @@ class Setup:
     clock: Clock | None = None
     trace: bool = False
     log_barriers: bool = False
-    checks: bool = True
-    data: bool = True
+    values: Values = VALUES
+    order: Order = ORDER
+    time: Time = TIME
     pedantic: bool = False
     budget: int = BUDGET
     mixed: Ends = field(default_factory=dict)

@@ -6,7 +6,7 @@ from .issued import pair
 from .launch_control import LaunchControl
 from .leaders import Leaders
 from .operands import OperandOutOfBounds
-from .representatives import Representatives
+from .representatives import NoRepresentatives, Representatives
 from .scoped import BadAddress, MisalignedAddress, ScopedAccesses
 from .submatrix import LateMatrix, Matrix, Submatrix, below, beside
 from .sums import DEPTH, accumulate_registers, accumulate_tmem, fragments
@@ -56,17 +56,15 @@ from .wgmma_engines import WgmmaEngines
 from .wgmma_facts import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, WgmmasDiffer, WgmmaWait
 
 __all__ = [
-    "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAddress", "BadAllocation", "BadBulkSize", "BadDealloc",
-    "BadTensorMap", "Block", "BoxCopier", "BoxOutOfSharedMemory", "BulkCopyAtExit", "BulkWait", "ClusterCopies",
-    "ColumnsWait", "CommitAtExit", "CommitOfOtherThread", "CopyAtExit", "CopyOutOfBounds", "CopyOutOfLanes",
-    "CopyOutOfShared", "CopyTooLarge", "CpAsync",
-    "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane", "LaunchControl", "Leaders",
-    "LoadAtExit", "LoadedBox", "LostResult", "MisalignedAddress", "MisalignedBox", "MisalignedBoxStart",
-    "MisalignedCopy",
-    "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit",
-    "Representatives", "StoreBeforeTensor", "Strips", "ScopedAccesses", "TensorCores", "TensorMapRule", "TmaEngine",
-    "TmemAccesses", "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns", "WarpWgmma",
-    "WarpgroupTooSmall", "WgmmaAtExit", "BatchedBox", "WgmmaEngines", "WgmmaWait", "WgmmasDiffer", "WrongTmemLane",
-    "DEPTH", "LateMatrix", "Matrix", "Submatrix", "accumulate_registers", "accumulate_tmem", "below", "beside",
-    "broken_rule", "check_column", "fragments", "pair",
+    "accumulate_registers", "accumulate_tmem", "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAddress",
+    "BadAllocation", "BadBulkSize", "BadDealloc", "BadTensorMap", "BatchedBox", "below", "beside", "Block", "BoxCopier",
+    "BoxOutOfSharedMemory", "broken_rule", "BulkCopyAtExit", "BulkWait", "check_column", "ClusterCopies", "ColumnsWait",
+    "CommitAtExit", "CommitOfOtherThread", "CopyAtExit", "CopyOutOfBounds", "CopyOutOfLanes", "CopyOutOfShared",
+    "CopyTooLarge", "CpAsync", "DEPTH", "fragments", "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane",
+    "LateMatrix", "LaunchControl", "Leaders", "LoadAtExit", "LoadedBox", "LostResult", "Matrix", "MisalignedAddress",
+    "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy", "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit",
+    "NoPair", "NoRepresentatives", "OperandOutOfBounds", "pair", "PairWait", "Representatives", "ScopedAccesses",
+    "StoreAtExit", "StoreBeforeTensor", "Strips", "Submatrix", "TensorCores", "TensorMapRule", "TmaEngine",
+    "TmemAccesses", "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns",
+    "WarpgroupTooSmall", "WarpWgmma", "WgmmaAtExit", "WgmmaEngines", "WgmmasDiffer", "WgmmaWait", "WrongTmemLane",
 ]  # fmt: skip

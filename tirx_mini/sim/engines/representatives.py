@@ -36,21 +36,15 @@ Together = dict[RunningWarp, RepresentedWait]
 
 
 class Representatives:
-    """The warps of a GPU that wait for one another at loops.
+    """The warps of a GPU that wait for one another at loops. Nothing is kept of the warps that others represent."""
 
-    active: whether they do: then nothing is kept of those for which others stand in, as a report would need it.
-    """
-
-    def __init__(self, wgmma: WgmmaEngines, *, active: bool) -> None:
+    def __init__(self, wgmma: WgmmaEngines) -> None:
         self._wgmma = wgmma
-        self._active = active
         self._coming: dict[tuple[Cta, int], Together] = {}
         self._behind: dict[RunningWarp, Together] = {}
 
     def join(self, w: RunningWarp, loop: int) -> Generator[Wait, None, tuple[Any, ...] | None]:
         """A warp comes to a loop: None if it has to go round, else the values of the registers that this leaves."""
-        if not self._active or w.cta.cluster.checked:
-            return None
         key = w.cta, w.warp_id // WARPGROUP_WARPS
         together, more = self._coming.get(key), _others_run_now(w)
         if together is None:
@@ -93,6 +87,15 @@ class Representatives:
             warp.time, wait.state, wait.over = w.time, state, True
             self._wgmma.follow(w, warp)
         w.behind = tuple(others)
+
+
+class NoRepresentatives(Representatives):
+    """Each warp goes round its loops itself."""
+
+    def join(self, w: RunningWarp, loop: int) -> Generator[Wait, None, tuple[Any, ...] | None]:
+        """As `Representatives.join`."""
+        yield from ()
+        return None
 
 
 def _others_run_now(w: RunningWarp) -> bool:

@@ -159,8 +159,9 @@ class ScopedAccesses:
         the ISA only the thread that reads or writes the flag has such a fence; on chips, what any thread wrote ahead of
         its fence is in the L2 behind it, and what it reads behind its fence is not from an old line of the L1.
         """
-        if not w.cta.cluster.checked:
-            return
+        w.cta.cluster.order.record(self._fence, w, sem, scope)
+
+    def _fence(self, w: RunningWarp, sem: str, scope: str) -> None:
         patterns = self._patterns.setdefault(w, Patterns())
         word, place = w.mask.word, _place(w)
         if sem in ACQUIRES:
@@ -204,7 +205,7 @@ class ScopedAccesses:
         if wrong or offsets.max() + n > cta.smem.size or not cta.alive:
             raise Fault(BadAddress(w.origin, access.space, int(own.max()), n))
         spend_shared(w, len(lanes), n, write)
-        segment = cta.smem.shadow.segment(int(offsets.min())) if cta.cluster.checked else None
+        segment = cta.cluster.order.of(cta.smem.shadow.segment, int(offsets.min()))
         return Run(lanes, offsets, cta.smem.view, segment)
 
     def _global(

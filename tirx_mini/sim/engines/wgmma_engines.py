@@ -43,9 +43,11 @@ class WgmmaEngines:
         """For whom a warp acts from now on: all of its warpgroup, or nobody. led: as in `Warpgroup`."""
         if w not in self._warps and not led:
             return
-        if not w.cta.cluster.data:
+        if not w.cta.cluster.values.apply(self._lead, w, led):
             self.represent(w, [each for each in led if each is not w])
-            return
+
+    def _lead(self, w: Warp, led: dict[Warp, tuple[RegisterArray, ...]]) -> None:
+        """The same with values: each warp has accumulators of its own."""
         warpgroup = self.of(w).warpgroup
         if any(self.of(each).issues for each in led or warpgroup.led):
             raise Unlike  # each warp has to commit what it has issued itself

@@ -36,6 +36,20 @@ from .barriers import (
 )
 from .batched import BatchedRegisterArray, BatchedSharedMemory, BatchedWarp, batched_memory
 from .cluster_values import Parted, PerCluster, per_cluster, values_by_cluster
+from .collaborators import (
+    NO_ORDER,
+    NO_TIME,
+    NO_VALUES,
+    ORDER,
+    TIME,
+    VALUES,
+    NoOrder,
+    NoTime,
+    NoValues,
+    Order,
+    Time,
+    Values,
+)
 from .counting import (
     ClusterBarrierWait,
     CountingBarrier,
@@ -92,14 +106,14 @@ __all__ = [
     "element_of", "ElementOutOfBounds", "EMPTY", "Flight", "FreshWait", "FULL", "GlobalBuffer", "GlobalMemory", "Gpu",
     "GridBarrier", "GridBarrierWait", "IncompletePhase", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree",
     "Locator", "Mask", "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact", "MbarrierWait", "MisalignedBarrier",
-    "MisalignedMatrixRow", "MisalignedVector", "MissingInitFence", "Multiprocessor", "NamedBarrierWait",
-    "NoSuchBarrier", "numpy_dtype", "OFFSET_MASK", "offset_of", "Parted", "PartialSetmaxnreg", "PartialWarp",
-    "partition", "PartMbarrier", "PendingRegister", "per_cluster", "PerCluster", "POLL_CYCLES", "Probe",
-    "RegisterArray", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterPool", "Registers", "RegisterWait",
-    "Reinitialised", "RemoteSignal", "RepeatedWait", "ResidentCluster", "ResidentCta", "RoundsUnordered", "RunningWarp",
-    "ScatteredRegisters", "SharedBuffer", "SharedMemory", "Signal", "SignalAtExit", "Sm", "spend_global",
-    "spend_shared", "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer", "TxCountOverflow", "UncheckedMbarrier",
-    "UniformArray", "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit", "UnorderedPhases",
-    "UnpairedClusterBarrier", "UnsynchronisedRegisters", "values_by_cluster", "Wait", "Warp", "WIDTHS", "WINDOW_BITS",
-    "WrongRegisterDirection",
+    "MisalignedMatrixRow", "MisalignedVector", "MissingInitFence", "Multiprocessor", "NamedBarrierWait", "NO_ORDER",
+    "NO_TIME", "NO_VALUES", "NoOrder", "NoSuchBarrier", "NoTime", "NoValues", "numpy_dtype", "OFFSET_MASK", "offset_of",
+    "Order", "ORDER", "Parted", "PartialSetmaxnreg", "PartialWarp", "partition", "PartMbarrier", "PendingRegister",
+    "per_cluster", "PerCluster", "POLL_CYCLES", "Probe", "RegisterArray", "RegisterCountsDiffer", "RegisterOutOfBounds",
+    "RegisterPool", "Registers", "RegisterWait", "Reinitialised", "RemoteSignal", "RepeatedWait", "ResidentCluster",
+    "ResidentCta", "RoundsUnordered", "RunningWarp", "ScatteredRegisters", "SharedBuffer", "SharedMemory", "Signal",
+    "SignalAtExit", "Sm", "spend_global", "spend_shared", "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer",
+    "Time", "TIME", "TxCountOverflow", "UncheckedMbarrier", "UniformArray", "UninitialisedBarrier",
+    "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters",
+    "Values", "VALUES", "values_by_cluster", "Wait", "Warp", "WIDTHS", "WINDOW_BITS", "WrongRegisterDirection",
 ]  # fmt: skip

@@ -15,10 +15,11 @@ from ..ordering import ORDER, AccessLog, Causality, Complain, GridBefore, GridDe
 from ..timing import Clock, FairShare, SmTraffic
 from .barriers import StoreOverBarrier
 from .batched import BatchedSharedMemory, BatchedTensorMemory
+from .collaborators import TIME
 from .counting import ClusterBarrier, NamedBarriers
 from .interfaces import QUARTERS, Gpu, Warp
 from .mbarrier import Mbarrier
-from .memory import SharedMemory, TensorMemory
+from .memory import POISON, SharedMemory, TensorMemory
 from .register_pool import RegisterPool
 from .warp import RunningWarp
 
@@ -70,8 +71,8 @@ class ResidentCta:
         self.number = block_idx[0] + grid[0] * (block_idx[1] + grid[1] * block_idx[2])
         used = max((axis + 1 for axis in range(3) if grid[axis] > 1), default=1)
         self.name = f"CTA {block_idx[0]}" if used == 1 else f"CTA ({', '.join(map(str, block_idx[:used]))})"
-        shared: Complain | None = gpu.watch_shared(self) if cluster.checked else None
-        tensor: Complain | None = gpu.watch_tensor(self) if cluster.checked else None
+        shared: Complain | None = cluster.order.of(gpu.watch_shared, self)
+        tensor: Complain | None = cluster.order.of(gpu.watch_tensor, self)
         nbytes, buffers = gpu.image.launch.smem_bytes, gpu.image.shared
         self.smem: SharedMemory
         self.tmem: TensorMemory
@@ -79,7 +80,8 @@ class ResidentCta:
             self.smem = BatchedSharedMemory(nbytes, cluster.width, buffers)
             self.tmem = BatchedTensorMemory(cluster.width)
         else:
-            self.smem = SharedMemory(nbytes, buffers, cluster.log, shared, cluster.data)
+            fill = cluster.values.of(int, POISON) or 0
+            self.smem = SharedMemory(nbytes, buffers, cluster.log, shared, fill)
             self.tmem = TensorMemory(cluster.tmem_log, tensor)
         self.mbarriers: dict[int, Mbarrier] = {}
         self.named = NamedBarriers(self)
@@ -114,7 +116,7 @@ class ResidentCta:
         """The mbarrier at a byte of shared memory, initialised or not."""
         barrier = self.mbarriers.get(offset)
         if barrier is None:
-            made = self.gpu.mbarrier_type(self.cluster.checked)
+            made = self.cluster.order.of(self.gpu.checked_mbarrier) or self.gpu.unchecked_mbarrier
             barrier = self.mbarriers[offset] = made(self, offset, self.gpu.locator.element(offset))
             segment = self.smem.shadow.segment(offset)
             if segment is not None:
@@ -172,10 +174,9 @@ class ResidentCluster:
     """CTAs that are launched together and may reach each other's shared memory. live_warps: those that run.
 
     domain: the number of its clocks: its own, or where clusters synchronise with one another, that of all.
-    checked: whether accesses are checked that its threads make. data: whether they compute and move values. untimed:
-    whether engines do at once what they are given, since neither time nor accesses matter. numbers: of the clusters
-    that it stands for, if it is a batch (`batched`). width: how many these are, or 0. late: what these do to global
-    memory when they have ended.
+    values, order, time: the collaborators of its parts; without accesses to record, engines may take no time. numbers:
+    of the clusters that it stands for, if it is a batch (`batched`). width: how many these are, or 0. late: the effects
+    of these on global memory, which are made when they have ended.
     """
 
     def __init__(self, gpu: Gpu, index: int, numbers: Sequence[int] = ()) -> None:
@@ -184,20 +185,23 @@ class ResidentCluster:
         self.numbers = numbers
         self.width = len(numbers)
         self.late: list[Callable[[], None]] = []
-        self.checked = gpu.checks_cluster(index)
-        self.data = gpu.has_data(index)
-        self.untimed = gpu.untimed and not self.checked
+        self.values = gpu.values_of(index)
+        self.order = gpu.order_of(index)
+        self.time = self.order.shortcut(gpu.engine_time) or TIME
         self.image = gpu.image_of(index)
-        self.causality: Causality = gpu.causality or (Causality() if self.checked else UncheckedCausality())
+        self.causality: Causality = gpu.causality or self.order.of(Causality) or UncheckedCausality()
         self.domain = index if gpu.causality is None else 0
-        early = self.checked and gpu.image.launch.programmatic
-        self.before = GridBefore(self.causality.agent("the grid before")) if early else None
+        early = self.order.of(self._grid_before) if gpu.image.launch.programmatic else None
+        self.before: GridBefore | None = early
         self.log = AccessLog()
         self.tmem_log = AccessLog()
         self.ctas: list[ResidentCta] = []
         self.barrier = ClusterBarrier(self, self.causality)
         self.live_warps = 0
         self.live_ctas = 0
+
+    def _grid_before(self) -> GridBefore:
+        return GridBefore(self.causality.agent("the grid before"))
 
     @property
     def decisions(self) -> tuple[tuple[Any, ...], ...]:

@@ -46,16 +46,16 @@ class Box(Protocol):
 class SharedMemory:
     """The dynamic shared memory of one CTA. size: bytes. complain: None where accesses are not checked.
 
-    data: whether it holds the kernel's data, or in a run without only the little that control flow depends on.
+    fill: the value of its bytes at first.
     boxes: what was brought and is not put yet, by the byte where it begins; they do not overlap.
     """
 
     def __init__(
-        self, size: int, buffers: Sequence[SharedBuffer], log: AccessLog, complain: Complain | None, data: bool = True
+        self, size: int, buffers: Sequence[SharedBuffer], log: AccessLog, complain: Complain | None, fill: int = POISON
     ) -> None:
         self.size = size
         nbytes = -(-size // 128) * 128
-        self.bytes = np.full(nbytes, POISON, np.uint8) if data else np.zeros(nbytes, np.uint8)
+        self.bytes = np.full(nbytes, fill, np.uint8) if fill else np.zeros(nbytes, np.uint8)
         self._views: dict[int, np.ndarray] = {}
         self._segments: dict[int, Segment | None] = {}
         self.boxes: dict[int, Box] = {}

@@ -60,16 +60,16 @@ class RunningWarp:
     """
 
     __slots__ = (
-        "_wgmma", "agent", "all_lanes", "behind", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta",
-        "data", "decisions", "dependence", "divergent", "done", "gpu", "grid_dim", "lanes", "loads", "mask", "place",
-        "program", "register_fences", "role", "span", "stores", "thread_idx", "threads", "time", "waiting", "warp_id",
+        "_wgmma", "agent", "all_lanes", "behind", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta", "decisions",
+        "dependence", "divergent", "done", "gpu", "grid_dim", "lanes", "loads", "mask", "place", "program",
+        "register_fences", "role", "span", "stores", "thread_idx", "threads", "time", "values", "waiting", "warp_id",
         "window", "woken",
     )  # fmt: skip
 
     def __init__(self, cta: Cta, warp_id: int, agent: Agent, time: float) -> None:
         launch = cta.gpu.image.launch
         self.gpu: Gpu = cta.gpu
-        self.cta, self.data = cta, cta.cluster.data
+        self.cta, self.values = cta, cta.cluster.values
         self.warp_id = warp_id
         self.role = warp_name(warp_id, launch.warps)
         self.place = f"{self.role} of {cta.name}" if launch.num_ctas > 1 else self.role
@@ -305,12 +305,12 @@ class RunningWarp:
     ) -> None:
         """`copy` between places first + pattern. A first place is that of all lanes, a pattern as for `passes`."""
         places = first, pattern, src, src_first, src_pattern
-        if self.cta.cluster.checked or not block_moves.move(self, dst, *places, lanes):
+        if not self.cta.cluster.order.shortcut(block_moves.move, self, dst, *places, lanes):
             self.copy(dst, first + pattern, src, src_first + src_pattern, lanes)
 
     def put(self, buffer: Buffer, first: int, pattern: Any, value: Any, lanes: int = 1) -> None:
         """`store` to first + pattern, likewise."""
-        if self.cta.cluster.checked or not block_moves.put(self, buffer, first, pattern, value, lanes):
+        if not self.cta.cluster.order.shortcut(block_moves.put, self, buffer, first, pattern, value, lanes):
             self.store(buffer, first + pattern, value, lanes)
 
     def passes(self, buffer: Buffer, start: int, pattern: Any, lanes: int, write: bool) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from tirx_mini.hardware import GpuSpec
 
 from ..gpu import Gpu
-from ..machine import BatchedWarp, KernelImage, Parted, ResidentCluster, ResidentCta, per_cluster
+from ..machine import NO_TIME, BatchedWarp, KernelImage, Parted, ResidentCluster, ResidentCta, per_cluster
 from ..ordering import Unlike
 from ..outcome import Standing
 from ..setup import Part, Setup
@@ -31,7 +31,7 @@ class BatchedGpu(Gpu):
     def __init__(
         self, image: KernelImage, arrays: Sequence[np.ndarray], spec: GpuSpec, clusters: range, setup: Setup
     ) -> None:
-        super().__init__(image, arrays, spec, replace(setup, part=Part(range(0), untimed=True), alike=True))
+        super().__init__(image, arrays, spec, replace(setup, part=Part(range(0)), time=NO_TIME, alike=True))
         self.warp_type = BatchedWarp
         count = max(1, -(-len(clusters) // MOST))
         self._todo = deque(np.array_split(np.array(clusters), count))

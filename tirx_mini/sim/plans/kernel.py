@@ -27,7 +27,7 @@ from ..arguments import bind_arguments, named_apart
 from ..engines import Strips
 from ..facts import Entry, Origin
 from ..gpu import Gpu
-from ..machine import KernelImage
+from ..machine import NO_ORDER, NO_VALUES, ORDER, VALUES, KernelImage, Values
 from ..outcome import Outcome
 from ..outputs import NothingWritten, last_unused, unwritten
 from ..question import Circumstances, Question
@@ -181,13 +181,18 @@ class BoundKernel:
         """The part of a setup that all machines of this question share."""
         return Setup(budget=self.question.budget, pedantic=self.question.pedantic)
 
+    @property
+    def values(self) -> Values:
+        """The values of a machine that answers this question."""
+        return VALUES if self.data else NO_VALUES
+
     def execute(self, circumstances: Circumstances) -> Outcome:
         """Execute the whole launch, as it is asked for."""
         asked = self.question
         setup = replace(
             self.limits, seed=circumstances.seed, clock=circumstances.clock, mixed=circumstances.mixed or {},
             late=circumstances.late, cold=circumstances.cold, trace=asked.trace, log_barriers=asked.log_barriers,
-            checks=asked.checks, data=self.data, functions=asked.functions or {},
+            values=self.values, order=ORDER if asked.checks else NO_ORDER, functions=asked.functions or {},
         )  # fmt: skip
         self.close()
         with running(4 if asked.trace else 1):

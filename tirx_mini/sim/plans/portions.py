@@ -19,7 +19,7 @@ from tirx_mini.ir import TirxError
 
 from ..alike import MOST_KINDS, Unlike
 from ..gpu import Gpu
-from ..machine import WIDTHS
+from ..machine import NO_TIME, NO_VALUES, WIDTHS
 from ..outcome import Outcome
 from ..outputs import unwritten_of
 from ..setup import Part, Share
@@ -115,7 +115,7 @@ def portion(kernel: BoundKernel, piece: Piece, *, keep: bool = False) -> Portion
         if piece.checked:
             return checked_portion(kernel, piece.clusters, keep=keep)
         alike = kernel.image.alike
-        setup = replace(kernel.limits, part=Part(piece.clusters, untimed=True), alike=alike)
+        setup = replace(kernel.limits, part=Part(piece.clusters), time=NO_TIME, alike=alike)
         image = kernel.untimed_image if alike else kernel.image
         with Gpu(image, kernel.arrays, kernel.spec, setup) as machine:
             return run_portion(machine, keep=keep)
@@ -154,9 +154,11 @@ class Timing:
         kernel = self._kernel
         with suppress(Unlike, TirxError), running():
             bare = BoundKernel(kernel.func, kernel.without_data, replace(kernel.alone, data=False))
-            setup = replace(kernel.limits, alike=kernel.image.alike if share else True, data=bool(share))
+            setup = replace(kernel.limits, alike=kernel.image.alike or not share)
             if share:
                 setup = replace(setup, share=Share(share, bare.image), strips=kernel.strips)
+            else:
+                setup = replace(setup, values=NO_VALUES)
             timed = kernel if share else bare
             machine = Gpu(timed.image, timed.arrays, kernel.spec, setup)
             self._clock = machine.clock

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..gpu import Gpu
+from ..machine import NO_VALUES
 from ..outcome import Outcome
 from ..question import Circumstances
 from .kernel import BoundKernel
@@ -28,7 +29,7 @@ class RepresentativeWarps(Plan):
 
     def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome:
         """As `Plan.run`. The machine keeps nothing that a report needs: `Unlike` ends the run at the first fact."""
-        setup = replace(kernel.limits, data=False, alike=True)
+        setup = replace(kernel.limits, values=NO_VALUES, alike=True)
         with running(), Gpu(kernel.image, kernel.arrays, kernel.spec, setup) as machine:
             kernel.begin(machine)
             return machine.run()

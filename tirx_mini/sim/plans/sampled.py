@@ -10,7 +10,7 @@ from tirx_mini.ir import PrimFunc
 from tirx_mini.worker import Team, Twin
 
 from ..gpu import Gpu
-from ..machine import MbarrierFact
+from ..machine import NO_VALUES, MbarrierFact
 from ..outcome import Outcome, Size
 from ..question import Circumstances, Question
 from ..translate import Cut, translate
@@ -78,7 +78,7 @@ def run_part(kernel: BoundKernel, size: Size, seed: int | None) -> Outcome | Non
     cut, part = kernel.sampling.part(size)
     whole = cut == Cut()
     image = kernel.image if whole else translate(kernel.func, kernel.scalars, data=False, cut=cut).image
-    setup = replace(kernel.limits, pedantic=False, seed=seed, data=False, part=part)
+    setup = replace(kernel.limits, pedantic=False, seed=seed, values=NO_VALUES, part=part)
     with running(), Gpu(image, kernel.arrays, kernel.spec, setup) as machine:
         outcome = machine.run()
     wrong = any(isinstance(entry.fact, MbarrierFact) for entry in outcome.facts)

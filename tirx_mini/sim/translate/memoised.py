@@ -130,7 +130,7 @@ def _for_times(to: StatementTranslator, loop: For, key: str) -> None:
     """MMAs that the engine knows: the loop is executed for their times alone."""
     times = to.out.fresh("times")
     to.out.settle()
-    to.out.line(f"{times} = None if w.cta.cluster.checked else w.gpu.series(w, {key})")
+    to.out.line(f"{times} = w.cta.cluster.order.shortcut(w.gpu.series, w, {key})")
     with to.out.block(f"if {times} is not None:"):
         to.calls.times = times
         with to.storage.spending():
@@ -150,7 +150,7 @@ def _at_once(to: StatementTranslator, loop: For, key: str, engine: str) -> bool:
     to.out.settle()
     arrays = "".join(f"{place.name}, " for place in places)
     operands, warp = (f", ({arrays})", "") if places else ("", "w, ")
-    with to.out.block(f"if w.cta.cluster.checked or not {engine}.again({warp}{key}{operands}):"):
+    with to.out.block(f"if not w.cta.cluster.order.shortcut({engine}.again, {warp}{key}{operands}):"):
         to.plain_for(loop)
         to.out.settle()
         to.out.line(f"{engine}.learn({warp.rstrip(', ')})")

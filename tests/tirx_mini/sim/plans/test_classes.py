@@ -20,7 +20,7 @@ def ended(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     really = alike.Kinds.ended
 
     def observed(self: alike.Kinds, cluster: alike.Ended) -> None:
-        found.append(cluster.checked)
+        found.append(self.checks(cluster.index))
         really(self, cluster)
 
     monkeypatch.setattr(alike.Kinds, "ended", observed)

@@ -16,7 +16,8 @@ from tirx_mini.isa import TABLE, BarrierEffect, Completion
 from tirx_mini.passes import lower
 from tirx_mini.script import from_source
 from tirx_mini.sim import Gpu, Outcome, Question, Setup, Simulation
-from tirx_mini.sim.engines import Representatives, TensorCores, WarpWgmma
+from tirx_mini.sim.engines import NoRepresentatives, Representatives, TensorCores, WarpWgmma
+from tirx_mini.sim.machine import NO_VALUES
 from tirx_mini.sim.translate import Cut, Led, repeats, translate
 
 
@@ -27,7 +28,7 @@ def reference(step: int, gpu: str, shape: tuple[int, int, int], sms: int | None 
 
 def outcome(func: PrimFunc, spec: GpuSpec, cut: Cut) -> Outcome:
     arrays = Simulation(func, [None] * len(func.params), Question(spec, data=False)).arrays
-    return Gpu(translate(func, data=False, cut=cut).image, arrays, spec, Setup(data=False)).run()
+    return Gpu(translate(func, data=False, cut=cut).image, arrays, spec, Setup(values=NO_VALUES)).run()
 
 
 LED = [("h100", step) for step in STEPS if step > 2] + [("b200", step) for step in (3, 7, 8, 9, 10)]
@@ -204,8 +205,8 @@ def with_and_without_stand_ins(
         patch.setattr(WarpWgmma, "commit", counted)
         for active in (False, True):
             commits = 0
-            machine = Gpu(simulation.image, simulation.arrays, spec, Setup(data=False, alike=True))
-            machine.representatives = Representatives(machine.wgmma, active=active)
+            machine = Gpu(simulation.image, simulation.arrays, spec, Setup(values=NO_VALUES, alike=True))
+            machine.representatives = (Representatives if active else NoRepresentatives)(machine.wgmma)
             outcome = machine.run()
             assert not outcome.blocked and not outcome.facts
             found.append((outcome.cycles, outcome.stats, commits))
