@@ -37,6 +37,7 @@ from tirx_mini.hardware import H100
 from tirx_mini.ir import Buffer, Call, PrimFunc, TirxError
 from tirx_mini.isa import TABLE, Completion, for_target
 from tirx_mini.runtime import Executable, KernelFault, KernelTimeout, build
+from tirx_mini.sim import Question
 
 ROOT = Path(__file__).parents[1]
 TESTS = ("tests/tirx_mini", "tests/kernels_ref", "tests/lessons")
@@ -75,14 +76,14 @@ class Collector:
     def pytest_runtest_setup(self, item: Any) -> None:
         self._test = item.nodeid
 
-    def watched(self, simulate: Callable[..., Any]) -> Callable[..., Any]:
-        """`diagnose.simulate`, whose right kernels are kept."""
+    def watched(self, answer: Callable[..., Any]) -> Callable[..., Any]:
+        """`driver.answering.answer`, whose right kernels are kept."""
 
-        def observed(func: PrimFunc, args: Sequence[Any], *more: Any, **options: Any) -> Any:
+        def observed(func: PrimFunc, args: Sequence[Any], question: Question) -> Any:
             before = [as_array(arg) for arg in args]
-            kept = self._of_hopper(func, before) if options.get("data", True) else None
-            report = simulate(func, args, *more, **options)
-            if kept is not None and report.verdict == "ok" and not options.get("functions"):
+            kept = self._of_hopper(func, before) if question.data else None
+            report = answer(func, args, question)
+            if kept is not None and report.verdict == "ok" and not question.functions:
                 self._keep(Kept(self._test, kept, tuple(before), tuple(as_array(arg) for arg in args)))
             return report
 
@@ -125,13 +126,11 @@ def collect(folder: Path, tests: Sequence[str]) -> int:
     """Run tests, and keep what they simulate."""
     import pytest
 
-    from tirx_mini import diagnose
-    from tirx_mini.driver import simulating
+    from tirx_mini.driver import answering, simulating
 
     folder.mkdir(parents=True, exist_ok=True)
     collector = Collector(folder)
-    watched = collector.watched(diagnose.simulate)
-    diagnose.simulate = simulating.simulate_lowered = watched
+    answering.answer = simulating.answer = collector.watched(answering.answer)
     os.chdir(ROOT)
     options = ["-q", "-p", "no:cacheprovider", "--kernels=kernels_ref", "-m", "not gpu"]
     pytest.main([*options, *(tests or TESTS)], plugins=[collector])

@@ -36,8 +36,8 @@ PARTS = (
     ("front end, lowering", ("script/", "lang/", "passes/", "tile/", "layout/", "ir/", "isa/facts", "isa/core")),
     ("translation", ("sim/translate/",)),
     ("warps", ("<simulation", "isa/", "sim/services", "sim/machine/")),
-    # Python looks at a signal that comes during a product when `Debts.collect`, for which it was computed, goes on.
-    ("engines", ("sim/engines/", "sim/machine/owed")),
+    # Python looks at a signal that comes during a product when `LazySums.collect`, for which it was computed, goes on.
+    ("engines", ("sim/engines/", "sim/machine/lazy")),
     ("happens-before, shadow memory", ("sim/ordering/", "sim/machine/phases", "sim/machine/counting")),
     ("clock, traffic", ("sim/timing/",)),
     ("rules, report", ("diagnose/", "report/", "sim/hazards", "sim/outputs")),

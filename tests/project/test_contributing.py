@@ -22,7 +22,9 @@ from tests import copies
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-FILES = {"Adding an instruction": 1, "Adding a finding": 1, "Adding a GPU or an architecture": 1}
+FILES = {
+    "Adding an instruction": 1, "Adding a finding": 1, "Adding a plan": 2, "Adding a GPU or an architecture": 1,
+}  # fmt: skip
 """How many files of the package a change touches, by the section that shows it."""
 
 

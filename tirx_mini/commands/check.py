@@ -24,8 +24,9 @@ from tirx_mini.course import (
 from tirx_mini.diagnose import DEFAULT_LIMIT
 from tirx_mini.files import write_whole
 from tirx_mini.ir import TirxError
-from tirx_mini.report import barrier_table, report_page
+from tirx_mini.report import barrier_table, plan_text, report_page
 from tirx_mini.script import explained
+from tirx_mini.sim import DEFAULT_LIMIT
 
 from .arguments import (
     INCOMPLETE,
@@ -120,6 +121,9 @@ def _parser() -> argparse.ArgumentParser:
         "--all", action="store_true", help="show a page for each finding, those that follow from others too"
     )
     parser.add_argument(
+        "-v", "--verbose", action="store_true", help="also print how the launch was executed, and why so"
+    )
+    parser.add_argument(
         "--json", type=file_or_terminal, metavar="FILE", help="also write the report as JSON (- for the terminal)"
     )
     return parser
@@ -142,6 +146,8 @@ def _show(checked: Checked, options: argparse.Namespace, console: Console) -> No
         console.print(barrier_table(report.stats.get("barriers", ()), options.trace_barriers))
         console.print()
     console.print(report_page(report, checked.wrong, options.all))
+    if options.verbose:
+        console.print(Text(plan_text(report), style="dim"))
     if checked.wrong is None and report.comparable:
         console.print(Text(product_text(checked)))
     if checked.exploration is not None and checked.exploration.held:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tirx_mini.arguments import ArgumentError, check_room
 from tirx_mini.diagnose import BUDGET, Exploration, Finding, Report, as_dict, failed, state_notes
-from tirx_mini.driver import explore, simulate
+from tirx_mini.driver import Exploration, explore, simulate
 from tirx_mini.foreign import language_of
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import Buffer, PrimFunc, TirxError

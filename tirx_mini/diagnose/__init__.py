@@ -1,6 +1,6 @@
 """Facts into findings: what is wrong with a kernel, why, at which line, and what to write instead.
 
-report = simulate(lowered, [A, B, D], gpu="b200")
+report = report_of(lowered, gpu_spec("b200"), outcome)
 report.verdict, report.findings, report.time_us
 
 Each module holds rules: `barriers`, `hazards`, `accesses`, `instructions`, `tensor_memory`, `launches`, and in
@@ -27,20 +27,21 @@ from tirx_mini.sim import (
 
 from .bound import Bound, Cause, LaneTime, Resource, Share, Usage, WaitShare
 from .deadlock import RULES, StuckRole, state_notes
-from .explore import DEFAULT_LIMIT, Exploration, explore
 from .findings import Finding, Report, as_dict, verdict_of, worst_first
-from .judge import SimulationError, failed, finding_of, simulate
+from .judge import SimulationError, failed, finding_of, report_of
 from .kind import VERDICTS, Kind, Severity, Verdict
 from .kinds import CAUSES, FACT_RULES, KINDS, codes, kind_with
 from .proof import Proof
+from .times import single_launch_time
 from .twins import together
 
 __all__ = [
     "Activity", "Awaited", "BarrierChange", "CtaTime", "Interval", "Place", "Tile", "Timeline", "Track", "TrackKind",
     "base_name", "covered",
     "Bound", "Cause", "LaneTime", "Resource", "Share", "Usage", "WaitShare",
-    "BUDGET", "BarrierEvent", "CAUSES", "DEFAULT_LIMIT", "Exploration", "FACT_RULES", "Finding", "KINDS", "Kind",
+    "BUDGET", "BarrierEvent", "CAUSES", "FACT_RULES", "Finding", "KINDS", "Kind",
     "Proof",
     "RULES", "Report", "Severity", "Signal", "SimulationError", "StuckRole", "VERDICTS", "Verdict", "as_dict", "codes",
-    "explore", "failed", "finding_of", "kind_with", "simulate", "state_notes", "verdict_of", "worst_first", "together",
+    "failed", "finding_of", "kind_with", "report_of", "single_launch_time", "state_notes", "together", "verdict_of",
+    "worst_first",
 ]  # fmt: skip

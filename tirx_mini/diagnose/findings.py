@@ -11,7 +11,7 @@ from typing import Any
 
 from tirx_mini.display import Displayed
 from tirx_mini.ir import Diagnostic, Span
-from tirx_mini.sim import Timeline
+from tirx_mini.sim import PlanNote, Timeline
 
 from .bound import Bound
 from .kind import VERDICTS, Kind, Severity, Verdict
@@ -103,6 +103,8 @@ class Report(Displayed):
     proof: of a run that is ok, what it proves of the other orders of its events; None without checks.
     bound: what bounded a run that came to its end, and whose timeline was asked for; None for any other.
     single_us: predicted for one launch by itself, with nothing in the L2; None where it was not asked for.
+    plan: how the launch was executed, and the reasons against other ways; None where it was not. Two reports that
+        differ in nothing else are equal.
     """
 
     verdict: Verdict
@@ -122,6 +124,7 @@ class Report(Displayed):
     bound: Bound | None = None
     sampled: str = ""
     single_us: float | None = None
+    plan: PlanNote | None = field(default=None, compare=False)
 
     @property
     def ok(self) -> bool:
@@ -253,7 +256,7 @@ def as_dict(value: Any) -> Any:
     if isinstance(value, Span):
         return f"{value.user.file}:{value.user.line}:{value.user.column + 1}"
     if is_dataclass(value) and not isinstance(value, type):
-        items = {f.name: as_dict(getattr(value, f.name)) for f in fields(value) if f.name != "trace"}
+        items = {f.name: as_dict(getattr(value, f.name)) for f in fields(value) if f.compare and f.name != "trace"}
         if isinstance(value, Finding):
             items = {"code": value.code, **items, "happened": value.happened, "isa": value.rule}
         return {name: item for name, item in items.items() if item not in (None, [], {}, "")}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
+from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.sim import BUDGET, Ends, Entry, Outcome, Sampled, Simulation, UnreadColumns, Unwritten, Watch, place_key
+from tirx_mini.sim import Entry, Outcome, Sampled, UnreadColumns, Unwritten, place_key
 
 from .bound import bound_of
 from .deadlock import (
@@ -29,17 +28,11 @@ from .kind import IN_FLIGHT_AT_EXIT, NOT_MODELLED, Explanation
 from .kinds import FACT_RULES
 from .proof import proof_of
 from .roots import causes_first, consequence, explains_others, may_follow, with_suspects
-from .times import predicted_time, single_time
+from .times import predicted_time
 from .twins import together
 
 MOST_BOXES = 4
 """How many parts of an argument that no thread writes are named."""
-
-
-RUNAWAY = "TX114"
-
-MIXED_RUNS = 4
-"""Runs that are made at most of one schedule, to find what other orders of its signals may show."""
 
 
 class SimulationError(Exception):
@@ -55,108 +48,6 @@ class SimulationError(Exception):
     def _render_traceback_(self) -> list[str]:
         """What a notebook prints instead of a traceback."""
         return str(self).splitlines()
-
-
-def simulate(func: PrimFunc, args: Sequence[Any], gpu: str | GpuSpec = DEFAULT_GPU, *, schedules: int = 1,
-             seed: int = 0, trace: bool = False, log_barriers: bool = False,
-             checks: bool = True, data: bool = True, sampled: bool = False, jobs: int = 1,
-             pedantic: bool = False, budget: int = BUDGET, single: bool = False,
-             watch: Watch | None = None,
-             functions: Mapping[str, Callable[..., Any]] | None = None) -> Report:  # fmt: skip
-    """Run a lowered kernel and report what it did. Results are written into the arguments in place.
-
-    args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one.
-    gpu: a name in `hardware.GPUS`, as "h100", or a `GpuSpec`.
-    schedules: how many orders of events to try; the first one in which an error happens ends it. The report is the
-        worst one, with the number of schedules that were run.
-    seed: of the first schedule; the others count on from there. Seed 0 is the deterministic schedule, any other is
-        random.
-    trace: keep a timeline. log_barriers: keep every change of every mbarrier, in ``report.stats["barriers"]``.
-    checks: look for hazards; without, a run is up to twice as fast, and only faults and deadlocks are found.
-    data: compute values; without, only time passes, hazards are not looked for, and the verdict is "clock" where the
-        run comes to its end. Arguments may then be None.
-    sampled: without data, run parts of a large launch and work the time of the whole out of theirs, in `jobs`
-        processes.
-    pedantic: note what only the letter of the ISA demands, too.
-    budget: iterations of loops that a run may make, all its warps together; a CTA counts as 200. A run that would make
-        more ends, and is incomplete.
-    single: predict the time of a launch by itself, too (`single_time`).
-    watch, functions: as in `Simulation`.
-
-    Whatever the kernel does wrong is in the report. Raises `ArgumentError` for arguments that do not fit the kernel,
-    and `ValueError` for an unknown GPU.
-    """
-    spec = gpu_spec(gpu)
-    try:
-        simulation = Simulation(func, args, spec, data=data, watch=watch, functions=functions)
-    except TirxError as error:
-        return failed(func.name, error, spec.name)
-    if data and (schedules > 1 or checks):
-        simulation.keep()
-    worst: Report | None = None
-    for number in range(max(1, schedules)):
-        if number:
-            simulation.restore()
-
-        def run(mixed: Ends, late: bool, number: int = number) -> Outcome:
-            return simulation.run(
-                seed=(seed + number) or None, trace=trace, log_barriers=log_barriers, checks=checks,
-                pedantic=pedantic, budget=budget, mixed=mixed, late=late, sampled=sampled and not trace, jobs=jobs,
-            )  # fmt: skip
-
-        report = judged(func, simulation, run, number + 1, seed + number)
-        worst = report if worst is None or report.badness > worst.badness else replace(worst, schedules=number + 1)
-        if not report.comparable:
-            break
-    assert worst is not None
-    if single and worst.cycles is not None:
-        worst = replace(worst, single_us=single_time(func, args, spec, budget, worst.cycles, watch))
-    return worst
-
-
-def judged(
-    func: PrimFunc, simulation: Simulation, run: Callable[[Ends, bool], Outcome], schedules: int = 1, seed: int = 0
-) -> Report:
-    """What is reported of a run, which is made again where other orders may complete phases with other signals.
-
-    Nobody acquires in the repeated run what those signals release, so that it shows the races of such orders. A run is
-    made again, too, where a test of an mbarrier may come before the completion that it saw.
-    run: makes it, with those phases, and with such tests or without. The arguments must have been kept.
-    """
-    with closing(simulation):  # the warps that a run blocks are looked at here, and not afterwards
-        return _judged(func, simulation, run, schedules, seed)
-
-
-def _judged(
-    func: PrimFunc, simulation: Simulation, run: Callable[[Ends, bool], Outcome], schedules: int, seed: int
-) -> Report:
-    mixed: Ends = {}
-    report: Report | None = None
-    tested = False
-    for _ in range(MIXED_RUNS):
-        outcome = run(mixed, False)
-        tested = outcome.tested
-        again = report_of(func, simulation.spec, outcome, schedules, seed, simulation.data)
-        if not simulation.data:
-            return again
-        if report is None or not again.ok:
-            report = again
-        if not again.ok or all(ends <= mixed.get(place, frozenset()) for place, ends in outcome.mixed.items()):
-            break
-        mixed = {
-            place: mixed.get(place, frozenset()) | outcome.mixed.get(place, frozenset())
-            for place in (*mixed, *outcome.mixed)
-        }
-        simulation.restore()
-    assert report is not None
-    if tested and report.ok:
-        results = simulation.results()
-        simulation.restore()
-        again = report_of(func, simulation.spec, run(mixed, True), schedules, seed)
-        if any(finding.code != RUNAWAY for finding in again.errors):  # so many tests more may look as if without end
-            return again
-        simulation.put_back(results)
-    return report
 
 
 def failed(name: str, error: TirxError, gpu: str) -> Report:
@@ -223,6 +114,7 @@ def report_of(
         sampled="" if outcome.sampled is None else _sampled_text(outcome.sampled),
         unwritten=(*map(_unwritten_text, outcome.unwritten), *map(_unread_text, outcome.unread)),
         bound=bound,
+        plan=outcome.plan,
     ).named(func.name)
 
 

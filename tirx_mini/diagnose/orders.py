@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from tirx_mini.sim import Access, Arrival, HostCluster, Mbarrier, Operation, Signal
+from tirx_mini.sim import Access, Arrival, Mbarrier, Operation, ResidentCluster, Signal
 
 from .kind import Notes
 
@@ -26,7 +26,7 @@ _BEFORE: Mapping[Operation, tuple[Signal, ...]] = MappingProxyType({
 """What an operation should have waited for that reads memory which nothing has written."""
 
 
-def between(cluster: HostCluster, earlier: Access, operation: Operation, role: str) -> Notes:
+def between(cluster: ResidentCluster, earlier: Access, operation: Operation, role: str) -> Notes:
     """Notes on the mbarrier that lies between two accesses; for the end of the run, when all waits are known.
 
     operation, role: of the access that was simulated later.
@@ -63,7 +63,7 @@ def _others_wait(barriers: Sequence[Mbarrier], signals: Sequence[Signal], by: st
     return ()
 
 
-def missing_wait(cluster: HostCluster, operation: Operation, role: str) -> Notes:
+def missing_wait(cluster: ResidentCluster, operation: Operation, role: str) -> Notes:
     """Notes on a barrier that tells of what an operation of `role` reads, and that no thread waits for, or only other
     threads of its CTA; for the end of the run.
     """
@@ -76,7 +76,7 @@ def missing_wait(cluster: HostCluster, operation: Operation, role: str) -> Notes
     return _others_wait(told, signals, None, role)
 
 
-def _barriers(cluster: HostCluster) -> list[Mbarrier]:
+def _barriers(cluster: ResidentCluster) -> list[Mbarrier]:
     return [barrier for barrier in cluster.mbarriers() if barrier.expected]
 
 

@@ -6,13 +6,9 @@ clock. One by itself finds other data in the L2 and a clock that has had no time
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import closing
-from typing import Any
-
 from tirx_mini.hardware import GpuSpec
-from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.sim import Outcome, Simulation, Watch
+from tirx_mini.ir import PrimFunc
+from tirx_mini.sim import Outcome
 
 
 def predicted_time(func: PrimFunc, spec: GpuSpec, outcome: Outcome) -> tuple[float, float]:
@@ -28,25 +24,8 @@ def predicted_time(func: PrimFunc, spec: GpuSpec, outcome: Outcome) -> tuple[flo
     return launch_us + outcome.cycles / (clock_ghz * 1e3), clock_ghz
 
 
-def single_time(
-    func: PrimFunc, args: Sequence[Any], spec: GpuSpec, budget: int, cycles: float, watch: Watch | None = None
-) -> float | None:
-    """Microseconds of a launch by itself, on a GPU that is idle and whose L2 holds none of the arguments.
-
-    cycles: of a launch in a row; they are the same where the arguments do not fit in the L2. Otherwise the kernel runs
-    once more, without data. watch: as in `Simulation`. None where its control flow depends on data, or the run has no
-    end.
-    """
-    try:
-        simulation = Simulation(func, args, spec, data=False, watch=watch)
-    except TirxError:
-        return None
-    if simulation.fits_l2:
-        with closing(simulation):
-            outcome = simulation.run(checks=False, budget=budget, cold=True)
-        if outcome.blocked or outcome.fault is not None:
-            return None
-        cycles = outcome.cycles
+def single_launch_time(func: PrimFunc, spec: GpuSpec, cycles: float) -> float:
+    """Return the microseconds of a launch by itself that takes so many cycles, on an idle GPU."""
     assert func.launch is not None
     launch_us = spec.single_launch_latency_us
     if func.launch.cluster_size > 1:

@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .compiling import SimulatedExecutable, SymbolicExecutable, compile
+    from .exploring import Exploration
     from .running import GpuRunError, run
     from .simulating import explore, simulate
 
 _PLACES = {
     **dict.fromkeys(("SimulatedExecutable", "SymbolicExecutable", "compile"), "compiling"),
+    "Exploration": "exploring",
     **dict.fromkeys(("GpuRunError", "run"), "running"),
     **dict.fromkeys(("explore", "simulate"), "simulating"),
 }
 """The module of each name, imported when it is asked for: compiling needs no simulator, whose import takes 0.3 s."""
 
-__all__ = ["GpuRunError", "SimulatedExecutable", "SymbolicExecutable", "compile", "explore", "run", "simulate"]
+__all__ = [
+    "Exploration", "GpuRunError", "SimulatedExecutable", "SymbolicExecutable", "compile", "explore", "run", "simulate",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

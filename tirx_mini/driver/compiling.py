@@ -51,9 +51,12 @@ class SimulatedExecutable:
 
         strict: raise for errors that need another order of events, too; else the report has them as warnings.
         """
-        from tirx_mini.diagnose import SimulationError, simulate
+        from tirx_mini.diagnose import SimulationError
+        from tirx_mini.sim import Question
 
-        report = simulate(self.func, args, self.gpu, schedules=schedules)
+        from .answering import answer
+
+        report = answer(self.func, args, Question(self.gpu, schedules=schedules))
         forgiven = not strict and report.only_possible
         self._reports[:] = [report.forgiving() if forgiven else report]
         if not report.ok and not forgiven:

@@ -9,11 +9,12 @@ import numpy as np
 
 from tirx_mini.arguments import for_arguments, kernel_of, with_tensor_maps
 from tirx_mini.diagnose import Report, SimulationError
-from tirx_mini.diagnose import simulate as simulate_lowered
-from tirx_mini.hardware import GpuSpec, nearest_gpu
+from tirx_mini.hardware import GpuSpec, gpu_spec, nearest_gpu
 from tirx_mini.ir import IRModule, PrimFunc
+from tirx_mini.sim import Question
 from tirx_mini.target import Target
 
+from .answering import answer
 from .compiling import SimulatedExecutable, compiled, target_of
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _simulated(payload: tuple[PrimFunc, list[Any], str]) -> Generator[None, None
     """The simulation, as a task of `supervise`."""
     func, args, gpu = payload
     yield
-    return simulate_lowered(func, args, gpu, budget=_UNLIMITED)
+    return answer(func, args, Question(gpu_spec(gpu), budget=_UNLIMITED))
 
 
 def _unexplained(func: PrimFunc, limit_s: float) -> str:

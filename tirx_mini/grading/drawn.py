@@ -16,7 +16,7 @@ import numpy as np
 from tirx_mini.course import DTYPES, Shape, matches
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.sim import Simulation
+from tirx_mini.sim import Question, Simulation
 
 WHOLE = 2048**3
 """M · N · K of the largest problem of which all of D is compared."""
@@ -24,6 +24,9 @@ BLOCK, TILE = 32, 128
 """Rows and columns of D that are looked at together, where some clusters wrote it; and of a tile of a whole D."""
 TILES = 16
 """Tiles of D that are compared where all clusters of a large launch are run."""
+
+UNEQUAL = 3
+"""How many times as many clusters are run where they may differ."""
 
 Matrices = tuple[np.ndarray, np.ndarray, np.ndarray]
 """A, B and D."""
@@ -55,14 +58,17 @@ def right_in_clusters(
 ) -> bool:
     """Return whether so many clusters at random, run alone, write their share of D and nothing wrong.
 
-    False says nothing of a kernel whose clusters work together. form: writes neither A nor B. data: D is zero.
+    They stand for all clusters where these are proved equal (`sim.plans.Equality`); otherwise more are drawn. False
+    says nothing of a kernel whose clusters work together. form: writes neither A nor B. data: D is zero.
     """
     launch = form.launch
     assert launch is not None
     among = range(launch.num_ctas // launch.cluster_size)
-    clusters = sorted(random.Random(seed).sample(among, min(count, len(among))))
     try:
-        outcome = Simulation(form, data, spec).excerpt(clusters)
+        simulation = Simulation(form, data, Question(spec))
+        count *= 1 if simulation.equal else UNEQUAL
+        clusters = sorted(random.Random(seed).sample(among, min(count, len(among))))
+        outcome = simulation.excerpt(clusters)
     except TirxError:  # it cannot be executed at all
         return False
     a, b, d = data

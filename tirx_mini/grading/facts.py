@@ -16,7 +16,7 @@ from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, Launch, PrimFunc, TirxError, Var, walk
 from tirx_mini.isa import TABLE, Completion, Memory, instruction_of, written_params
 from tirx_mini.records import dataclass, replace
-from tirx_mini.sim import Simulation
+from tirx_mini.sim import Question, Simulation
 
 from .dependence import Dependence, dependence, depth_of
 from .drawn import matrices
@@ -70,7 +70,7 @@ class Facts:
     @property
     def roles(self) -> bool:
         """Whether loads and MMAs are issued by different warps, each in a loop of its own."""
-        return bool(self.producers and self.multipliers) and not self.producers & self.multipliers and self.apart
+        return bool(self.producers and self.multipliers) and not self.producers & self.multipliers and self.divergent
 
     def as_dict(self) -> dict[str, Any]:
         """The same as JSON has it: sets as sorted lists."""
@@ -154,14 +154,15 @@ def observed(form: PrimFunc, spec: GpuSpec, shape: Shape, dtype: str, seed: int)
         return None
     launch, data = form.launch, matrices(shape, dtype, seed)
     assert launch is not None
-    found = dependence(Simulation(form, data, spec), data, range(launch.num_ctas // launch.cluster_size), seed)
+    clusters = range(launch.num_ctas // launch.cluster_size)
+    found = dependence(Simulation(form, data, Question(spec)), data, clusters, seed)
     return replace(facts_of(form, found[1], found[0]), steady=_steady(form, spec)) if found is not None else None
 
 
 def _steady(form: PrimFunc, spec: GpuSpec) -> bool:
     """Return whether a kernel can be executed without its data."""
     try:
-        Simulation(form, (None, None, None), spec, data=False)
+        Simulation(form, (None, None, None), Question(spec, data=False))
     except TirxError:
         return False
     return True

@@ -3,7 +3,7 @@
 from .barriers import barrier_table
 from .html import finding_html, report_html, timeline_html
 from .mismatch import Mismatch, explain_mismatch
-from .pages import WIDTH, finding_page, headline, plain, report_page, to_json
+from .pages import WIDTH, finding_page, headline, plain, plan_text, report_page, to_json
 from .palette import COLOURS, PAPER
 from .product import ProductError, accesses, exact_product, product_error, product_shape, wrong_product, wrong_result
 from .stuck import ring, stuck_page
@@ -55,6 +55,7 @@ __all__ = [
     "product_error",
     "product_shape",
     "report_html",
+    "plan_text",
     "report_page",
     "ring",
     "run_of",

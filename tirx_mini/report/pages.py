@@ -70,6 +70,15 @@ def report_page(report: Report, wrong: Finding | None = None, everything: bool =
     return Group(*parts)
 
 
+def plan_text(report: Report) -> str:
+    """Return how the launch was executed: the plan, its assumption, the work that it saved, and the other plans."""
+    plan = report.plan
+    if plan is None:
+        return "plan: none, since nothing was executed"
+    lines = [f"plan: {plan.name}", f"  assumes {plan.assumed}", f"  saves {plan.saved}"]
+    return "\n".join([*lines, *(f"  not {name}: {reason}" for name, reason in plan.others)])
+
+
 def with_wrong(causes: Sequence[Finding], wrong: Finding | None) -> Sequence[Finding]:
     """The causes with a wrong result among those that have a page: after errors, before warnings and notes."""
     if wrong is None:

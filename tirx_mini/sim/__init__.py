@@ -1,6 +1,6 @@
 """A simulated GPU: executes lowered kernels with every warp, engine and barrier, and states facts about what they do.
 
-outcome = Simulation(lowered, [A, B, D], gpu_spec("b200")).run()
+outcome = Simulation(lowered, [A, B, D], Question(gpu_spec("b200"))).run()
 outcome.facts, outcome.blocked, outcome.cycles
 
 The rooms, from the bottom: `facts`; `ordering/` (happens-before) and `timing/` (the clock); `machine/` (SMs, warps,
@@ -81,6 +81,7 @@ from .machine import (
     BarrierEvent,
     BarrierOfEndedCta,
     BarrierUse,
+    BatchedRegisters,
     BorrowedRegister,
     ClusterBarrierMisuse,
     ClusterBarrierWait,
@@ -90,8 +91,6 @@ from .machine import (
     ElementOutOfBounds,
     FreshWait,
     GridBarrierWait,
-    HostCluster,
-    HostCta,
     IncompletePhase,
     LanesDiffer,
     LanesDisagree,
@@ -114,6 +113,8 @@ from .machine import (
     RegisterWait,
     Reinitialised,
     RepeatedWait,
+    ResidentCluster,
+    ResidentCta,
     RoundsUnordered,
     RunningWarp,
     Signal,
@@ -128,16 +129,16 @@ from .machine import (
     UnpairedClusterBarrier,
     UnsynchronisedRegisters,
     Wait,
-    WideRegisters,
     WrongRegisterDirection,
     numpy_dtype,
 )
 from .machine import conflicts as bank_conflicts
 from .ordering import Access, EarlyAccess, Operation
-from .outcome import Outcome, Sampled, Size, Standing, Watch
+from .outcome import Outcome, PlanNote, Sampled, Size, Standing, Watch
 from .outputs import NothingWritten, Unwritten, boxes_of
+from .plans import Sampling
+from .question import DEFAULT_LIMIT, Circumstances, Question
 from .run import Simulation
-from .sampling import Sampling
 from .services import (
     BadCtaMask,
     ForeignBarrier,
@@ -147,6 +148,7 @@ from .services import (
     NoSharedMemory,
     NoSuchRank,
 )
+from .setup import Setup
 from .timeline import (
     Activity,
     Awaited,
@@ -174,33 +176,31 @@ from .translate import (
 )
 
 __all__ = [
-    "Access", "AccumulatorLane", "Activity", "AllocRule", "AllocWithoutPermit", "Arrival", "ArrivalOverflow",
-    "Awaited", "BUDGET", "BadAddress", "BadAllocation", "BadBulkSize", "BadCtaMask", "BadDealloc", "BadInitCount",
-    "BadRegisterCount", "BadTensorMap", "BadThreadCount", "BarrierChange", "BarrierEvent", "BarrierOfEndedCta",
-    "BarrierUse", "BorrowedRegister", "BoxOutOfSharedMemory", "BudgetExceeded", "BulkCopyAtExit", "BulkWait",
-    "ClusterBarrierMisuse", "ClusterBarrierWait", "ClusterTooLarge", "ColumnsWait", "CommitAtExit",
-    "CommitOfOtherThread", "CopyAtExit", "CopyOutOfBounds", "CopyOutOfLanes", "CopyOutOfShared", "CopyTooLarge",
-    "CountingBarrier",
-    "CountingWait", "CtaTime", "DivisionByZero", "Doubt", "EarlyAccess", "EarlySignal", "ElementOutOfBounds",
-    "EndlessLoop", "Ends", "Entry", "Event", "Extent", "Fact", "Fault", "ForeignBarrier", "ForeignCopyBarrier",
-    "ForeignLoadBarrier", "ForeignStoreSource", "FreedTwice", "Gpu", "GridBarrierWait", "GridNotResident",
-    "GridOverBudget", "GridTooLarge", "GroupOfOtherThread", "Hazard", "HazardKind", "HoldingClock", "HostCluster",
-    "HostCta", "ImplicitTmemLane", "IncompletePhase", "Interval", "LANES", "LaneHazard", "LanesDiffer",
-    "LanesDisagree", "LastWait", "LoadAtExit", "LostResult", "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact",
-    "MbarrierWait", "MemoryOverBudget", "MisalignedAddress", "MisalignedBarrier", "MisalignedBox",
-    "MisalignedBoxStart", "MisalignedCopy", "MisalignedMatrixRow", "MisalignedVector", "MissingInitFence",
-    "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NamedBarrierWait", "NoPair", "NoSharedMemory",
-    "NoSuchBarrier", "NoSuchRank", "NotModelled", "NothingWritten", "OpenOrder", "OperandOutOfBounds", "OperandRule",
-    "Operation", "Origin", "Outcome", "PairWait", "PartialCluster", "PartialSetmaxnreg", "PartialWarp",
-    "PendingRegister", "Place", "Poll", "Probe", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterWait",
-    "Reinitialised",
-    "FreshWait", "RepeatedWait", "RoundsUnordered", "RunawayLoop", "RunningWarp", "Sampled", "Sampling",
-    "SharedMemoryExceeded", "Signal", "SignalAtExit", "Simulation", "Size", "Space", "Standing", "StoreAtExit",
-    "StoreBeforeTensor",
-    "StoreOverBarrier", "TensorMapRule", "ThreadCountsDiffer", "Tile", "Timeline", "TmemAtExit", "TmemColumnsExceeded",
-    "TmemNotHeld", "TooManyRegisters", "TooManyThreads", "Track", "TrackKind", "Translation", "TxCountOverflow",
-    "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier",
-    "UnreadColumns", "UnsynchronisedRegisters", "Unwritten", "Wait", "WarpgroupTooSmall", "Watch", "WgmmaAtExit",
-    "WgmmaWait", "WgmmasDiffer", "WideRegisters", "WrongRegisterDirection", "WrongTmemLane", "base_name", "boxes_of",
-    "covered", "numpy_dtype", "place_key", "selected", "thread_values", "translate", "bank_conflicts",
+    "Access", "AccumulatorLane", "Activity", "AllocRule", "AllocWithoutPermit", "Arrival", "ArrivalOverflow", "Awaited",
+    "BadAddress", "BadAllocation", "BadBulkSize", "BadCtaMask", "BadDealloc", "BadInitCount", "BadRegisterCount",
+    "BadTensorMap", "BadThreadCount", "bank_conflicts", "BarrierChange", "BarrierEvent", "BarrierOfEndedCta",
+    "BarrierUse", "base_name", "BorrowedRegister", "boxes_of", "BoxOutOfSharedMemory", "BUDGET", "BudgetExceeded",
+    "BulkCopyAtExit", "BulkWait", "Circumstances", "ClusterBarrierMisuse", "ClusterBarrierWait", "ClusterTooLarge",
+    "ColumnsWait", "CommitAtExit", "CommitOfOtherThread", "CopyAtExit", "CopyOutOfBounds", "CopyOutOfLanes",
+    "CopyOutOfShared", "CopyTooLarge", "CountingBarrier", "CountingWait", "covered", "CtaTime", "DEFAULT_LIMIT",
+    "DivisionByZero", "Doubt", "EarlyAccess", "EarlySignal", "ElementOutOfBounds", "EndlessLoop", "Ends", "Entry",
+    "Event", "Extent", "Fact", "Fault", "ForeignBarrier", "ForeignCopyBarrier", "ForeignLoadBarrier",
+    "ForeignStoreSource", "FreedTwice", "FreshWait", "Gpu", "GridBarrierWait", "GridNotResident", "GridOverBudget",
+    "GridTooLarge", "GroupOfOtherThread", "Hazard", "HazardKind", "HoldingClock", "ImplicitTmemLane", "IncompletePhase",
+    "Interval", "LaneHazard", "LANES", "LanesDiffer", "LanesDisagree", "LastWait", "LoadAtExit", "LostResult",
+    "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact", "MbarrierWait", "MemoryOverBudget", "MisalignedAddress",
+    "MisalignedBarrier", "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy", "MisalignedMatrixRow",
+    "MisalignedVector", "MissingInitFence", "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NamedBarrierWait",
+    "NoPair", "NoSharedMemory", "NoSuchBarrier", "NoSuchRank", "NothingWritten", "NotModelled", "numpy_dtype",
+    "OpenOrder", "OperandOutOfBounds", "OperandRule", "Operation", "Origin", "Outcome", "PairWait", "PartialCluster",
+    "PartialSetmaxnreg", "PartialWarp", "PendingRegister", "Place", "place_key", "PlanNote", "Poll", "Probe",
+    "Question", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterWait", "Reinitialised", "RepeatedWait",
+    "ResidentCluster", "ResidentCta", "RoundsUnordered", "RunawayLoop", "RunningWarp", "Sampled", "Sampling",
+    "selected", "Setup", "SharedMemoryExceeded", "Signal", "SignalAtExit", "Simulation", "Size", "Space", "Standing",
+    "StoreAtExit", "StoreBeforeTensor", "StoreOverBarrier", "TensorMapRule", "thread_values", "ThreadCountsDiffer",
+    "Tile", "Timeline", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "TooManyRegisters", "TooManyThreads",
+    "Track", "TrackKind", "translate", "Translation", "TxCountOverflow", "UninitialisedBarrier",
+    "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnreadColumns",
+    "UnsynchronisedRegisters", "Unwritten", "Wait", "WarpgroupTooSmall", "Watch", "WgmmaAtExit", "WgmmasDiffer",
+    "WgmmaWait", "BatchedRegisters", "WrongRegisterDirection", "WrongTmemLane",
 ]  # fmt: skip

@@ -28,8 +28,6 @@ class Ended(Protocol):
     @property
     def index(self) -> int: ...
     @property
-    def checked(self) -> bool: ...
-    @property
     def decisions(self) -> Hashable: ...
 
 
@@ -50,7 +48,7 @@ class Kinds:
 
     def ended(self, cluster: Ended) -> None:
         """A cluster has come to its end."""
-        if cluster.checked:
+        if self.checks(cluster.index):
             self.known.add(cluster.decisions)
         else:
             self._others.setdefault(cluster.decisions, cluster.index)

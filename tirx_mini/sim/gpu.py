@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 import weakref
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -14,16 +13,16 @@ import numpy as np
 from tirx_mini.hardware import GpuSpec
 
 from .alike import Kinds, NoDoubts, NoFacts
-from .budget import BUDGET, Budget, check_budget
-from .doubts import Doubts, Ends, Tests
+from .budget import Budget, check_budget
+from .doubts import Doubts, Ends, OpenOrder, Tests
 from .engines import (
     ClusterCopies,
     CpAsync,
     LaunchControl,
-    Leads,
-    StandIns,
-    Strips,
-    StrongAccesses,
+    Leaders,
+    NoRepresentatives,
+    Representatives,
+    ScopedAccesses,
     TensorCores,
     TmaEngine,
     TmemAccesses,
@@ -36,6 +35,8 @@ from .hazards import HazardWatch, Space
 from .launch import GridNotResident, check_launch, needs, resident_clusters
 from .machine import (
     LANES,
+    NO_ORDER,
+    NO_VALUES,
     BarrierEvent,
     Element,
     FreshWait,
@@ -45,135 +46,83 @@ from .machine import (
     Locator,
     Mbarrier,
     Multiprocessor,
+    NoTime,
+    Order,
     PartMbarrier,
-    Probe,
     RepeatedWait,
     ResidentCluster,
     ResidentCta,
     RunningWarp,
+    Time,
     UncheckedMbarrier,
+    Values,
 )
 from .ordering import Causality, UncheckedCausality
 from .outcome import Outcome, Standing
 from .recording import RecordedMbarrier, RecordedWarp, TimelineRecorder
 from .services import Services
+from .setup import DEFAULT_SETUP, Setup
 from .timing import Clock, Traffic, Untimed
-
-
-@dataclass(frozen=True)
-class Part:
-    """A run of a part of a launch. clusters: their numbers. weight: of loads, as in `L2`.
-
-    untimed: whether memory takes no time, in a run for what the clusters compute; clusters that are alike are checked
-    elsewhere then.
-    """
-
-    clusters: Sequence[int]
-    weight: float = 1.0
-    untimed: bool = False
-
-
-@dataclass(frozen=True)
-class Share:
-    """The clusters of a launch that have data. bare: the kernel as the others execute it, of which only time passes."""
-
-    clusters: range
-    bare: KernelImage
 
 
 class Gpu(Services):
     """One launch of a kernel on a modelled GPU. As a context it is closed at the end.
 
     arrays: the global buffers by slot; written in place.
-    seed: None for the deterministic schedule, else randomises the order of simultaneous events, engine latencies and
-        the placement of CTAs.
-    clock: what orders the events, by default their times.
-    trace, log_barriers: whether to keep a timeline and every change of every mbarrier.
-    data: whether to compute and move values; without, only time passes, and nothing is checked of accesses.
-    checks: whether to look for accesses that nothing orders, and for those of memory that nothing has written.
-    pedantic: whether also for ordinary reads before writes of the async proxy with no fence between.
-    budget: iterations of loops that the run may make, all warps together.
-    mixed: phases that another order may complete with other signals: `Outcome.mixed` of the same run before.
-    late: whether tests of mbarriers come before completions, where another order has them there.
-    part: what is run of the launch; None for all of it.
-    share: which clusters have data, where only some do.
-    cold: whether the L2 holds nothing at first; otherwise it holds the arguments, if they fit.
-    functions: what functions of CUDA C++ that the kernel calls compute, by their names.
-    alike: whether to check a few clusters for all that are alike. Raises `Unlike` where there is anything to report.
-    strips: as for `TmaEngine`; the arguments that nothing writes are then the same in all of its runs.
-    probe: changes the data on their way, to see what results depend on.
     """
 
     def __init__(
-        self,
-        image: KernelImage,
-        arrays: Sequence[np.ndarray],
-        spec: GpuSpec,
-        *,
-        seed: int | None = None,
-        trace: bool = False,
-        log_barriers: bool = False,
-        clock: Clock | None = None,
-        checks: bool = True,
-        data: bool = True,
-        pedantic: bool = False,
-        budget: int = BUDGET,
-        mixed: Ends | None = None,
-        late: bool = False,
-        part: Part | None = None,
-        share: Share | None = None,
-        cold: bool = False,
-        functions: Mapping[str, Callable[..., Any]] | None = None,
-        alike: bool = False,
-        strips: dict[str, Strips] | None = None,
-        probe: Probe | None = None,
+        self, image: KernelImage, arrays: Sequence[np.ndarray], spec: GpuSpec, setup: Setup = DEFAULT_SETUP
     ) -> None:
-        self.functions = functions or {}
-        self.mixed: Ends = mixed or {}
+        part, share, seed, probe = setup.part, setup.share, setup.seed, setup.probe
+        alike, trace, pedantic = setup.alike, setup.trace, setup.pedantic
+        self.functions = setup.functions
+        self.mixed: Ends = setup.mixed
         self.recorder = TimelineRecorder(image) if trace else None
         self.image = self.recorder.image if self.recorder else image
         self.warp_type = RecordedWarp if trace else RunningWarp
-        self.budget = Budget(budget, image.launch.num_ctas)
+        self.budget = Budget(setup.budget, image.launch.num_ctas)
         self.spend = self.budget.spend
         self.spec = spec
-        self.checks = checks and data
+        self._values = setup.values
+        self._order = setup.values.of(_same, setup.order) or NO_ORDER
+        self._time = setup.time
         checked = RecordedMbarrier if trace else Mbarrier
         unchecked = RecordedMbarrier if trace else PartMbarrier if part is not None or alike else UncheckedMbarrier
-        self._mbarrier_types = unchecked, checked
-        self._data = data
+        self._checked_mbarrier, self.unchecked_mbarrier = checked, unchecked
         self._share = share
-        self.causality = Causality() if self.checks and image.grid_wide else None
+        self.causality = self._order.of(Causality) if image.grid_wide else None
         self.footprints: dict[Hashable, Any] = {}
         self.pedantic = pedantic
         self.rng = None if seed is None else random.Random(seed)
-        self.clock = clock or Clock(self.rng)
+        self.clock = setup.clock or Clock(self.rng)
         self.probe = probe
         if probe is not None:
             probe.clock = self.clock
         self.facts = NoFacts() if alike else FactLog()
         self.doubts = NoDoubts() if alike else Doubts()
-        self.tests = Tests(late)
+        self.tests = Tests(setup.late)
         self.locator = Locator(image.shared)
         self.allocators = TmemAllocators()
         self.tmem = TmemAccesses(self.allocators)
-        watch = HazardWatch(self, self.tmem, Space.GLOBAL, None) if self.checks else None
+        watch = self._order.of(HazardWatch, self, self.tmem, Space.GLOBAL, None)
         self.memory = GlobalMemory(image.globals, arrays, watch)
         self.memory.log.pedantic = pedantic
-        nbytes = float("inf") if cold else sum(buffer.nbytes for buffer in image.globals)
-        self.untimed = part is not None and part.untimed
-        self.traffic = (Untimed if self.untimed else Traffic)(spec, self.clock, self.rng, nbytes)
-        self.tma = TmaEngine(self, strips)
+        nbytes = float("inf") if setup.cold else sum(buffer.nbytes for buffer in image.globals)
+        untimed = isinstance(setup.time, NoTime)
+        self.traffic = (Untimed if untimed else Traffic)(spec, self.clock, self.rng, nbytes)
+        self.tma = TmaEngine(self, setup.strips)
         self.tensor = TensorCores(self)
         self.wgmma = WgmmaEngines(probe)
-        self.leads = Leads(self.wgmma)
-        self.stand_ins = StandIns(self.wgmma, active=alike and seed is None)
+        self.leaders = Leaders(self.wgmma)
+        self.representatives = (Representatives if alike and seed is None else NoRepresentatives)(self.wgmma)
         self.cp_async_groups = CpAsync()
-        self.strong = StrongAccesses(self)
+        self.scoped = ScopedAccesses(self)
         self.launches = LaunchControl(self)
         self.cluster_copies = ClusterCopies(self)
         causality = self.causality or UncheckedCausality()
         self.grid_barrier = GridBarrier(causality, image.launch.num_ctas * image.launch.warps * LANES)
-        self.barrier_log: list[BarrierEvent] | None = [] if log_barriers else None
+        self.barrier_log: list[BarrierEvent] | None = [] if setup.log_barriers else None
         self.repeats: dict[Hashable, RepeatedWait] = {}
         self.fresh_waits: dict[Hashable, tuple[Origin, Element, int]] = {}
         self.unread: dict[Hashable, UnreadColumns] = {}
@@ -190,8 +139,8 @@ class Gpu(Services):
         if part is not None:
             self._waiting = part.clusters
             self.traffic.cached.weight = part.weight
-        told = self._waiting if share is None else share.clusters
-        self.kinds = Kinds(() if self.untimed else told) if alike else None
+        checked = self._waiting if share is None else share.clusters
+        self.kinds = Kinds(() if untimed else checked) if alike else None
 
     def __enter__(self) -> Gpu:
         return self
@@ -229,7 +178,7 @@ class Gpu(Services):
         facts = (*self.facts, *((Entry(fault),) if fault else ()))
         stats = {**self.stats, **self.traffic.figures()}
         repeats = tuple(self.repeats.values())
-        open_orders = self.doubts.all if self.checks else None
+        open_orders = self._order.of(_all, self.doubts)
         mixed = self.doubts.mixed
         live = [warp for cluster in self.clusters for cta in cluster.ctas for warp in cta.warps if not warp.done]
         now = max([self.clock.now, *(warp.time for warp in live)]) if live else self.end
@@ -264,7 +213,7 @@ class Gpu(Services):
 
     def wake(self, warp: RunningWarp, time: float) -> None:
         """Let a blocked warp run on from `time`."""
-        if warp.apart and (warp.woken or warp.waiting is None):
+        if warp.divergent and (warp.woken or warp.waiting is None):
             return  # it runs, or is about to, and looks at the waits of all its lanes
         warp.woken = True
         if time > warp.time:
@@ -282,21 +231,26 @@ class Gpu(Services):
 
     # -- what CTAs ask for ---------------------------------------------------------------------------------------
 
-    def checks_cluster(self, number: int) -> bool:
-        """Whether the accesses of a cluster are checked: by default of all, in a run with checks."""
-        return self.checks and self.has_data(number) and (self.kinds is None or self.kinds.checks(number))
+    def values_of(self, number: int) -> Values:
+        """The values of a cluster."""
+        return self._values if self._share is None or number in self._share.clusters else NO_VALUES
 
-    def has_data(self, number: int) -> bool:
-        """Whether a cluster computes and moves values, or only time passes."""
-        return self._data and (self._share is None or number in self._share.clusters)
+    def order_of(self, number: int) -> Order:
+        """The order of a cluster's accesses, which only some clusters record where clusters are alike."""
+        recorded = self.kinds is None or self.kinds.checks(number)
+        return (self.values_of(number).of(_same, self._order) if recorded else None) or NO_ORDER
+
+    def engine_time(self) -> Time:
+        """The time of engines whose accesses are not recorded."""
+        return self._time
 
     def image_of(self, number: int) -> KernelImage:
         """The kernel as a cluster executes it."""
         return self.image if self._share is None or number in self._share.clusters else self._share.bare
 
-    def mbarrier_type(self, checked: bool) -> type[Mbarrier]:
-        """The mbarriers of clusters whose accesses are checked, and of others."""
-        return self._mbarrier_types[checked]
+    def checked_mbarrier(self) -> type[Mbarrier]:
+        """The mbarriers of clusters whose accesses are recorded."""
+        return self._checked_mbarrier
 
     def watch_shared(self, cta: ResidentCta) -> HazardWatch:
         """What records conflicts in the shared memory of a CTA."""
@@ -311,7 +265,7 @@ class Gpu(Services):
         self.wgmma.warp_ended(warp)
         self.tensor.forget(warp)
         self.cp_async_groups.warp_ended(warp)
-        self.strong.warp_ended(warp)
+        self.scoped.warp_ended(warp)
 
     def cta_ended(self, cta: ResidentCta, ordered: np.ndarray) -> None:
         """Engines record what a CTA leaves behind, and free it. ordered: the epochs before its end, by agent."""
@@ -321,7 +275,7 @@ class Gpu(Services):
         self.tmem.cta_ended(cta)
         self.tensor.cta_ended(cta)
         self.wgmma.cta_ended(cta)
-        self.leads.cta_ended(cta)
+        self.leaders.cta_ended(cta)
 
     # -- placement -----------------------------------------------------------------------------------------------
 
@@ -392,8 +346,8 @@ class Gpu(Services):
         self._take(group, -1)
         self.budget.ended += len(group)
         self.clusters.remove(cluster)
-        if self.kinds is not None and cluster.data:
-            self.kinds.ended(cluster)
+        if self.kinds is not None:
+            cluster.values.apply(self.kinds.ended, cluster)
         while self._waiting and self._fits(group):
             self._start(group, time + self.spec.cta_launch_latency)
 
@@ -402,3 +356,11 @@ def _unflatten(number: int, shape: Sequence[int]) -> tuple[int, int, int]:
     """Coordinates of a number, x fastest."""
     x, rest = number % shape[0], number // shape[0]
     return x, rest % shape[1], rest // shape[1]
+
+
+def _same(order: Order) -> Order:
+    return order
+
+
+def _all(doubts: Doubts) -> tuple[OpenOrder, ...]:
+    return doubts.all

@@ -11,7 +11,7 @@ from tirx_mini.ir import Span
 
 from .engines import TmemAccesses
 from .facts import Fact, Origin
-from .machine import Element, Gpu, HostCluster, HostCta, element_of
+from .machine import Element, Gpu, ResidentCluster, ResidentCta, element_of
 from .ordering import Access, Conflict, ConflictKind, Operation, Strong
 
 
@@ -99,7 +99,7 @@ class Hazard(Fact):
     earlier: Access | None
     extent: Extent
     foreign: bool
-    cluster: HostCluster | None
+    cluster: ResidentCluster | None
     waited: LastWait | None
     overtaken: bool = False
     strong: Strong | None = None
@@ -141,7 +141,7 @@ def _variety(kind: HazardKind) -> HazardKind:
 class HazardWatch:
     """Turns conflicts in one memory of a CTA, or in global memory, into facts."""
 
-    def __init__(self, gpu: Gpu, tmem: TmemAccesses, space: Space, cta: HostCta | None) -> None:
+    def __init__(self, gpu: Gpu, tmem: TmemAccesses, space: Space, cta: ResidentCta | None) -> None:
         self._gpu = gpu
         self._tmem = tmem
         self._space = space

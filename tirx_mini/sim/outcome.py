@@ -35,6 +35,20 @@ class Sampled:
 
 
 @dataclass(frozen=True)
+class PlanNote:
+    """The plan by which a question was answered.
+
+    assumed, saved: the assumption and the work left out, as clauses. others: the plans that were not used, each with
+    the reason.
+    """
+
+    name: str
+    assumed: str
+    saved: str
+    others: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What a run left behind.
 
@@ -50,7 +64,7 @@ class Outcome:
         any phase was complete.
     unwritten: parts of arguments that no thread wrote, of a run with checks that came to its end. unread: results of
         MMAs that no thread read, likewise.
-    sampled: of which parts it was worked out; None where all of the launch was run.
+    sampled: of which parts it was worked out; None where all of the launch was run. plan: by which it was made.
     """
 
     cycles: float
@@ -68,6 +82,7 @@ class Outcome:
     unwritten: tuple[Unwritten, ...] = ()
     unread: tuple[UnreadColumns, ...] = ()
     sampled: Sampled | None = None
+    plan: PlanNote | None = None
 
 
 class Standing:

@@ -33,7 +33,7 @@ from .engines import (
     CpAsync,
     LaunchControl,
     NoPair,
-    StrongAccesses,
+    ScopedAccesses,
     TensorCores,
     TmaEngine,
     TmemAccesses,
@@ -48,16 +48,16 @@ from .machine import (
     BarrierOfEndedCta,
     BarrierUse,
     Blocking,
-    Each,
     Element,
     GlobalMemory,
     GridBarrier,
-    HostCta,
     Locator,
     Mask,
     Mbarrier,
     MisalignedBarrier,
+    PerCluster,
     Registers,
+    ResidentCta,
     RunningWarp,
     Wait,
     offset_of,
@@ -136,14 +136,14 @@ class Services:
     tmem: TmemAccesses
     allocators: TmemAllocators
     cp_async_groups: CpAsync
-    strong: StrongAccesses
+    scoped: ScopedAccesses
     grid_barrier: GridBarrier
     launches: LaunchControl
     cluster_copies: ClusterCopies
 
     # -- addresses -----------------------------------------------------------------------------------------------
 
-    def cta_at(self, w: RunningWarp, address: int) -> tuple[HostCta, int]:
+    def cta_at(self, w: RunningWarp, address: int) -> tuple[ResidentCta, int]:
         """(CTA, byte) of a shared::cluster address; a fault where no CTA of the cluster has it."""
         offset = address - w.window
         if 0 <= offset < w.cta.smem.size:
@@ -204,25 +204,25 @@ class Services:
     # -- accesses with a memory order ----------------------------------------------------------------------------
 
     def load_memory(self, w: RunningWarp, access: MemoryAccess, address: Any) -> Any:
-        return self.strong.load(w, access, address)
+        return self.scoped.load(w, access, address)
 
     def load_registers(self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers) -> None:
-        self.strong.load_registers(w, access, address, registers)
+        self.scoped.load_registers(w, access, address, registers)
 
     def store_memory(self, w: RunningWarp, access: MemoryAccess, address: Any, values: Sequence[Any]) -> None:
-        self.strong.store(w, access, address, values)
+        self.scoped.store(w, access, address, values)
 
     def store_registers(self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers) -> None:
-        self.strong.store_registers(w, access, address, registers)
+        self.scoped.store_registers(w, access, address, registers)
 
     def update_memory(
         self, w: RunningWarp, access: MemoryAccess, address: Any, op: str, value: Any, compare: Any
     ) -> Any:
-        return self.strong.update(w, access, address, op, value, compare)
+        return self.scoped.update(w, access, address, op, value, compare)
 
     def fence_memory(self, w: RunningWarp, sem: str, scope: str) -> None:
         """fence.sem.scope by the active lanes."""
-        self.strong.fence(w, sem, scope)
+        self.scoped.fence(w, sem, scope)
 
     # -- barriers ------------------------------------------------------------------------------------------------
 
@@ -355,7 +355,7 @@ class Services:
             self.allocators.of(cta).check(w, column, columns, Operation.TCGEN05_CP)
         self.tensor.copy(w, column, address >> 16, layout, start, shape, multicast, cta_group)
 
-    def pair_of(self, w: RunningWarp) -> Sequence[HostCta]:
+    def pair_of(self, w: RunningWarp) -> Sequence[ResidentCta]:
         """The CTA pair that a warp belongs to."""
         ctas = w.cta.cluster.ctas[w.cta.rank & ~1 : (w.cta.rank & ~1) + 2]
         if len(ctas) < 2:
@@ -423,7 +423,7 @@ class Services:
     def cancelled_cluster(self, w: RunningWarp, handle: int) -> int:
         """clusterlaunchcontrol.query_cancel."""
         word = MemoryAccess("uint32", "weak", "cta", "shared", 1)
-        first, found = (self.strong.load(w, word, handle + 4 * i) for i in (0, 3))
+        first, found = (self.scoped.load(w, word, handle + 4 * i) for i in (0, 3))
         return first if found else NONE_CANCELLED
 
     def bulk_load(self, w: RunningWarp, dst: int, src: int, nbytes: int, bar: int, cta_mask: int) -> None:
@@ -554,4 +554,4 @@ class Services:
 
 def _numbers(coords: Sequence[Any]) -> list[Any]:
     """Coordinates as Python numbers; those that differ in clusters that are executed together stay as they are."""
-    return [coord if type(coord) is int or isinstance(coord, Each) else int(coord) for coord in coords]
+    return [coord if type(coord) is int or isinstance(coord, PerCluster) else int(coord) for coord in coords]

@@ -10,17 +10,19 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property, partial
 from typing import Any
 
 from tirx_mini.isa import literal
+from tirx_mini.sim import Question
 from tools.pages import as_table
 
 _NAMES = re.compile(r"(\*?\w+(?:, \*?\w+)*): (.*)", re.DOTALL)
 _ALIGNED = re.compile(r"\S {3,}\S")
 _CODE = re.compile(r"``(.+?)``")
+QUESTION = "fields of `tirx_mini.sim.Question`"
 WIDTH = 100
 """The longest signature on one line."""
 
@@ -37,8 +39,17 @@ class Doc:
 
 
 def doc_of(documented: Any) -> Doc:
-    """The docstring of an object. Raises `ValueError` where it has none."""
-    return parsed(inspect.getdoc(documented) or "", getattr(documented, "__name__", repr(documented)))
+    """The docstring of an object. Raises `ValueError` where it has none.
+
+    A function whose docstring refers to the fields of `Question` has their documentation for its keywords.
+    """
+    doc = parsed(inspect.getdoc(documented) or "", getattr(documented, "__name__", repr(documented)))
+    if not any(QUESTION in part for part in doc.text):
+        return doc
+    fields = dict(parsed(inspect.getdoc(Question) or "").parameters)
+    keywords = [name for name, p in inspect.signature(documented).parameters.items() if p.kind is p.KEYWORD_ONLY]
+    text = tuple(part for part in doc.text if QUESTION not in part)
+    return replace(doc, text=text, parameters=(*doc.parameters, *((name, fields[name]) for name in keywords)))
 
 
 def parsed(text: str, name: str = "") -> Doc:

@@ -55,6 +55,13 @@ def test_the_product_of_a_right_kernel_is_compared_with_float64(capsys: pytest.C
     assert "hgemm_v1: ok" in out and "no findings in 2 schedules; D is A @ B.T to within" in out
 
 
+def test_the_plan_is_printed_on_demand(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", STEP_1, "-v"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "plan: the whole launch assumes nothing saves nothing" in out
+    assert "not equivalence classes of clusters: more is asked for than values, findings and time" in out
+
+
 def test_a_wrong_kernel_is_a_page_that_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         main(["check", wrong(tmp_path, Edit(7, "tma2mma.init(1)", "tma2mma.init(2)")), "--shape", "256,256,128"]) == 1

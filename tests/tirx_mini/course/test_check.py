@@ -17,7 +17,8 @@ from tirx_mini.course import (
     make_arguments,
     product_text,
 )
-from tirx_mini.diagnose import Exploration, Proof, Report
+from tirx_mini.diagnose import Proof, Report
+from tirx_mini.driver import Exploration
 
 NATIVE = """
 from tirx_mini.script import tirx as Tx

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import tirx_mini as tvm
+from tests.tirx_mini.driver.lowered import simulate
 from tirx_mini.course import load_kernels
-from tirx_mini.diagnose import SimulationError, failed, simulate
+from tirx_mini.diagnose import SimulationError, failed
 from tirx_mini.ir import INT32, Buffer, BufferStore, Launch, PrimFunc, Span, TirxError, const, special
 from tirx_mini.passes import lower
 from tirx_mini.script import tirx as T

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tirx_mini as tvm
-from tests.tirx_mini.diagnose.test_explore import kernel
+from tests.tirx_mini.driver.test_exploring import kernel
 
 WRITES_BOTH = "if warp == 3:\n    A[0] = 1\n    A[1] = 1\n"
 LAST_WRITE = "if warp == 0:\n    bar.arrive(0)\n    bar.arrive(0)\n    A[0] = 1\n    bar.arrive(0)\n"

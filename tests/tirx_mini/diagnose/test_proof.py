@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tirx_mini as tvm
-from tests.tirx_mini.diagnose.test_explore import SMALL, kernel, one_tile
+from tests.tirx_mini.driver.test_exploring import SMALL, kernel, one_tile
 from tirx_mini.diagnose import Proof, Report, as_dict
 from tirx_mini.report import plain, report_page
 

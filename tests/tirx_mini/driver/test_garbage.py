@@ -16,7 +16,6 @@ from tirx_mini.course import default_kernels, load_kernels, make_arguments
 from tirx_mini.driver import explore, simulate
 from tirx_mini.hardware import gpu_spec
 from tirx_mini.script import tirx as T
-from tirx_mini.sim import run as run_of_launches
 
 Run = Callable[[], Any]
 
@@ -103,8 +102,8 @@ def uncollected() -> Iterator[list[Any]]:
 @pytest.mark.parametrize("kind", RUNS)
 def test_a_run_leaves_no_cycles(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if kind in ("of several clusters at a time", "in two processes"):  # large launches alone are executed so
-        for name in ("WORTH_WIDE", "WORTH_BYTES", "WORTH_TWINS"):
-            monkeypatch.setattr(run_of_launches, name, 0)
+        for name in ("batched.WORTH_BATCHES", "kernel.WORTH_BYTES", "sharded.WORTH_TWINS"):
+            monkeypatch.setattr(f"tirx_mini.sim.plans.{name}", 0)
     run = RUNS[kind]()
     run()  # what is made once stays
     with uncollected() as garbage:

@@ -22,7 +22,7 @@ from tirx_mini.grading.drawn import BLOCK, matrices, product_where
 from tirx_mini.hardware import GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
-from tirx_mini.sim import Simulation
+from tirx_mini.sim import Question, Simulation
 
 ROOT = Path(__file__).parents[3]
 
@@ -31,7 +31,7 @@ def found_in(kernel: PrimFunc, shape: Shape, spec: GpuSpec) -> Dependence:
     form, data = canonical(lower(kernel)), matrices(shape, "float16", 5)
     assert form.launch is not None
     clusters = range(form.launch.num_ctas // form.launch.cluster_size)
-    found = dependence(Simulation(form, data, spec), data, clusters, 5)
+    found = dependence(Simulation(form, data, Question(spec)), data, clusters, 5)
     assert found is not None
     return found[0]
 

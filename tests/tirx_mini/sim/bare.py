@@ -21,8 +21,8 @@ from tirx_mini.diagnose import Finding, finding_of
 from tirx_mini.hardware import B200, GpuSpec
 from tirx_mini.ir import Buffer, DataType, Launch, Span, TensorMap, Var
 from tirx_mini.isa import TABLE
-from tirx_mini.sim import Gpu, Outcome, RunningWarp
-from tirx_mini.sim.machine import GlobalBuffer, KernelImage, SharedBuffer
+from tirx_mini.sim import Gpu, Outcome, RunningWarp, Setup
+from tirx_mini.sim.machine import NO_ORDER, NO_VALUES, GlobalBuffer, KernelImage, SharedBuffer
 
 
 def at(w: RunningWarp, line: int) -> None:
@@ -152,7 +152,12 @@ def run(
     launch = Launch(grid, threads, cluster, smem, programmatic)
     named = {m.var.name: m for m in maps}
     image = KernelImage("kernel", launch, program, buffers, slots, named, registers)
-    gpu = Gpu(image, list(arrays.values()), spec, **options)
+    if not options.pop("data", True):
+        options["values"] = NO_VALUES
+    if not options.pop("checks", True):
+        options["order"] = NO_ORDER
+    setup = Setup(**{name: value for name, value in options.items() if value is not None})
+    gpu = Gpu(image, list(arrays.values()), spec, setup)
     gpu.seen = {}  # type: ignore[attr-defined]
     outcome = gpu.run()
     return Result(outcome, gpu, gpu.seen)  # type: ignore[attr-defined]

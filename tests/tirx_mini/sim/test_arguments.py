@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
+from tests.tirx_mini.driver.lowered import simulate
 from tirx_mini.arguments import ArgumentError
 from tirx_mini.course import default_kernels, load_kernels, matches
-from tirx_mini.diagnose import simulate
 from tirx_mini.ir import INT32, Buffer, BufferLoad, BufferStore, DataType, Launch, PrimFunc, Var, cast, special
 from tirx_mini.passes import lower
 from tirx_mini.saved import load_json, save_json

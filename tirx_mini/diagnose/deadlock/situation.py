@@ -14,11 +14,11 @@ from tirx_mini.isa import BarrierEffect
 from tirx_mini.sim import (
     CountingBarrier,
     CountingWait,
-    HostCluster,
-    HostCta,
     Mbarrier,
     MbarrierWait,
     RepeatedWait,
+    ResidentCluster,
+    ResidentCta,
     RunningWarp,
     Signal,
     Wait,
@@ -103,7 +103,7 @@ class Situation:
 
     func: PrimFunc
     sites: Sites
-    cluster: HostCluster
+    cluster: ResidentCluster
     repeats: Sequence[RepeatedWait] = ()
     clusters: int = 1
 
@@ -132,7 +132,7 @@ class Situation:
     def key(self) -> Hashable:
         return tuple(group.key for group in self.groups)
 
-    def cta_of(self, barrier: Mbarrier) -> HostCta:
+    def cta_of(self, barrier: Mbarrier) -> ResidentCta:
         """The CTA whose shared memory holds a barrier."""
         return next(cta for cta in self.cluster.ctas if cta is barrier.cta)
 

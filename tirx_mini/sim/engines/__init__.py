@@ -4,15 +4,15 @@ from .cluster_copy import ClusterCopies
 from .cp_async import CopyOutOfBounds, CopyTooLarge, CpAsync, MisalignedCopy
 from .issued import pair
 from .launch_control import LaunchControl
-from .leading import Leads
+from .leaders import Leaders
 from .operands import OperandOutOfBounds
-from .stand_ins import StandIns
-from .strong import BadAddress, MisalignedAddress, StrongAccesses
+from .representatives import NoRepresentatives, Representatives
+from .scoped import BadAddress, MisalignedAddress, ScopedAccesses
 from .submatrix import LateMatrix, Matrix, Submatrix, below, beside
 from .sums import DEPTH, accumulate_registers, accumulate_tmem, fragments
 from .tcgen05 import TensorCores
 from .tcgen05_facts import CommitAtExit, CommitOfOtherThread, MmaAtExit
-from .tensor_map import BoxCopier, LoadedBox, Strips, TensorMapRule, WideBox, broken_rule
+from .tensor_map import BatchedBox, BoxCopier, LoadedBox, Strips, TensorMapRule, broken_rule
 from .tma import BulkWait, TmaEngine
 from .tma_rules import (
     BadBulkSize,
@@ -56,17 +56,15 @@ from .wgmma_engines import WgmmaEngines
 from .wgmma_facts import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, WgmmasDiffer, WgmmaWait
 
 __all__ = [
-    "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAddress", "BadAllocation", "BadBulkSize", "BadDealloc",
-    "BadTensorMap", "Block", "BoxCopier", "BoxOutOfSharedMemory", "BulkCopyAtExit", "BulkWait", "ClusterCopies",
-    "ColumnsWait", "CommitAtExit", "CommitOfOtherThread", "CopyAtExit", "CopyOutOfBounds", "CopyOutOfLanes",
-    "CopyOutOfShared", "CopyTooLarge", "CpAsync",
-    "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane", "LaunchControl", "Leads",
-    "LoadAtExit", "LoadedBox", "LostResult", "MisalignedAddress", "MisalignedBox", "MisalignedBoxStart",
-    "MisalignedCopy",
-    "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NoPair", "OperandOutOfBounds", "PairWait", "StoreAtExit",
-    "StandIns", "StoreBeforeTensor", "Strips", "StrongAccesses", "TensorCores", "TensorMapRule", "TmaEngine",
-    "TmemAccesses", "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns", "WarpWgmma",
-    "WarpgroupTooSmall", "WgmmaAtExit", "WideBox", "WgmmaEngines", "WgmmaWait", "WgmmasDiffer", "WrongTmemLane",
-    "DEPTH", "LateMatrix", "Matrix", "Submatrix", "accumulate_registers", "accumulate_tmem", "below", "beside",
-    "broken_rule", "check_column", "fragments", "pair",
+    "accumulate_registers", "accumulate_tmem", "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAddress",
+    "BadAllocation", "BadBulkSize", "BadDealloc", "BadTensorMap", "BatchedBox", "below", "beside", "Block", "BoxCopier",
+    "BoxOutOfSharedMemory", "broken_rule", "BulkCopyAtExit", "BulkWait", "check_column", "ClusterCopies", "ColumnsWait",
+    "CommitAtExit", "CommitOfOtherThread", "CopyAtExit", "CopyOutOfBounds", "CopyOutOfLanes", "CopyOutOfShared",
+    "CopyTooLarge", "CpAsync", "DEPTH", "fragments", "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane",
+    "LateMatrix", "LaunchControl", "Leaders", "LoadAtExit", "LoadedBox", "LostResult", "Matrix", "MisalignedAddress",
+    "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy", "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit",
+    "NoPair", "NoRepresentatives", "OperandOutOfBounds", "pair", "PairWait", "Representatives", "ScopedAccesses",
+    "StoreAtExit", "StoreBeforeTensor", "Strips", "Submatrix", "TensorCores", "TensorMapRule", "TmaEngine",
+    "TmemAccesses", "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns",
+    "WarpgroupTooSmall", "WarpWgmma", "WgmmaAtExit", "WgmmaEngines", "WgmmasDiffer", "WgmmaWait", "WrongTmemLane",
 ]  # fmt: skip

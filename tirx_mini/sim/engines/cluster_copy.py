@@ -20,7 +20,7 @@ from tirx_mini.isa import MemoryAccess
 from ..facts import Fault, Origin
 from ..machine import LANES, Cta, Gpu, Mbarrier, Registers, Warp, numpy_dtype, offset_of
 from ..ordering import Actor, Agent, Operation, Proxy
-from .strong import BadAddress, MisalignedAddress
+from .scoped import BadAddress, MisalignedAddress
 from .tma_rules import BadBulkSize, BoxOutOfSharedMemory, BulkCopyAtExit
 
 
@@ -147,8 +147,8 @@ class ClusterCopies:
         places = np.array([offset_of(address) for address in own.tolist()], np.int64)
         if (places + width > barrier.cta.smem.size).any():
             raise Fault(BadAddress(w.origin, access.space, int(own.max()), width))
-        data = w.cta.cluster.data
-        words = registers.read(access.words)[:, lanes].copy() if data else np.zeros((access.words, 0), np.uint32)
+        read = w.cta.cluster.values.of(registers.read, access.words)
+        words = np.zeros((access.words, 0), np.uint32) if read is None else read[:, lanes].copy()
         agent = self._agent(w, "st.async")
         self._send(AsyncStore(
             w.cta, agent, barrier, width * len(lanes), w.place, w.span, w.time, agent.epoch, places=places, words=words
@@ -159,10 +159,13 @@ class ClusterCopies:
         return w.cta.cluster.causality.fork(w.agent, name)
 
     def _send(self, sent: Sent) -> None:
-        if sent.cta.cluster.checked:
-            for cta in sent.sides:
-                self._in_flight.setdefault(cta, []).append(sent)
+        sent.cta.cluster.order.record(self._keep, sent)
         self.gpu.clock.at(sent.issued, sent, self._start, sent)
+
+    def _keep(self, sent: Sent) -> None:
+        """Keep what is in flight, which must land before its CTAs end."""
+        for cta in sent.sides:
+            self._in_flight.setdefault(cta, []).append(sent)
 
     def _start(self, sent: Sent) -> None:
         gpu, now = self.gpu, self.gpu.clock.now
@@ -171,8 +174,8 @@ class ClusterCopies:
 
     def _land(self, sent: Sent) -> None:
         target = sent.target
-        if sent.cta.cluster.data and target.alive and (sent.cta.alive or sent.cta not in sent.sides):
-            sent.land()
+        if target.alive and (sent.cta.alive or sent.cta not in sent.sides):
+            sent.cta.cluster.values.apply(sent.land)
         if target.alive and sent.barrier.expected:
             now = self.gpu.clock.now
             sent.barrier.complete_tx(sent.cta, sent.agent, sent.nbytes, now, sent.role, sent.span)

@@ -15,7 +15,7 @@ from tirx_mini.ir import Span
 
 from ..facts import Fact, Fault
 from ..machine import OFFSET_MASK, WINDOW_BITS, BarrierUse, Mbarrier, Signal, Warp
-from ..ordering import Actor, Agent, Operation, Proxy
+from ..ordering import Actor, Agent, Operation, Proxy, Segment
 
 
 @dataclass(frozen=True)
@@ -102,11 +102,12 @@ class CpAsyncGroups:
         agent = cta.cluster.causality.fork(w.agent, "cp.async")
         actor = Actor(agent, cta.cluster.domain, Proxy.GENERIC, Operation.CP_ASYNC, w.place, w.span, w.time)
         segment = w.gpu.memory.segments.get(buffer.slot)
-        if segment is not None and cta.cluster.data:
-            first = (places - segment.start) // segment.granule
-            segment.read(first[:, None] + np.arange(max(1, nbytes // segment.granule)), actor)
+        if segment is not None:
+            cta.cluster.values.apply(_read, segment, places, nbytes, actor)
         cta.smem.shadow.write_items(offsets, nbytes, actor)
-        memory = w.gpu.memory.view(buffer.slot, nbytes) if w.cta.cluster.data else w.gpu.memory.bytes[buffer.slot]
+        memory = cta.cluster.values.of(w.gpu.memory.view, buffer.slot, nbytes)
+        if memory is None:
+            memory = w.gpu.memory.bytes[buffer.slot]
         self._open.append(
             Copy(agent, done, offsets // nbytes, memory, places // nbytes, nbytes, w.mask.owners, w.span, sizes)
         )
@@ -158,13 +159,7 @@ class CpAsyncGroups:
 
     @staticmethod
     def _land(w: Warp, copy: Copy) -> None:
-        if w.cta.cluster.data:
-            values = copy.memory[copy.sources]
-            if copy.sizes is not None:
-                cells = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)
-                cells[np.arange(copy.nbytes) >= copy.sizes[:, None]] = 0
-                values = cells.view(values.dtype).reshape(values.shape)
-            w.cta.smem.view(copy.nbytes)[copy.items] = values
+        w.cta.cluster.values.apply(_move, w, copy)
         w.cta.cluster.causality.finish(copy.agent)
 
     def arrive(self, w: Warp, barrier: Mbarrier, more: bool) -> None:
@@ -208,3 +203,19 @@ class CpAsync:
     def warp_ended(self, w: Warp) -> None:
         """Forget a warp."""
         self._warps.pop(w, None)
+
+
+def _read(segment: Segment, places: np.ndarray, nbytes: int, actor: Actor) -> None:
+    """Record the reads of an argument that the kernel writes."""
+    first = (places - segment.start) // segment.granule
+    segment.read(first[:, None] + np.arange(max(1, nbytes // segment.granule)), actor)
+
+
+def _move(w: Warp, copy: Copy) -> None:
+    """Move the bytes of a copy, with zeros behind its size."""
+    values = copy.memory[copy.sources]
+    if copy.sizes is not None:
+        cells = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)
+        cells[np.arange(copy.nbytes) >= copy.sizes[:, None]] = 0
+        values = cells.view(values.dtype).reshape(values.shape)
+    w.cta.smem.view(copy.nbytes)[copy.items] = values

@@ -72,11 +72,14 @@ class LaunchControl:
         for barrier in request.barriers:
             if not barrier.cta.alive:
                 continue
-            if request.cta.cluster.data:
-                smem = barrier.cta.smem
-                smem.shadow.write(request.offset, request.offset + ANSWER_BYTES, actor)
-                smem.view(4)[request.offset // 4 : request.offset // 4 + 4] = words
+            request.cta.cluster.values.apply(_write, barrier.cta, request.offset, words, actor)
             if barrier.expected:
                 now = self.gpu.clock.now
                 barrier.complete_tx(request.cta, request.agent, ANSWER_BYTES, now, request.role, request.span)
         request.cta.cluster.causality.finish(request.agent)
+
+
+def _write(cta: Cta, offset: int, words: np.ndarray, actor: Actor) -> None:
+    """Write an answer to the shared memory of a CTA."""
+    cta.smem.shadow.write(offset, offset + ANSWER_BYTES, actor)
+    cta.smem.view(4)[offset // 4 : offset // 4 + 4] = words

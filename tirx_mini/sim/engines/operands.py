@@ -13,13 +13,13 @@ from tirx_mini.ir import Span
 from tirx_mini.isa import Format, InstructionDescriptor, SmemDescriptor, TmemOperand, operand_chunks
 
 from ..facts import Fact, Fault, Origin
-from ..machine import Probe, SharedMemory, TensorMemory, WideSharedMemory, numpy_dtype
+from ..machine import BatchedSharedMemory, Probe, SharedMemory, TensorMemory, numpy_dtype
 from ..ordering import Actor, Unlike
 from .numbers import fp4_values, to_float
 from .submatrix import Submatrix, below
-from .tensor_map import LoadedBox, WideBox
+from .tensor_map import BatchedBox, LoadedBox
 
-B = TypeVar("B", LoadedBox, WideBox)
+B = TypeVar("B", LoadedBox, BatchedBox)
 
 CHUNK = 16
 PHASE = SWIZZLE_PERIOD
@@ -134,12 +134,12 @@ class Operands:
         return Submatrix.whole(values.T if pattern.mn_major else values)
 
     def read_each(
-        self, smem: WideSharedMemory, group: Sequence[MatrixProduct], which: str, rows: int, known: Hashable
+        self, smem: BatchedSharedMemory, group: Sequence[MatrixProduct], which: str, rows: int, known: Hashable
     ) -> list[Submatrix]:
         """`read` for each of the clusters that are executed together: their operands are boxes."""
         place = self._place(smem, group, which, rows, known)
         home = smem.boxes.get(place.home)
-        if isinstance(home, WideBox):
+        if isinstance(home, BatchedBox):
             part = place.part
             found = [block for box in home.boxes if (block := box.operands.get(part)) is not None]
             if len(found) == len(home.boxes):
@@ -148,7 +148,7 @@ class Operands:
         if not pattern.dense or pattern.mn_major or fmt.itemsize < 1:
             raise Unlike
         blocks: list[Submatrix] = []
-        wide = _boxes_at(smem, place.low, place.high, WideBox)
+        wide = _boxes_at(smem, place.low, place.high, BatchedBox)
         for number in range(len(smem.own)):
             boxes = [(offset, box.boxes[number]) for offset, box in wide]
             block = self._assembled(boxes, pattern, place.low, place.high, fmt.dtype)

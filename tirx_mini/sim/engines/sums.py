@@ -69,7 +69,7 @@ class Sum:
 
 
 class TmemPart:
-    """The part of a sum that all lanes of some columns of a tensor memory are owed, from `column` on."""
+    """The part of a sum that all lanes of some columns of a tensor memory are lazy, from `column` on."""
 
     __slots__ = ("_cluster", "_column", "_tmem", "adds", "whole")
 
@@ -98,17 +98,17 @@ def accumulate_tmem(
     memories, left: of each cluster that is executed. right: its parts, one below the other, each likewise.
     """
     end = column + sum(part[0].rows for part in right)
-    pending = memories[0].owed.get((column, end)) if adds else None
+    pending = memories[0].lazy.get((column, end)) if adds else None
     if isinstance(pending, TmemPart) and not pending.whole.taken:
         whole = pending.whole
     else:
         whole = Sum(adds)
         for cluster, tmem in enumerate(memories):
-            tmem.owed.owe(column, end, TmemPart(whole, cluster, tmem, column))
+            tmem.lazy.owe(column, end, TmemPart(whole, cluster, tmem, column))
     whole.add(left, right)
     if whole.full:
         for tmem in memories:
-            tmem.owed.collect(column, end)
+            tmem.lazy.collect(column, end)
 
 
 class RegisterSum(Sum):
@@ -143,7 +143,7 @@ class RegisterSum(Sum):
 
 
 class RegisterPart:
-    """The part of a sum that the registers of one warp are owed. warp: its number in the warpgroup."""
+    """The part of a sum that the registers of one warp are lazy. warp: its number in the warpgroup."""
 
     __slots__ = ("_registers", "_warp", "adds", "whole")
 
@@ -179,10 +179,10 @@ def accumulate_registers(parts: Sequence[Registers], left: Factor, right: Factor
 
 
 def _pending(parts: Sequence[Registers], count: int) -> RegisterSum | None:
-    """The sum that all warps of a warpgroup are owed, as long as none has its part."""
-    owed = [each.owed(count) for each in parts]
-    wholes = {each.whole for each in owed if isinstance(each, RegisterPart)}
-    if None in owed or len(wholes) != 1:
+    """The sum that all warps of a warpgroup are lazy, as long as none has its part."""
+    lazy = [each.lazy(count) for each in parts]
+    wholes = {each.whole for each in lazy if isinstance(each, RegisterPart)}
+    if None in lazy or len(wholes) != 1:
         return None
     (whole,) = wholes
     return None if whole.taken else whole

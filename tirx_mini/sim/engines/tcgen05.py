@@ -22,6 +22,7 @@ from ..facts import Origin
 from ..machine import Cta, Gpu, Mbarrier, Signal, Sm, Warp
 from ..ordering import BEFORE, ORDER, Access, Actor, Agent, Operation
 from .accumulators import keeping, lanes_of, rows_in_tmem, store_product
+from .batched import multiply_each
 from .issued import (
     Batch,
     Burst,
@@ -39,7 +40,7 @@ from .issued import (
     pair,
     untimed,
 )
-from .known import KnownBursts, KnownSeries
+from .memoised import MemoisedBursts, MemoisedSeries
 from .operands import Operands, read_tmem, scaled
 from .scaled import multiply_scaled
 from .submatrix import Submatrix, below
@@ -47,7 +48,6 @@ from .sums import accumulate_tmem, multiply
 from .tcgen05_facts import CommitAtExit, CommitOfOtherThread, MmaAtExit
 from .tmem_copy import Copies
 from .unread import LostResult, unread_columns
-from .wide import multiply_each
 
 
 class TensorCores:
@@ -59,8 +59,8 @@ class TensorCores:
         self._last: dict[Cta, dict[Pipeline, Mma | Repeat]] = {}
         self._uncommitted: dict[Cta, list[Issued]] = {}
         self._step = partial(_step, gpu.spec.tensor_flops_per_cycle)
-        self._series = KnownSeries(self._step)
-        self._bursts = KnownBursts(self._step)
+        self._series = MemoisedSeries(self._step)
+        self._bursts = MemoisedBursts(self._step)
         self._operands = Operands(gpu.probe)
         self._copies = Copies(gpu)
 
@@ -208,12 +208,13 @@ class TensorCores:
         batch = Batch(w.cta, tuple(pipe.pending), tuple(barriers), released, w.place, w.span)
         pipe.pending = []
         pipe.snapshot = None
-        if w.cta.cluster.prompt:
-            pipe.running.append(batch)
-            self._complete(pipe)
-        else:
-            pipe.queued.append(batch)
-            self.gpu.clock.at(w.time, pipe, self._start, pipe)
+        pipe.queued.append(batch)
+        w.cta.cluster.time.begin(self.gpu.clock, w.time, pipe, self._start, self._finish, pipe)
+
+    def _finish(self, pipe: Pipe) -> None:
+        """Execute a batch at once."""
+        pipe.running.append(pipe.queued.pop())
+        self._complete(pipe)
 
     def _check_thread(self, w: Warp, pipe: Pipe) -> None:
         """Record a commit that does not track the MMAs which other code of the warp has issued."""
@@ -355,10 +356,12 @@ class TensorCores:
             self.gpu.facts.record(MmaAtExit(Origin(role, role, cta.name, mma.span)))
             return
         self.gpu.count("flops", 2.0 * shape.m * shape.n * shape.depth * len(group))
-        if not cta.cluster.data:
-            if by is None:  # otherwise the operands have been in shared memory before
-                self._check_operands(group, ctas)
-            return
+        if not cta.cluster.values.apply(self._carry_out, group, by, ctas) and by is None:
+            self._check_operands(group, ctas)  # of a repeated group, they have been in shared memory before
+
+    def _carry_out(self, group: list[Mma], by: Repeat | None, ctas: Sequence[Cta]) -> None:
+        """Multiply the operands of MMAs that continue one another, and add to their accumulators."""
+        mma, cta = group[0], ctas[0] if by is None else by.pipe.cta
         if cta.cluster.width:
             multiply_each(self._operands, group, ctas, id(group) if by is not None else None)
             return
@@ -402,16 +405,19 @@ class TensorCores:
             origin, whole = Origin(mma.role, mma.role, cta.name, mma.span), (mma.column, mma.column + columns - 1)
             self.gpu.facts.record(LostResult(origin, lost, whole, (missed.first, missed.last)))
 
+    def _record(self, cta: Cta, mma: Mma, columns: int, actor: Actor) -> None:
+        """Record the access of an MMA to its accumulator."""
+        shadow, where = cta.tmem.shadow, (slice(None), slice(mma.column, mma.column + columns))
+        if mma.accumulate:
+            shadow.inspect(where, actor)
+        elif (lost := shadow.unread(where, Operation.TCGEN05_MMA)) is not None:
+            self._lost(cta, mma, columns, lost)
+        shadow.write(where, actor)
+
     def _accumulate(self, cta: Cta, mma: Mma, lefts: Sequence[Submatrix], right: Submatrix, actor: Actor) -> None:
         """Add (or store) a product of one CTA's rows, part by part, to its tensor memory. lefts: for each part."""
         shape, columns = mma.shape, right.rows // len(lefts)
-        if cta.cluster.checked:
-            shadow, where = cta.tmem.shadow, (slice(None), slice(mma.column, mma.column + columns))
-            if mma.accumulate:
-                shadow.inspect(where, actor)
-            elif (lost := shadow.unread(where, Operation.TCGEN05_MMA)) is not None:
-                self._lost(cta, mma, columns, lost)
-            shadow.write(where, actor)
+        cta.cluster.order.record(self._record, cta, mma, columns, actor)
         if len(lefts) == 1 and mma.plain and shape.d == "float32" and not shape.half:
             accumulate_tmem((cta.tmem,), mma.column, (lefts[0],), ((right,),), mma.accumulate)
             return

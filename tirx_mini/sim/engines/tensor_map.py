@@ -29,7 +29,7 @@ from tirx_mini.hardware import (
 from tirx_mini.ir import Buffer, DataType, TensorMap, Var
 from tirx_mini.isa import swizzle_bytes
 
-from ..machine import GlobalMemory, SharedMemory, WideSharedMemory, numpy_dtype
+from ..machine import BatchedSharedMemory, GlobalMemory, SharedMemory, numpy_dtype
 from ..ordering import Actor, Unlike
 from .numbers import to_float
 from .reductions import OPERATIONS
@@ -308,7 +308,7 @@ class BoxCopier:
             return items[smem_chunks(self.chunks, self.swizzle, offset % SWIZZLE_PERIOD) + first]
         return items[first : first + self.chunks].copy()
 
-    def read_each(self, smem: WideSharedMemory, offset: int) -> np.ndarray:
+    def read_each(self, smem: BatchedSharedMemory, offset: int) -> np.ndarray:
         """The same of each of several clusters, [clusters, chunks]."""
         places = smem_chunks(self.chunks, self.swizzle, offset % SWIZZLE_PERIOD)
         return np.ascontiguousarray(smem.read(places + offset // CHUNK, CHUNK))
@@ -356,7 +356,7 @@ class LoadedBox:
         return smem_chunks(self.copier.chunks, self.copier.swizzle, offset % SWIZZLE_PERIOD)
 
 
-class WideBox:
+class BatchedBox:
     """A box of each of several clusters that are executed together, at the same place."""
 
     __slots__ = ("boxes", "nbytes")

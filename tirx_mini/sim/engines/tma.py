@@ -19,6 +19,7 @@ from tirx_mini.ir import Span, TensorMap
 from ..facts import Fault, Origin
 from ..machine import Blocking, Cta, Gpu, Mbarrier, Wait, Warp
 from ..ordering import Actor, Agent, KnownValue, Operation, Proxy, Strong, Unlike
+from .batched import load_each, store_each
 from .tensor_map import BoxCopier, LinearCopier, RowsCopier, Strips, broken_rule
 from .tma_rules import (
     BadBulkSize,
@@ -31,7 +32,6 @@ from .tma_rules import (
     StoreAtExit,
     StoreBeforeTensor,
 )
-from .wide import load_each, store_each
 
 
 @dataclass(eq=False, slots=True)
@@ -194,13 +194,16 @@ class TmaEngine:
             w.dependence.check(w, Operation.TMA_LOAD, copier.name, writes=False)
         agent = w.cta.cluster.causality.fork(w.agent, "TMA load")
         copy = BulkCopy(w.cta, w.warp_id, agent, copier, tuple(coords), offset, w.place, w.span, w.time, bars)
-        if w.cta.cluster.checked:
-            for cta, _ in bars:
-                self._incoming.setdefault(cta, {})[agent.index] = Incoming(agent.epoch, copier.name, w.place, w.span)
-        if w.cta.cluster.prompt:
-            self._land_load(copy)
-        else:
-            self.gpu.clock.at(w.time, copy, self._start_load, copy)
+        cluster = w.cta.cluster
+        cluster.order.record(self._expect, copy)
+        cluster.time.begin(self.gpu.clock, w.time, copy, self._start_load, self._land_load, copy)
+
+    def _expect(self, copy: BulkCopy) -> None:
+        """Keep a load, which must land before the CTAs that receive it end."""
+        agent = copy.agent
+        for cta, _ in copy.targets:
+            incoming = Incoming(agent.epoch, copy.copier.name, copy.role, copy.span)
+            self._incoming.setdefault(cta, {})[agent.index] = incoming
 
     def _start_load(self, copy: BulkCopy) -> None:
         gpu = self.gpu
@@ -227,8 +230,7 @@ class TmaEngine:
         copier, now, recorder = copy.copier, self.gpu.clock.now, self.gpu.recorder
         if recorder is not None:
             recorder.loaded(copy)
-        if copy.cta.cluster.data:
-            self._move_load(copy)
+        copy.cta.cluster.values.apply(self._move_load, copy)
         for _, barrier in copy.targets:
             if barrier.cta.alive and barrier.expected:
                 barrier.complete_tx(copy.cta, copy.agent, copier.box_bytes, now, copy.role, copy.span)
@@ -242,11 +244,7 @@ class TmaEngine:
             for cta, _ in copy.targets:
                 load_each(copier, copy.coords, cta, copy.offset)
             return
-        if copier.constant and not copy.cta.cluster.checked and probe is None:
-            box = copier.loaded(copy.coords)
-            for cta, _ in copy.targets:
-                if cta.alive:
-                    cta.smem.bring(copy.offset, box)
+        if copier.constant and probe is None and copy.cta.cluster.order.shortcut(_bring, copy):
             return
         actor = _actor(copy)
         copier.read_shadow(copy.coords, actor)
@@ -285,10 +283,7 @@ class TmaEngine:
         copy.groups = self.groups(w, w.lane)
         copy.groups.open.append(copy)
         copy.groups.elected = w.mask.elected
-        if w.cta.cluster.prompt:
-            self._read_store(copy)
-        else:
-            self.gpu.clock.at(w.time, copy, self._start_store, copy)
+        w.cta.cluster.time.begin(self.gpu.clock, w.time, copy, self._start_store, self._read_store, copy)
 
     def _start_store(self, copy: BulkCopy) -> None:
         gpu, sm = self.gpu, copy.cta.sm
@@ -312,12 +307,8 @@ class TmaEngine:
             if copy.reduce is not None:
                 raise Unlike
             store_each(copy.copier, copy.coords, copy.cta, copy.offset, lambda number: _actor(copy, number))
-        elif copy.cta.cluster.data:
-            smem = copy.cta.smem
-            smem.shadow.read(copy.offset, copy.offset + copy.copier.box_bytes, _actor(copy))
-            data = copy.copier.read_smem(smem, copy.offset)
-            written = smem.shadow.written(copy.offset, copy.offset + copy.copier.box_bytes)
-            copy.source = (copy.copier.tensor_map.var.name, copy.offset, written)
+        else:
+            data = copy.cta.cluster.values.of(_take, copy)
         copy.read_epoch = copy.agent.epoch
         copy.agent.advance()
         copy.read_done = True
@@ -439,6 +430,24 @@ class TmaEngine:
         size = copier.dtype.itemsize
         if column * size % TMA_GLOBAL_ALIGN:
             raise Fault(MisalignedBoxStart(w.origin, copier.name, column, size, TMA_GLOBAL_ALIGN))
+
+
+def _bring(copy: BulkCopy) -> bool:
+    """Bring the box of a constant tensor into shared memory, which computes no element before it is read."""
+    box = copy.copier.loaded(copy.coords)
+    for cta, _ in copy.targets:
+        if cta.alive:
+            cta.smem.bring(copy.offset, box)
+    return True
+
+
+def _take(copy: BulkCopy) -> np.ndarray:
+    """Take the box of a store from shared memory."""
+    smem, stop = copy.cta.smem, copy.offset + copy.copier.box_bytes
+    smem.shadow.read(copy.offset, stop, _actor(copy))
+    data = copy.copier.read_smem(smem, copy.offset)
+    copy.source = (copy.copier.tensor_map.var.name, copy.offset, smem.shadow.written(copy.offset, stop))
+    return data
 
 
 def _actor(copy: BulkCopy, cluster: int | None = None) -> Actor:

@@ -5,6 +5,7 @@ Both are asynchronous: what a warp has in flight is an agent of its own, whose a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -138,9 +139,7 @@ class WarpTmem:
     def load(self, w: Warp, address: int, lanes: np.ndarray, columns: np.ndarray, registers: Registers) -> None:
         """tcgen05.ld: the registers hold the values when they are used, or after the wait."""
         lane, where = self._place(w, address, lanes, columns, Operation.TCGEN05_LD)
-        values: np.ndarray | None = None
-        if w.cta.cluster.data:
-            values = self._values(lane, where, lanes, columns)
+        values = w.cta.cluster.values.of(self._values, lane, where, lanes, columns)
         begin = max(w.time, self._done)
         self._done = begin + (where.stop - where.start) / w.gpu.spec.tmem_columns_per_cycle
         load = PendingLoad(w, registers, values, self._done)
@@ -148,12 +147,14 @@ class WarpTmem:
             registers.invalidate(len(values), load)
         self._loading.append(load)
 
+    def _record(self, access: Callable[..., None], operation: Operation, where: slice) -> None:
+        """Record an access to some columns of the warp's lanes."""
+        access((self._warp.warp_id % 4, where), self._actor(operation, self._start(operation)))
+
     def _values(self, lane: int, where: slice, lanes: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """What a load reads, uint32[registers, 32]."""
         w, tmem = self._warp, self._warp.cta.tmem
-        if w.cta.cluster.checked:
-            agent = self._start(Operation.TCGEN05_LD)
-            tmem.shadow.read((w.warp_id % 4, where), self._actor(Operation.TCGEN05_LD, agent))
+        w.cta.cluster.order.record(self._record, tmem.shadow.read, Operation.TCGEN05_LD, where)
         width = where.stop - where.start
         rows = lanes.shape == (width, 32) and lane % 32 == 0 and _is_rows(lanes)
         found = [
@@ -165,11 +166,10 @@ class WarpTmem:
     def store(self, w: Warp, address: int, lanes: np.ndarray, columns: np.ndarray, registers: Registers) -> None:
         """tcgen05.st."""
         lane, where = self._place(w, address, lanes, columns, Operation.TCGEN05_ST)
-        if w.cta.cluster.checked:
-            agent = self._start(Operation.TCGEN05_ST)
-            w.cta.tmem.shadow.write((w.warp_id % 4, where), self._actor(Operation.TCGEN05_ST, agent))
-        if w.cta.cluster.data:
-            w.cta.tmem.words(where.start, where.stop - where.start)[lanes + lane, columns] = registers.read(len(lanes))
+        w.cta.cluster.order.record(self._record, w.cta.tmem.shadow.write, Operation.TCGEN05_ST, where)
+        words = w.cta.cluster.values.of(registers.read, len(lanes))
+        if words is not None:
+            w.cta.tmem.words(where.start, where.stop - where.start)[lanes + lane, columns] = words
         self._stored = True
         self._done = max(w.time, self._done) + (where.stop - where.start) / w.gpu.spec.tmem_columns_per_cycle
 

@@ -65,8 +65,12 @@ class Copies:
         low, high = int(items.min()) * 16, int(items.max()) * 16 + 16
         if low < 0 or high > cta.smem.size:
             raise Fault(CopyOutOfShared(origin, low, high, cta.smem.size))
-        if not cta.cluster.data:
-            return
+        cta.cluster.values.apply(self._move, copy, cta, items, lanes)
+
+    @staticmethod
+    def _move(copy: TmemCopy, cta: Cta, items: np.ndarray, lanes: np.ndarray) -> None:
+        """Move rows of shared memory into tensor memory."""
+        rows, columns = CP_SHAPES[copy.shape, copy.multicast]
         actor = actor_of(copy, Operation.TCGEN05_CP)
         cta.smem.shadow.read_items(items.reshape(-1) * 16, 16, actor)
         where = slice(copy.column, copy.column + columns)

@@ -20,12 +20,12 @@ from ..facts import Fault, Origin
 from ..machine import Blocking, Cta, RegisterArray, Registers, Warp
 from ..ordering import Actor, Agent, Operation, Proxy, Snapshot
 from ..timing import Flow
+from .batched import multiply_registers_each
 from .operands import Operands, scaled
 from .submatrix import Submatrix
 from .sums import accumulate_registers, fragments
 from .wgmma_facts import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, WgmmasDiffer, WgmmaWait
 from .wgmma_group import Group, Issued, Series, Work, from_registers, work_of
-from .wide import multiply_registers_each
 
 
 class Warpgroup:
@@ -88,11 +88,8 @@ class Warpgroup:
         if len(group.parts) == WARPGROUP_WARPS:
             group.epoch = self.agent.epoch
             self.agent.advance()
-            if self.cta.cluster.prompt:
-                self.running.append(group)
-                self._complete()
-            else:
-                self.cta.gpu.clock.at(w.time, self, self._start, group)
+            clock = self.cta.gpu.clock
+            self.cta.cluster.time.begin(clock, w.time, self, self._start, self._finish, group)
 
     def _for_all(self, w: Warp, issued: tuple[Issued, ...], series: Series | None) -> dict[int, tuple[Issued, ...]]:
         """What all four warps would have issued, where `w` has for them: the same, with their own accumulators."""
@@ -139,11 +136,14 @@ class Warpgroup:
         self.done = group.done_at
         gpu.clock.at(group.done_at, self, self._complete)
 
+    def _finish(self, group: Group) -> None:
+        """Execute a group at once."""
+        self.running.append(group)
+        self._complete()
+
     def _complete(self) -> None:
         group = self.running.popleft()
-        if self.cta.cluster.data:
-            self._execute_all(group)
-        else:
+        if not self.cta.cluster.values.apply(self._execute_all, group):
             self._check(group)
         group.done = True
         now = self.cta.gpu.clock.now
@@ -166,13 +166,13 @@ class Warpgroup:
     def _check(self, group: Group) -> None:
         """Check that the operands of a group lie in shared memory, and count its operations: a run without data."""
         series = group.series
-        if series is None or not series.checked:
+        if series is None or not series.inside:
             for mma in group.parts[0]:
                 if mma.product.a is not None:
                     self._operands.check(self.cta.smem, [mma], "a", mma.shape.m)
                 self._operands.check(self.cta.smem, [mma], "b", mma.shape.n)
             if series is not None:
-                series.checked = True
+                series.inside = True
         self.cta.gpu.count("flops", self._work(group).flops)
 
     def _execute_all(self, group: Group) -> None:
@@ -209,7 +209,7 @@ class Warpgroup:
         mma = mmas[0]
         shape = mma.shape
         self.cta.gpu.count("flops", 2.0 * shape.m * shape.n * shape.depth * len(batch))
-        actor = self._actor(group, mma, batch[0]) if self.cta.cluster.checked else self._anyone
+        actor = self.cta.cluster.order.of(self._actor, group, mma, batch[0]) or self._anyone
         known = (id(group.series), batch[0]) if group.series is not None else None
         registers = [group.parts[warp][batch[0]].registers for warp in range(WARPGROUP_WARPS)]
         if self.cta.cluster.width:
@@ -257,7 +257,7 @@ class WarpWgmma:
         self._others: tuple[int, ...] = ()
         self._clocks_then: np.ndarray | None = None
         self._seen = -1
-        self._data = w.cta.cluster.data
+        self._values = w.cta.cluster.values
         self._whole = w.warp_id // WARPGROUP_WARPS * WARPGROUP_WARPS + WARPGROUP_WARPS <= len(w.cta.warps)
 
     @property
@@ -276,16 +276,7 @@ class WarpWgmma:
             raise Fault(WarpgroupTooSmall(w.origin, len(w.cta.warps)))
         issued = Issued(w, d, product, a)
         words = product.shape.n // 2
-        if self._data:
-            if product.accumulate:
-                d.check_defined(words)
-            issued.clocks = self._clocks()
-            issued.flight = d.lend(words, w.span)
-            if a is not None:
-                a.check_defined(FRAGMENT_REGISTERS)
-                issued.fragment = a.values(FRAGMENT_REGISTERS)
-                issued.source_flight = a.lend(FRAGMENT_REGISTERS, w.span)
-        else:
+        if not self._values.apply(self._lend, issued, d, a):
             d.check_inside(words)
             if a is not None:
                 a.check_inside(FRAGMENT_REGISTERS)
@@ -297,6 +288,18 @@ class WarpWgmma:
         if not self._open:
             self._begun = w.time
         self._open.append(issued)
+
+    def _lend(self, issued: Issued, d: Registers, a: Registers | None) -> None:
+        """Lend the registers of an MMA to the tensor core."""
+        words, span = issued.product.shape.n // 2, self._warp.span
+        if issued.product.accumulate:
+            d.check_defined(words)
+        issued.clocks = self._clocks()
+        issued.flight = d.lend(words, span)
+        if a is not None:
+            a.check_defined(FRAGMENT_REGISTERS)
+            issued.fragment = a.values(FRAGMENT_REGISTERS)
+            issued.source_flight = a.lend(FRAGMENT_REGISTERS, span)
 
     def again(self, key: Hashable, arrays: tuple[RegisterArray, ...]) -> bool:
         """Issue a series of MMAs at once, if one with this key is known; otherwise the next ones are one, to `learn`.
@@ -312,7 +315,7 @@ class WarpWgmma:
         if series is None:
             self._learning = key, w.time, arrays
             return False
-        if self._data and series.sourced:
+        if self._values.of(_is_sourced, series):
             return False
         fences = w.register_fences
         if fences == 0:
@@ -321,7 +324,7 @@ class WarpWgmma:
             if array.touched == fences:
                 return False
         self._begun = w.time + series.first
-        self._open.extend(self._own(series, arrays) if self._data else series.mmas)
+        self._open.extend(self._values.of(self._own, series, arrays) or series.mmas)
         self._series = series
         w.time += series.cycles
         w.span = series.span
@@ -334,7 +337,10 @@ class WarpWgmma:
             places = tuple((arrays.index(mma.registers.array), mma.index) for mma in self._open)
             series = Series(tuple(self._open), places, self._begun - time, w.time - time, w.span)
             self._known[key] = series
-            self._series = None if self._data else series
+            self._series = None if self._values.of(_is_sourced, series) is not None else series
+
+    def _mine_of(self, series: Series) -> tuple[Issued, ...]:
+        return self._mine[id(series)][1]
 
     def _own(self, series: Series, arrays: tuple[RegisterArray, ...]) -> tuple[Issued, ...]:
         """The MMAs of a series with the accumulators of this warp."""
@@ -361,7 +367,7 @@ class WarpWgmma:
         if series is None or len(series.mmas) != len(self._open):
             issued, series = tuple(self._open), None
         else:
-            issued = self._mine[id(series)][1] if self._data else series.mmas
+            issued = self._values.of(self._mine_of, series) or series.mmas
         self._open = []
         self._committed.append((self.number, issued))
         self.warpgroup.committed(self._warp, self.number, issued, self._begun, series, self._others)
@@ -391,16 +397,20 @@ class WarpWgmma:
                 return
             if group.done_at > w.time:
                 w.time = group.done_at
-            if self._data:
-                w.agent.acquire_epoch(self.warpgroup.agent.index, group.epoch)
-                for part in group.parts.values():  # it could only be done once all four warps had issued it
-                    if part:
-                        w.agent.acquire_past(part[-1].clocks)
-                for mma in issued:
-                    mma.give_back()
+            self._values.apply(self._acquire, group, issued)
             committed.popleft()
 
-    def stand_in(self, others: Sequence[Warp]) -> None:
+    def _acquire(self, group: Group, issued: Sequence[Issued]) -> None:
+        """Acquire a group that is done, and take the registers of the warp's MMAs back."""
+        agent = self._warp.agent
+        agent.acquire_epoch(self.warpgroup.agent.index, group.epoch)
+        for part in group.parts.values():  # it could only be done once all four warps had issued it
+            if part:
+                agent.acquire_past(part[-1].clocks)
+        for mma in issued:
+            mma.give_back()
+
+    def represent(self, others: Sequence[Warp]) -> None:
         """Issue and commit for some others, too, from now on: in a run without data."""
         self._others = tuple(each.warp_id % WARPGROUP_WARPS for each in others)
 
@@ -422,6 +432,10 @@ class WarpWgmma:
 def _exact(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """left @ right.T of integers, which float64 holds; int32 wraps around."""
     return (left.astype(np.float64) @ right.T.astype(np.float64)).astype(np.int64).astype(np.int32)
+
+
+def _is_sourced(series: Series) -> bool:
+    return series.sourced
 
 
 def _alike(first: Sequence[Issued], other: Sequence[Issued]) -> bool:

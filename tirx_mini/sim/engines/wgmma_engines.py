@@ -43,9 +43,11 @@ class WgmmaEngines:
         """For whom a warp acts from now on: all of its warpgroup, or nobody. led: as in `Warpgroup`."""
         if w not in self._warps and not led:
             return
-        if not w.cta.cluster.data:
-            self.stand_in(w, [each for each in led if each is not w])
-            return
+        if not w.cta.cluster.values.apply(self._lead, w, led):
+            self.represent(w, [each for each in led if each is not w])
+
+    def _lead(self, w: Warp, led: dict[Warp, tuple[RegisterArray, ...]]) -> None:
+        """The same with values: each warp has accumulators of its own."""
         warpgroup = self.of(w).warpgroup
         if any(self.of(each).issues for each in led or warpgroup.led):
             raise Unlike  # each warp has to commit what it has issued itself
@@ -55,9 +57,9 @@ class WgmmaEngines:
         """How many groups a warp has committed."""
         return self.of(w).number
 
-    def stand_in(self, w: Warp, others: Sequence[Warp]) -> None:
+    def represent(self, w: Warp, others: Sequence[Warp]) -> None:
         """Have a warp issue and commit for some others as well, in a run without data."""
-        self.of(w).stand_in(others)
+        self.of(w).represent(others)
 
     def follow(self, leader: Warp, w: Warp) -> None:
         """A warp has left to another one what it would have done."""

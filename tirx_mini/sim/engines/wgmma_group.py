@@ -114,7 +114,7 @@ class Series:
 
     places: of their accumulators, (which of the arrays, the index of the first register in it). first, cycles: of their
     issue, until that of the first and of all. span: of the last one. work: what they take, once that was worked out.
-    checked: whether their operands are known to lie in the shared memory of a CTA. batches: the positions of those that
+    inside: whether their operands are known to lie in the shared memory of a CTA. batches: the positions of those that
     continue one another, once they were carried out.
     """
 
@@ -124,7 +124,7 @@ class Series:
     cycles: float
     span: Span | None
     work: Work | None = None
-    checked: bool = False
+    inside: bool = False
     batches: list[list[int]] = field(default_factory=list)
 
     @property

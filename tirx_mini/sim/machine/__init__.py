@@ -2,7 +2,6 @@
 
 from .access import ElementOutOfBounds, LanesDisagree, MisalignedVector, spend_global, spend_shared
 from .addresses import OFFSET_MASK, WINDOW_BITS, offset_of
-from .apart import POLL_CYCLES, Apart
 from .arriving import Arriving
 from .banks import conflicts
 from .barriers import (
@@ -35,6 +34,22 @@ from .barriers import (
     UnorderedPhases,
     UnpairedClusterBarrier,
 )
+from .batched import BatchedRegisterArray, BatchedSharedMemory, BatchedWarp, batched_memory
+from .cluster_values import Parted, PerCluster, per_cluster, values_by_cluster
+from .collaborators import (
+    NO_ORDER,
+    NO_TIME,
+    NO_VALUES,
+    ORDER,
+    TIME,
+    VALUES,
+    NoOrder,
+    NoTime,
+    NoValues,
+    Order,
+    Time,
+    Values,
+)
 from .counting import (
     ClusterBarrierWait,
     CountingBarrier,
@@ -44,8 +59,8 @@ from .counting import (
     NamedBarrierWait,
 )
 from .cta import Multiprocessor, ResidentCluster, ResidentCta
+from .divergent import POLL_CYCLES, Divergence
 from .dtypes import numpy_dtype
-from .each import Each, Parted, each_of, values_of
 from .image import GlobalBuffer, KernelImage, SharedBuffer
 from .interfaces import Blocking, Cluster, Cta, Gpu, Sm, Wait, Warp
 from .masks import EMPTY, FULL, LANES, Mask
@@ -63,11 +78,11 @@ from .memory import (
 )
 from .probe import Probe
 from .register_facts import (
+    BatchedRegisters,
     BorrowedRegister,
     PendingRegister,
     RegisterOutOfBounds,
     UninitialisedRegister,
-    WideRegisters,
 )
 from .register_pool import (
     BadRegisterCount,
@@ -80,27 +95,25 @@ from .register_pool import (
 )
 from .registers import Flight, RegisterArray, Registers, ScatteredRegisters, UniformArray
 from .unchecked import PartMbarrier, UncheckedMbarrier
-from .warp import HostCluster, HostCta, RunningWarp
+from .warp import RunningWarp
 from .warp_facts import LanesDiffer, PartialWarp
-from .wide import WideRegisterArray, WideSharedMemory, WideWarp, wide_memory
 
 __all__ = [
-    "Apart", "Arrival", "ArrivalOverflow", "BadInitCount", "BadRegisterCount", "BadThreadCount", "BarrierEvent",
-    "Arriving", "BarrierOfEndedCta", "BarrierUse", "Blocking", "BorrowedRegister", "Cluster", "ClusterBarrierMisuse",
-    "ClusterBarrierWait", "CountingBarrier", "CountingWait", "Cta", "EMPTY", "Each", "EarlySignal", "Element",
-    "ElementOutOfBounds", "FULL", "Flight", "GlobalBuffer", "GlobalMemory", "Gpu", "GridBarrier", "GridBarrierWait",
-    "HostCluster", "HostCta", "IncompletePhase", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree", "Locator",
-    "Mask", "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact", "MbarrierWait", "MisalignedBarrier",
-    "MisalignedMatrixRow", "MisalignedVector", "MissingInitFence", "Multiprocessor", "NamedBarrierWait",
-    "NoSuchBarrier", "OFFSET_MASK", "POLL_CYCLES", "PartMbarrier", "Parted", "PartialSetmaxnreg", "PartialWarp",
-    "PendingRegister", "Probe", "RegisterArray", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterPool",
-    "RegisterWait",
-    "Registers", "Reinitialised", "RemoteSignal", "FreshWait", "RepeatedWait", "ResidentCluster", "ResidentCta",
-    "RoundsUnordered", "RunningWarp", "ScatteredRegisters", "SharedBuffer", "SharedMemory", "Signal", "SignalAtExit",
-    "Sm", "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer", "TxCountOverflow", "UncheckedMbarrier",
-    "UniformArray",
-    "UninitialisedBarrier", "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier",
-    "UnsynchronisedRegisters", "WIDTHS", "WINDOW_BITS", "Wait", "Warp", "WideRegisterArray",
-    "WideRegisters", "WideSharedMemory", "WideWarp", "WrongRegisterDirection", "each_of", "element_of",
-    "numpy_dtype", "offset_of", "partition", "spend_global", "spend_shared", "conflicts", "values_of", "wide_memory",
+    "Arrival", "ArrivalOverflow", "Arriving", "BadInitCount", "BadRegisterCount", "BadThreadCount", "BarrierEvent",
+    "BarrierOfEndedCta", "BarrierUse", "batched_memory", "BatchedRegisterArray", "BatchedRegisters",
+    "BatchedSharedMemory", "BatchedWarp", "Blocking", "BorrowedRegister", "Cluster", "ClusterBarrierMisuse",
+    "ClusterBarrierWait", "conflicts", "CountingBarrier", "CountingWait", "Cta", "Divergence", "EarlySignal", "Element",
+    "element_of", "ElementOutOfBounds", "EMPTY", "Flight", "FreshWait", "FULL", "GlobalBuffer", "GlobalMemory", "Gpu",
+    "GridBarrier", "GridBarrierWait", "IncompletePhase", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree",
+    "Locator", "Mask", "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact", "MbarrierWait", "MisalignedBarrier",
+    "MisalignedMatrixRow", "MisalignedVector", "MissingInitFence", "Multiprocessor", "NamedBarrierWait", "NO_ORDER",
+    "NO_TIME", "NO_VALUES", "NoOrder", "NoSuchBarrier", "NoTime", "NoValues", "numpy_dtype", "OFFSET_MASK", "offset_of",
+    "Order", "ORDER", "Parted", "PartialSetmaxnreg", "PartialWarp", "partition", "PartMbarrier", "PendingRegister",
+    "per_cluster", "PerCluster", "POLL_CYCLES", "Probe", "RegisterArray", "RegisterCountsDiffer", "RegisterOutOfBounds",
+    "RegisterPool", "Registers", "RegisterWait", "Reinitialised", "RemoteSignal", "RepeatedWait", "ResidentCluster",
+    "ResidentCta", "RoundsUnordered", "RunningWarp", "ScatteredRegisters", "SharedBuffer", "SharedMemory", "Signal",
+    "SignalAtExit", "Sm", "spend_global", "spend_shared", "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer",
+    "Time", "TIME", "TxCountOverflow", "UncheckedMbarrier", "UniformArray", "UninitialisedBarrier",
+    "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters",
+    "Values", "VALUES", "values_by_cluster", "Wait", "Warp", "WIDTHS", "WINDOW_BITS", "WrongRegisterDirection",
 ]  # fmt: skip

@@ -133,8 +133,10 @@ def check_alignment(w: Warp, buffer: Buffer, index: Any, lanes: int) -> None:
 def load(w: Warp, buffer: Buffer, index: Any, lanes: int) -> Any:
     """See `RunningWarp.load`."""
     one = isinstance(index, int) and lanes == 1 and 0 <= index < buffer.size
-    if one and isinstance(buffer, SharedBuffer) and not (w.cta.cluster.data and w.cta.cluster.checked):
-        return _load_one(w, buffer, index)
+    if one and isinstance(buffer, SharedBuffer):
+        value = w.cta.cluster.order.shortcut(_load_one, w, buffer, index)
+        if value is not None:
+            return value
     span = _Span(w, buffer, index, lanes)
     items = _read(w, buffer, span)
     dtype = numpy_dtype(buffer.dtype)

@@ -56,14 +56,14 @@ class ClusterBarrierWait(CountingWait):
 class Round:
     """Who arrived in one round. epochs: of each agent. places: who, and where. everyone: whether it was for the CTA.
 
-    apart: the lanes that came so far of warps whose lanes come on ways of their own.
+    divergent: the lanes that came so far of warps whose lanes come on ways of their own.
     holding: threads for which the condition of a reduction holds.
     """
 
     epochs: dict[int, int] = field(default_factory=dict)
     places: list[tuple[str, Span | None]] = field(default_factory=list)
     everyone: bool = False
-    apart: dict[Warp, int] = field(default_factory=dict)
+    divergent: dict[Warp, int] = field(default_factory=dict)
     holding: int = 0
 
     @property
@@ -121,7 +121,7 @@ class CountingBarrier:
             wait.agent.acquire(self.released)
             wait.over = True
             wait.warp.gpu.wake(wait.warp, time)
-        for warp, word in self.current.apart.items():
+        for warp, word in self.current.divergent.items():
             if word == warp.all_lanes.word:  # each lane has acquired: so has the warp
                 warp.lanes.whole.acquire(self.released)
         self.waiters = []
@@ -185,7 +185,7 @@ class NamedBarriers:
             self._check_rounds(w, number, previous)
         barrier.arrive(w, LANES if w.mask is w.all_lanes else w.mask.count)
         if not what and meets and w.mask is not w.all_lanes:
-            barrier.current.apart[w] = barrier.current.apart.get(w, 0) | w.mask.word
+            barrier.current.divergent[w] = barrier.current.divergent.get(w, 0) | w.mask.word
         return barrier
 
     def _barrier(self, w: Warp, number: int, count: int | None) -> CountingBarrier:

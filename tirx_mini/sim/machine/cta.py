@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -11,17 +11,17 @@ from tirx_mini.hardware import REGISTERS_PER_SM, GpuSpec
 from tirx_mini.ir import Span
 
 from ..facts import Origin
-from ..ordering import ORDER, AccessLog, Causality, Complain, Conflict, GridBefore, GridDependence, UncheckedCausality
+from ..ordering import ORDER, AccessLog, Causality, Complain, GridBefore, GridDependence, UncheckedCausality
 from ..timing import Clock, FairShare, SmTraffic
 from .barriers import StoreOverBarrier
+from .batched import BatchedSharedMemory, BatchedTensorMemory
+from .collaborators import TIME
 from .counting import ClusterBarrier, NamedBarriers
-from .image import KernelImage
 from .interfaces import QUARTERS, Gpu, Warp
 from .mbarrier import Mbarrier
-from .memory import SharedMemory, TensorMemory
+from .memory import POISON, SharedMemory, TensorMemory
 from .register_pool import RegisterPool
 from .warp import RunningWarp
-from .wide import WideSharedMemory, WideTensorMemory
 
 
 class Multiprocessor:
@@ -46,58 +46,6 @@ class Multiprocessor:
         self.stores_free = 0.0
 
 
-class Host(Gpu, Protocol):
-    """What CTAs and clusters need of the GPU besides what engines see."""
-
-    def checks_cluster(self, number: int) -> bool:
-        """Whether the accesses of a cluster are checked."""
-        ...
-
-    def has_data(self, number: int) -> bool:
-        """Whether a cluster computes and moves values, or only time passes."""
-        ...
-
-    @property
-    def untimed(self) -> bool:
-        """Whether memory takes no time, in a run for what the clusters compute."""
-        ...
-
-    def image_of(self, number: int) -> KernelImage:
-        """The kernel as a cluster executes it."""
-        ...
-
-    @property
-    def causality(self) -> Causality | None:
-        """The clocks of all clusters, where these synchronise with one another; else None."""
-        ...
-
-    @property
-    def warp_type(self) -> type[RunningWarp]: ...
-    def mbarrier_type(self, checked: bool) -> type[Mbarrier]:
-        """The mbarriers of clusters whose accesses are checked, and of others."""
-        ...
-
-    def watch_shared(self, cta: Any) -> Callable[[Conflict], None]:
-        """What records conflicts in the shared memory of a CTA."""
-        ...
-
-    def watch_tensor(self, cta: Any) -> Callable[[Conflict], None]:
-        """What records conflicts in the tensor memory of a CTA."""
-        ...
-
-    def warp_ended(self, warp: Any) -> None:
-        """Engines record what the warp leaves behind, and forget it."""
-        ...
-
-    def cta_ended(self, cta: Any, ordered: np.ndarray) -> None:
-        """Engines record what the CTA leaves behind, and free it. ordered: the epochs before its end, by agent."""
-        ...
-
-    def retire(self, cluster: Any, time: float) -> None:
-        """A cluster has ended."""
-        ...
-
-
 class ResidentCta:
     """A resident CTA. rank: its %cluster_ctarank. name: its blockIdx, as in "CTA (3, 0, 0)". number: the same, linear.
 
@@ -106,7 +54,7 @@ class ResidentCta:
 
     def __init__(
         self,
-        gpu: Host,
+        gpu: Gpu,
         cluster: ResidentCluster,
         sm: Multiprocessor,
         block_idx: tuple[int, int, int],
@@ -123,16 +71,17 @@ class ResidentCta:
         self.number = block_idx[0] + grid[0] * (block_idx[1] + grid[1] * block_idx[2])
         used = max((axis + 1 for axis in range(3) if grid[axis] > 1), default=1)
         self.name = f"CTA {block_idx[0]}" if used == 1 else f"CTA ({', '.join(map(str, block_idx[:used]))})"
-        shared: Complain | None = gpu.watch_shared(self) if cluster.checked else None
-        tensor: Complain | None = gpu.watch_tensor(self) if cluster.checked else None
+        shared: Complain | None = cluster.order.of(gpu.watch_shared, self)
+        tensor: Complain | None = cluster.order.of(gpu.watch_tensor, self)
         nbytes, buffers = gpu.image.launch.smem_bytes, gpu.image.shared
         self.smem: SharedMemory
         self.tmem: TensorMemory
         if cluster.width:
-            self.smem = WideSharedMemory(nbytes, cluster.width, buffers)
-            self.tmem = WideTensorMemory(cluster.width)
+            self.smem = BatchedSharedMemory(nbytes, cluster.width, buffers)
+            self.tmem = BatchedTensorMemory(cluster.width)
         else:
-            self.smem = SharedMemory(nbytes, buffers, cluster.log, shared, cluster.data)
+            fill = cluster.values.of(int, POISON) or 0
+            self.smem = SharedMemory(nbytes, buffers, cluster.log, shared, fill)
             self.tmem = TensorMemory(cluster.tmem_log, tensor)
         self.mbarriers: dict[int, Mbarrier] = {}
         self.named = NamedBarriers(self)
@@ -167,7 +116,7 @@ class ResidentCta:
         """The mbarrier at a byte of shared memory, initialised or not."""
         barrier = self.mbarriers.get(offset)
         if barrier is None:
-            made = self.gpu.mbarrier_type(self.cluster.checked)
+            made = self.cluster.order.of(self.gpu.checked_mbarrier) or self.gpu.unchecked_mbarrier
             barrier = self.mbarriers[offset] = made(self, offset, self.gpu.locator.element(offset))
             segment = self.smem.shadow.segment(offset)
             if segment is not None:
@@ -225,32 +174,34 @@ class ResidentCluster:
     """CTAs that are launched together and may reach each other's shared memory. live_warps: those that run.
 
     domain: the number of its clocks: its own, or where clusters synchronise with one another, that of all.
-    checked: whether accesses are checked that its threads make. data: whether they compute and move values. prompt:
-    whether engines do at once what they are given, since neither time nor accesses matter. numbers: of the clusters
-    that it stands for, if it is a wide one (`wide`). width: how many these are, or 0. late: what these do to global
-    memory when they have ended.
+    values, order, time: the collaborators of its parts; without accesses to record, engines may take no time. numbers:
+    of the clusters that it stands for, if it is a batch (`batched`). width: how many these are, or 0. late: the effects
+    of these on global memory, which are made when they have ended.
     """
 
-    def __init__(self, gpu: Host, index: int, numbers: Sequence[int] = ()) -> None:
+    def __init__(self, gpu: Gpu, index: int, numbers: Sequence[int] = ()) -> None:
         self.gpu = gpu
         self.index = index
         self.numbers = numbers
         self.width = len(numbers)
         self.late: list[Callable[[], None]] = []
-        self.checked = gpu.checks_cluster(index)
-        self.data = gpu.has_data(index)
-        self.prompt = gpu.untimed and not self.checked
+        self.values = gpu.values_of(index)
+        self.order = gpu.order_of(index)
+        self.time = self.order.shortcut(gpu.engine_time) or TIME
         self.image = gpu.image_of(index)
-        self.causality: Causality = gpu.causality or (Causality() if self.checked else UncheckedCausality())
+        self.causality: Causality = gpu.causality or self.order.of(Causality) or UncheckedCausality()
         self.domain = index if gpu.causality is None else 0
-        early = self.checked and gpu.image.launch.programmatic
-        self.before = GridBefore(self.causality.agent("the grid before")) if early else None
+        early = self.order.of(self._grid_before) if gpu.image.launch.programmatic else None
+        self.before: GridBefore | None = early
         self.log = AccessLog()
         self.tmem_log = AccessLog()
         self.ctas: list[ResidentCta] = []
         self.barrier = ClusterBarrier(self, self.causality)
         self.live_warps = 0
         self.live_ctas = 0
+
+    def _grid_before(self) -> GridBefore:
+        return GridBefore(self.causality.agent("the grid before"))
 
     @property
     def decisions(self) -> tuple[tuple[Any, ...], ...]:

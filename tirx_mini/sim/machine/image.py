@@ -70,8 +70,9 @@ class KernelImage:
     local_bytes: of a thread's arrays and variables.
     tmem_names: source names of tensor memory, for messages.
     grid_wide: whether clusters synchronise with one another.
-    alike: whether clusters are alike that have the same `RunningWarp.decisions`, as `translate.alike` says.
-    wide: whether such clusters may be executed as one, as `translate.wide` says.
+    alike: whether clusters are alike that have the same `RunningWarp.decisions`, as `plans.equality` says.
+    batchable: whether such clusters may be executed as one, as `translate.batched` says.
+    represented: whether one warp may act for others of its warpgroup, as `translate.representatives` says.
     instructions: those that the program calls, by the names of their functions in its globals.
     """
 
@@ -87,5 +88,6 @@ class KernelImage:
     span: Span | None = None
     grid_wide: bool = False
     alike: bool = False
-    wide: bool = False
+    batchable: bool = False
+    represented: bool = False
     instructions: Mapping[str, Instruction] = field(default_factory=dict)

@@ -58,8 +58,11 @@ def _load_rows(w: Warp, addresses: Any, count: int) -> np.ndarray | None:
     """Rows of 16 bytes at the addresses that the first `count` lanes give, as items; None in a run without data."""
     offsets = offsets_of(w, addresses, count, "ldmatrix")
     w.time += count // 8 + w.gpu.spec.smem_latency
-    if not w.cta.cluster.data:
-        return None
+    return w.cta.cluster.values.of(_rows_at, w, offsets)
+
+
+def _rows_at(w: Warp, offsets: np.ndarray) -> np.ndarray:
+    """Read rows of 16 bytes."""
     actor = w.loads
     actor.span, actor.time, actor.lanes = w.span, w.time, COLLECTIVE
     w.agent.scattered = True
@@ -72,8 +75,9 @@ def _load_rows(w: Warp, addresses: Any, count: int) -> np.ndarray | None:
 def store_matrices(w: Warp, addresses: Any, registers: Registers, count: int, transpose: bool) -> None:
     """stmatrix: register i holds block i, whose rows go where lanes 8i … 8i + 7 say."""
     offsets = offsets_of(w, addresses, 8 * count, "stmatrix")
-    if w.cta.cluster.data:
-        blocks = registers.read(count).reshape(count, 32).view(np.uint16).reshape(count, 8, 8)
+    words = w.cta.cluster.values.of(registers.read, count)
+    if words is not None:
+        blocks = words.reshape(count, 32).view(np.uint16).reshape(count, 8, 8)
         _store_rows(w, offsets, np.ascontiguousarray(blocks.transpose(0, 2, 1) if transpose else blocks))
     w.time += count
 
@@ -84,8 +88,9 @@ def store_bytes(w: Warp, addresses: Any, registers: Registers, count: int) -> No
     Lane 4g + t holds those of rows g and g + 8, each in columns 2t and 2t + 1.
     """
     offsets = offsets_of(w, addresses, 8 * count, "stmatrix")
-    if w.cta.cluster.data:
-        blocks = registers.read(count).reshape(count, 32).view(np.uint8).reshape(count, 8, 4, 2, 2)  # g, t, row, column
+    words = w.cta.cluster.values.of(registers.read, count)
+    if words is not None:
+        blocks = words.reshape(count, 32).view(np.uint8).reshape(count, 8, 4, 2, 2)  # g, t, row, column
         _store_rows(w, offsets, np.ascontiguousarray(blocks.transpose(0, 2, 4, 3, 1)))
     w.time += count
 
@@ -107,8 +112,9 @@ def offsets_of(w: Warp, addresses: Any, count: int, what: str) -> np.ndarray:
     A run without data, in which all CTAs go to the same places and nothing is done there, checks each place once.
     """
     given = addresses if isinstance(addresses, np.ndarray) else np.full(32, addresses, np.int64)
-    if w.cta.cluster.data:
-        return _checked(w, given, count, what)
+    found = w.cta.cluster.values.of(_checked, w, given, count, what)
+    if found is not None:
+        return found
     key = what, count, w.cta.rank, given.tobytes()
     known: dict[Any, np.ndarray] = w.gpu.footprints
     offsets = known.get(key)

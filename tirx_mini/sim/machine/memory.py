@@ -19,7 +19,7 @@ from tirx_mini.hardware import TMEM_COLUMNS, TMEM_LANES
 
 from ..ordering import PROXY_GLOBAL, AccessLog, Complain, Segment, Shadow, Unwatched
 from .image import GlobalBuffer, SharedBuffer
-from .owed import Debts
+from .lazy import LazySums
 
 POISON = 0xFF
 WIDTHS = {1: np.dtype("u1"), 2: np.dtype("u2"), 4: np.dtype("u4"), 8: np.dtype("u8"), 16: np.dtype("c16"),
@@ -46,16 +46,16 @@ class Box(Protocol):
 class SharedMemory:
     """The dynamic shared memory of one CTA. size: bytes. complain: None where accesses are not checked.
 
-    data: whether it holds the kernel's data, or in a run without only the little that control flow depends on.
+    fill: the value of its bytes at first.
     boxes: what was brought and is not put yet, by the byte where it begins; they do not overlap.
     """
 
     def __init__(
-        self, size: int, buffers: Sequence[SharedBuffer], log: AccessLog, complain: Complain | None, data: bool = True
+        self, size: int, buffers: Sequence[SharedBuffer], log: AccessLog, complain: Complain | None, fill: int = POISON
     ) -> None:
         self.size = size
         nbytes = -(-size // 128) * 128
-        self.bytes = np.full(nbytes, POISON, np.uint8) if data else np.zeros(nbytes, np.uint8)
+        self.bytes = np.full(nbytes, fill, np.uint8) if fill else np.zeros(nbytes, np.uint8)
         self._views: dict[int, np.ndarray] = {}
         self._segments: dict[int, Segment | None] = {}
         self.boxes: dict[int, Box] = {}
@@ -249,18 +249,18 @@ def _flat_bytes(array: np.ndarray) -> np.ndarray:
 class TensorMemory:
     """Tensor memory as one CTA sees it: uint32[128 lanes, 512 columns] (PTX ISA: "Tensor Memory").
 
-    complain: as for shared memory. owed: to columns.
+    complain: as for shared memory. lazy: to columns.
     """
 
     def __init__(self, log: AccessLog, complain: Complain | None) -> None:
         shape = (LANE_GROUPS, TMEM_COLUMNS)
         watched = complain is not None
         self.shadow = Segment(0, prod(shape), 1, log, complain, shape=shape) if watched else Unwatched()
-        self.owed = Debts()
+        self.lazy = LazySums()
 
     def close(self) -> None:
         """Let go of the debts, which refer to this memory."""
-        self.owed.clear()
+        self.lazy.clear()
 
     @property
     def clusters(self) -> Sequence[TensorMemory]:
@@ -277,14 +277,14 @@ class TensorMemory:
 
     def words(self, column: int, columns: int) -> np.ndarray:
         """What so many columns hold, from the first one on: uint32[128 lanes, columns], a view."""
-        if self.owed:
-            self.owed.collect(column, column + columns)
+        if self.lazy:
+            self.lazy.collect(column, column + columns)
         return self._words[:, column : column + columns]
 
     def clear(self, column: int, columns: int) -> None:
         """Columns that were just allocated hold nothing."""
         where = (slice(None), slice(column, column + columns))
-        self.owed.collect(column, column + columns)
+        self.lazy.collect(column, column + columns)
         if "_words" in self.__dict__:
             self._words[where] = POISON * 0x01010101
         self.shadow.forget(where)

@@ -8,6 +8,7 @@ from typing import Protocol
 from tirx_mini.ir import Span
 
 from ..facts import Fact, FactLog, Fault, Origin
+from .collaborators import Values
 from .masks import Mask
 
 
@@ -19,12 +20,12 @@ class Run(Protocol):
 
 
 class Owner(Protocol):
-    """What registers need of their warp. data: whether values are computed."""
+    """The view that registers have of their warp."""
 
     mask: Mask
     span: Span | None
     register_fences: int
-    data: bool
+    values: Values
 
     @property
     def origin(self) -> Origin: ...
@@ -78,7 +79,7 @@ class BorrowedRegister(RegisterFact):
 
 
 @dataclass(frozen=True)
-class WideRegisters(RegisterFact):
+class BatchedRegisters(RegisterFact):
     """An instruction on 32-bit registers is given a buffer of wider elements. dtype: of those."""
 
     dtype: str
@@ -91,5 +92,8 @@ def outside(w: Owner, name: str, span: Span | None, index: int, size: int) -> Fa
 
 def uninitialised(w: Owner, name: str, span: Span | None) -> None:
     """Record a read of what nothing wrote. A run without data leaves out what would have written it."""
-    if w.data:
-        w.gpu.facts.record(UninitialisedRegister(w.origin, name, span))
+    w.values.apply(_uninitialised, w, name, span)
+
+
+def _uninitialised(w: Owner, name: str, span: Span | None) -> None:
+    w.gpu.facts.record(UninitialisedRegister(w.origin, name, span))

@@ -102,6 +102,12 @@ class RegisterPool:
         self._waiting: list[tuple[int, Warp]] = []
         self._increases: list[tuple[int, int]] = []  # the agent and the epoch of each
 
+    def _doubt(self, w: Warp) -> None:
+        """Record that an increase before this decrease may have to wait for it."""
+        agent = w.agent
+        if any(past(agent.index, agent.clocks, (one,)) for one in self._increases):
+            w.gpu.doubts.record(Doubt.REGISTERS, w.origin, "registers")
+
     def set(self, w: Warp, count: int, increase: bool) -> Blocking:
         """setmaxnreg.inc (which waits until there are enough) or .dec, by one warp."""
         self._check(w, count, increase)
@@ -110,8 +116,8 @@ class RegisterPool:
         agent = w.agent
         if increase:
             self._increases.append((agent.index, agent.epoch))
-        elif w.cta.cluster.checked and any(past(agent.index, agent.clocks, (one,)) for one in self._increases):
-            w.gpu.doubts.record(Doubt.REGISTERS, w.origin, "registers")
+        else:
+            w.cta.cluster.order.record(self._doubt, w)
         need = (count - self.held[w.warp_id]) * LANES
         while need > self.free:
             self._waiting.append((need, w))

@@ -11,13 +11,13 @@ from tirx_mini.ir import Span
 
 from ..facts import Fault
 from .arriving import Arriving, Load, Ranges
+from .lazy import LazySum, LazySums
 from .masks import LANES
-from .owed import Debt, Debts
 from .register_facts import (
+    BatchedRegisters,
     BorrowedRegister,
     Owner,
     PendingRegister,
-    WideRegisters,
     outside,
     uninitialised,
 )
@@ -67,7 +67,7 @@ class RegisterArray:
     data: [size, 32] of the element's dtype; element i of lane l is data[i, l].
     defined: bool[size, 32], where a value was written; `complete` once it holds everywhere.
     pending: what asynchronous loads (tcgen05.ld) have not delivered yet.
-    flights: what MMAs (wgmma) hold of the array. owed: what those that are done add to it. touched: how many
+    flights: what MMAs (wgmma) hold of the array. lazy: what those that are done add to it. touched: how many
     wgmma.fence the warp had executed when an ordinary instruction last used it.
 
     Values that are loaded and stored have the lanes as their last axis; vectors of several elements have those last.
@@ -75,7 +75,7 @@ class RegisterArray:
     """
 
     __slots__ = (
-        "_dtype", "_size", "complete", "data", "defined", "flights", "itemsize", "name", "owed", "pending", "span",
+        "_dtype", "_size", "complete", "data", "defined", "flights", "itemsize", "lazy", "name", "pending", "span",
         "touched",
     )  # fmt: skip
 
@@ -91,7 +91,7 @@ class RegisterArray:
         self.complete = False
         self.pending = Arriving()
         self.flights: list[Flight] = []
-        self.owed = Debts()
+        self.lazy = LazySums()
         self.touched = -1
 
     def __getattr__(self, name: str) -> Any:
@@ -209,8 +209,8 @@ class RegisterArray:
     def _touch(self, w: Owner, rows: Any, writes: bool) -> None:
         """An ordinary instruction uses these elements."""
         self.touched = w.register_fences
-        if self.owed:
-            self.owed.collect(*self._range(rows))
+        if self.lazy:
+            self.lazy.collect(*self._range(rows))
         if self.pending:
             self._settle_loads(w, rows, writes)
         for flight in self.flights:
@@ -297,8 +297,8 @@ class Registers:
     def values(self, words: int) -> np.ndarray:
         """The values of the next `words` registers for an MMA: not an ordinary access. Fault: out-of-bounds."""
         count = self._elements(words)
-        if self.array.owed:
-            self.array.owed.collect(self.index, self.index + count)
+        if self.array.lazy:
+            self.array.lazy.collect(self.index, self.index + count)
         packed = self.array.data[self.index : self.index + count].reshape(words, count // words, LANES)
         return np.ascontiguousarray(packed.transpose(0, 2, 1)).view(np.uint32)[..., 0]
 
@@ -306,8 +306,8 @@ class Registers:
         """Set the next registers. Fault: out-of-bounds."""
         count = self._elements(len(values))
         array = self.array
-        if array.owed:
-            array.owed.collect(self.index, self.index + count)
+        if array.lazy:
+            array.lazy.collect(self.index, self.index + count)
         if array.data.itemsize == 4:
             array.data.view(np.uint32)[self.index : self.index + count] = values
         else:
@@ -335,8 +335,8 @@ class Registers:
     def accumulate(self, values: np.ndarray, add: bool) -> None:
         """An MMA adds `values`, float32[words, 32], to the next registers, or stores them."""
         array, stop = self.array, self.index + len(values)
-        if array.owed:
-            array.owed.collect(self.index, stop)
+        if array.lazy:
+            array.lazy.collect(self.index, stop)
         target = array.data[self.index : stop]
         if add:
             target += values
@@ -345,20 +345,20 @@ class Registers:
         if array.pending or not array.complete:
             array.define(self.index, len(values))
 
-    def owed(self, words: int) -> Debt | None:
-        """What exactly the next `words` registers, those of 32 bits, are owed."""
-        return self.array.owed.get((self.index, self.index + words))
+    def lazy(self, words: int) -> LazySum | None:
+        """What exactly the next `words` registers, those of 32 bits, are lazy."""
+        return self.array.lazy.get((self.index, self.index + words))
 
-    def owe(self, words: int, debt: Debt) -> None:
-        """Let the next `words` registers be owed something."""
+    def owe(self, words: int, debt: LazySum) -> None:
+        """Let the next `words` registers be lazy something."""
         array = self.array
-        array.owed.owe(self.index, self.index + words, debt)
+        array.lazy.owe(self.index, self.index + words, debt)
         if array.pending or not array.complete:
             array.define(self.index, words)
 
     def collect(self, words: int) -> None:
-        """Let the next `words` registers hold what they are owed."""
-        self.array.owed.collect(self.index, self.index + words)
+        """Let the next `words` registers hold what they are lazy."""
+        self.array.lazy.collect(self.index, self.index + words)
 
     def invalidate(self, words: int, load: Load) -> None:
         """An asynchronous load will write the next `words` registers; what reads them before waits for it."""
@@ -368,7 +368,7 @@ class Registers:
         """How many elements of the array so many registers are; a fault where they are not inside it."""
         array = self.array
         if array.itemsize > 4:
-            raise Fault(WideRegisters(self.warp.origin, array.name, array.span, str(array.data.dtype)))
+            raise Fault(BatchedRegisters(self.warp.origin, array.name, array.span, str(array.data.dtype)))
         count = words * (4 // array.itemsize)
         if self.index < 0 or self.index + count > len(array):
             raise outside(self.warp, array.name, array.span, self.index + count - 1, len(array))

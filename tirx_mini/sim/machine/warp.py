@@ -24,7 +24,7 @@ compiler-made parallel loop of n iterations runs at once on arrays of shape (n, 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -32,16 +32,13 @@ from tirx_mini.ir import DataType, Span, TensorMap
 from tirx_mini.isa import FaultKind, QuadProduct, WarpProduct, WgmmaVerbs
 
 from ..facts import Fact, Fault, NotModelled, OperandRule, Origin
-from ..ordering import PROXIES, PROXY, PROXY_GLOBAL, Actor, Agent, GridDependence, Lanes, Operation, Proxy, SyncClock
-from . import access, matrix, moving, passing, warp_mma
+from ..ordering import PROXIES, PROXY, PROXY_GLOBAL, Actor, Agent, Lanes, Operation, Proxy, SyncClock
+from . import access, block_moves, matrix, timed_access, warp_mma
 from .addresses import window
-from .counting import ClusterBarrier, NamedBarriers
 from .dtypes import numpy_dtype
-from .image import GlobalBuffer, KernelImage, SharedBuffer
-from .interfaces import Cluster, Cta, Gpu, Wait
+from .image import GlobalBuffer, SharedBuffer
+from .interfaces import Cta, Gpu, Wait
 from .masks import FULL, LANES, Mask
-from .mbarrier import Mbarrier
-from .register_pool import RegisterPool
 from .registers import RegisterArray, Registers
 from .warp_facts import LanesDiffer, PartialWarp, warp_name
 
@@ -53,76 +50,26 @@ _FENCED: Mapping[str, Sequence[int]] = {
 """The clocks of the state spaces of fence.proxy.async. Threads write the shared memory of their own CTA only."""
 
 
-class HostCluster(Cluster, Protocol):
-    """A cluster, with its concrete warps."""
-
-    @property
-    def ctas(self) -> Sequence[HostCta]: ...
-    @property
-    def barrier(self) -> ClusterBarrier: ...
-    @property
-    def image(self) -> KernelImage: ...
-    def mbarriers(self) -> Iterator[Mbarrier]:
-        """All mbarriers of its CTAs."""
-        ...
-
-
-class HostCta(Cta, Protocol):
-    """A CTA, with its concrete warps. mbarriers: by their byte of shared memory."""
-
-    @property
-    def block_idx(self) -> tuple[int, int, int]: ...
-    @property
-    def cluster(self) -> HostCluster: ...
-    @property
-    def cluster_ctaid(self) -> tuple[int, int, int]: ...
-    @property
-    def warps(self) -> Sequence[RunningWarp]: ...
-    @property
-    def mbarriers(self) -> Mapping[int, Mbarrier]: ...
-    @property
-    def named(self) -> NamedBarriers: ...
-    @property
-    def registers(self) -> RegisterPool: ...
-    @property
-    def dependence(self) -> GridDependence | None:
-        """For a new warp, where the launch begins before the grid before it has ended."""
-        ...
-
-    @property
-    def initialised(self) -> Sequence[Mbarrier]:
-        """The mbarriers that are initialised."""
-        ...
-
-    def mbarrier(self, offset: int) -> Mbarrier:
-        """The mbarrier at a byte of shared memory, initialised or not."""
-        ...
-
-    def warp_ended(self, warp: Any) -> None:
-        """The warp has executed its last instruction, at its own time."""
-        ...
-
-
 class RunningWarp:
     """Warp `warp_id` of a CTA, while the CTA is resident.
 
     agent: of the active lanes. lanes: the agents of all sets of its lanes.
     role: "warp 3 of warpgroup 1". place: the same with the CTA, where the grid has several.
-    waiting: what it waits for, None while it runs. apart: in how many `Apart` its lanes go ways of their own.
+    waiting: what it waits for, None while it runs. divergent: in how many `Divergence` its lanes go ways of their own.
     woken: whether it is about to run. behind: who runs right after it, once. decisions: of branches on blockIdx.
     """
 
     __slots__ = (
-        "_wgmma", "agent", "all_lanes", "apart", "behind", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta",
-        "data", "decisions", "dependence", "done", "gpu", "grid_dim", "lanes", "loads", "mask", "place", "program",
-        "register_fences", "role", "span", "stores", "thread_idx", "threads", "time", "waiting", "warp_id", "window",
-        "woken",
+        "_wgmma", "agent", "all_lanes", "behind", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta", "decisions",
+        "dependence", "divergent", "done", "gpu", "grid_dim", "lanes", "loads", "mask", "place", "program",
+        "register_fences", "role", "span", "stores", "thread_idx", "threads", "time", "values", "waiting", "warp_id",
+        "window", "woken",
     )  # fmt: skip
 
-    def __init__(self, cta: HostCta, warp_id: int, agent: Agent, time: float) -> None:
+    def __init__(self, cta: Cta, warp_id: int, agent: Agent, time: float) -> None:
         launch = cta.gpu.image.launch
         self.gpu: Gpu = cta.gpu
-        self.cta, self.data = cta, cta.cluster.data
+        self.cta, self.values = cta, cta.cluster.values
         self.warp_id = warp_id
         self.role = warp_name(warp_id, launch.warps)
         self.place = f"{self.role} of {cta.name}" if launch.num_ctas > 1 else self.role
@@ -147,7 +94,7 @@ class RunningWarp:
         self.register_fences = 0
         self.dependence = cta.dependence
         self.waiting: Wait | None = None
-        self.apart = 0
+        self.divergent = 0
         self.behind: tuple[RunningWarp, ...] = ()
         self.woken = False
         self.done = False
@@ -358,12 +305,12 @@ class RunningWarp:
     ) -> None:
         """`copy` between places first + pattern. A first place is that of all lanes, a pattern as for `passes`."""
         places = first, pattern, src, src_first, src_pattern
-        if self.cta.cluster.checked or not moving.move(self, dst, *places, lanes):
+        if not self.cta.cluster.order.shortcut(block_moves.move, self, dst, *places, lanes):
             self.copy(dst, first + pattern, src, src_first + src_pattern, lanes)
 
     def put(self, buffer: Buffer, first: int, pattern: Any, value: Any, lanes: int = 1) -> None:
         """`store` to first + pattern, likewise."""
-        if self.cta.cluster.checked or not moving.put(self, buffer, first, pattern, value, lanes):
+        if not self.cta.cluster.order.shortcut(block_moves.put, self, buffer, first, pattern, value, lanes):
             self.store(buffer, first + pattern, value, lanes)
 
     def passes(self, buffer: Buffer, start: int, pattern: Any, lanes: int, write: bool) -> None:
@@ -372,11 +319,11 @@ class RunningWarp:
         start: the same in all lanes. pattern: a static array that exists as long as the program; None for 0.
         Faults, and records, what is out of bounds or misaligned, as `load` does.
         """
-        passing.passes(self, buffer, start, pattern, lanes, write)
+        timed_access.passes(self, buffer, start, pattern, lanes, write)
 
     def passes_at(self, buffer: Buffer, index: Any, lanes: int, write: bool) -> None:
         """`passes` where the lanes' places are known only now."""
-        passing.passes_at(self, buffer, index, lanes, write)
+        timed_access.passes_at(self, buffer, index, lanes, write)
 
     def load_matrices(self, registers: Any, addresses: Any, count: int, transpose: bool) -> None:
         """ldmatrix."""

@@ -32,8 +32,13 @@ def multiply_matrices(w: Warp, d: Fragment, a: Fragment, b: Fragment, c: Fragmen
     m, n, k = product.m, product.n, product.k
     width = numpy_dtype(product.a).itemsize
     _spend(w, 2 * m * n * k, width)
-    if not w.cta.cluster.data:
-        return
+    w.cta.cluster.values.apply(_multiply_matrices, d, a, b, c, product)
+
+
+def _multiply_matrices(d: Fragment, a: Fragment, b: Fragment, c: Fragment | None, product: WarpProduct) -> None:
+    """Compute D = A B + C."""
+    m, n, k = product.m, product.n, product.k
+    width = numpy_dtype(product.a).itemsize
     wide = np.dtype(np.float64 if product.d == "int32" else np.float32)
     words = m * k * width // 128
     left = _numbers(a.read(words), product.a, wide).take(_rows_of_a(words, 4 // width))
@@ -68,8 +73,11 @@ def multiply_quads(w: Warp, d: Fragment, a: Fragment, b: Fragment, c: Fragment, 
     Its rate is that of the other shapes; chips after Volta may be slower (PTX ISA: "mma").
     """
     _spend(w, QUADS * 2 * 8 * 8 * 4, 2)
-    if not w.cta.cluster.data:
-        return
+    w.cta.cluster.values.apply(_multiply_quads, d, a, b, c, product)
+
+
+def _multiply_quads(d: Fragment, a: Fragment, b: Fragment, c: Fragment, product: QuadProduct) -> None:
+    """Compute the four products."""
     left = _halves(a).take(_places_of_factor(product.a_columns))
     right = _halves(b).take(_places_of_factor(not product.b_columns)).transpose(0, 2, 1)
     held = numpy_dtype(product.d)

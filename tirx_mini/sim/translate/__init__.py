@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import linecache
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,27 +24,27 @@ from tirx_mini.ir import (
     DeclBuffer,
     PrimFunc,
     Ramp,
+    Stmt,
     TirxError,
     Var,
 )  # fmt: skip
 from tirx_mini.isa import addressed_widths, grid_wide, written_params
 
 from ..machine import GlobalBuffer, KernelImage, SharedBuffer
-from .alike import decisions
+from .batchable import batchable
 from .clock_only import ClockStatements
-from .leading import Led, led_products
-from .needed import needed
+from .needed import extent, needed
 from .pressure import registers_of
-from .prompt import PromptStatements
 from .repeats import Cut, Repeats, repeats
+from .representatives import Led, led_products
 from .sameness import Samenesses
 from .statements import Statements
 from .storage import Place
 from .support import NAMESPACE, DivisionByZero, EndlessLoop, Poll, RunawayLoop
 from .threads import selected, thread_values
 from .uniformity import analyse
+from .untimed import UntimedStatements
 from .values import Value, ranged
-from .wide import widens
 from .writer import Writer
 
 
@@ -62,12 +62,14 @@ def translate(
     *,
     data: bool = True,
     cut: Cut | None = None,
-    prompt: bool = False,
+    untimed: bool = False,
+    decided: Set[Stmt] | None = None,
 ) -> Translation:
     """Translate a lowered function. scalars: the values of its scalar parameters, in their order.
 
     data: whether all values are computed, or only those that `needed` says. cut: what a run without data leaves out.
-    prompt: whether for a run with data of which only the results matter.
+    untimed: whether for a run with data of which only the results matter.
+    decided: the branches and loops whose course is noted, by which clusters are alike; None where they may not be.
     Raises `TirxError` where the function is not lowered, and without data where it depends on them.
     """
     if func.launch is None:
@@ -75,14 +77,13 @@ def translate(
     writer = Writer(NAMESPACE)
     writer.prologue.append("    wid = w.warp_id")
     parts = (func, analyse(func), Samenesses(func, written_params(func)), writer)
-    decided = decisions(func) if data else None
     if not data:
         statements = ClockStatements(*parts, needed(func), cut or Cut())
-    elif prompt:
-        statements = PromptStatements(*parts, led_products(func, decided or frozenset()))
+    elif untimed:
+        statements = UntimedStatements(*parts, led_products(func, decided or frozenset()))
     else:
         statements = Statements(*parts)
-    statements.course.decided = decided or frozenset()
+    statements.course.decided = (decided if data else None) or frozenset()
     shared, globals_ = _declare_buffers(func, statements, writer)
     _declare_scalars(func, statements, scalars)
     statements.stmt(func.body)
@@ -97,8 +98,8 @@ def translate(
         {tensor_map.var.name: tensor_map for tensor_map in func.tensor_maps},
         registers=registers_of(func), local_bytes=sum(b.nbytes for b in _declared(func) if b.scope == "local"),
         tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
-        grid_wide=grid_wide(func), alike=decided is not None and decided <= statements.course.noted,
-        wide=widens(func), instructions=statements.calls.used,
+        grid_wide=grid_wide(func), alike=data and decided is not None and decided <= statements.course.noted,
+        batchable=batchable(func), represented=statements.represented > 0, instructions=statements.calls.used,
     )  # fmt: skip
     statements.close()
     return Translation(source, image)
@@ -194,6 +195,7 @@ def _scalar(name: str, value: Any, dtype: DataType) -> Value:
 
 
 __all__ = [
-    "Cut", "DivisionByZero", "EndlessLoop", "Led", "Poll", "Repeats", "RunawayLoop", "Translation", "decisions",
+    "Cut", "DivisionByZero", "EndlessLoop", "Led", "Poll", "Repeats", "RunawayLoop", "Translation", "extent",
+    "needed",
     "registers_of", "repeats", "selected", "thread_values", "translate",
 ]  # fmt: skip

@@ -56,7 +56,7 @@ class Affine:
             out.constant = known
         elif isinstance(expr, Unary) and expr.op == "-":
             out.add(self.terms(expr.value), -1)
-        elif isinstance(expr, Cast) and _widens(expr.value.dtype, expr.dtype):
+        elif isinstance(expr, Cast) and batchable(expr.value.dtype, expr.dtype):
             out.add(self.terms(expr.value))
         elif not (isinstance(expr, Binary) and self._binary(expr, out)):
             value = self._build(expr)
@@ -99,7 +99,7 @@ class Affine:
         return True
 
 
-def _widens(source: DataType, target: DataType) -> bool:
+def batchable(source: DataType, target: DataType) -> bool:
     """Whether the second integer type holds every value of the first."""
     return source.is_signed and target.is_signed and target.bits >= source.bits
 

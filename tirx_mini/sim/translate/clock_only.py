@@ -31,14 +31,14 @@ from tirx_mini.ir import (
     walk,
 )
 
-from .leading import Loop, alike_loops, joins_warpgroup, moved_scalars
 from .needed import Needed, is_kept
-from .prompt import lead
 from .repeats import Cut
+from .representatives import Loop, joins_warpgroup, moved_scalars, represented_loops
 from .sameness import Samenesses
 from .statements import Statements
 from .storage import Place
 from .uniformity import Uniformity
+from .untimed import lead
 from .values import Value
 from .writer import Writer
 
@@ -55,9 +55,7 @@ class ClockStatements(Statements):
         self.data = False
         self.storage.alone = True
         self.bursts = cut.known_mmas
-        self._alike = alike_loops(func, needed) if cut == Cut() else frozenset()
-        self._stood_in = 0
-        """How many loops there are so far in which warps may stand in for others."""
+        self._alike = represented_loops(func, needed) if cut == Cut() else frozenset()
         self.leading = False
         """Whether this is in a loop that one warp goes round for its warpgroup."""
         self.each = ""
@@ -88,8 +86,8 @@ class ClockStatements(Statements):
             executed(stmt)
             return
         if not led:
-            self._stood_in += 1
-            _stand_in(self.out, moved, self._stood_in, lambda: executed(stmt))
+            self.represented += 1
+            _represent(self.out, moved, self.represented, lambda: executed(stmt))
             return
 
         def execute() -> None:
@@ -124,7 +122,7 @@ class ClockStatements(Statements):
     def _repeat(self, stmts: list[Stmt]) -> None:
         """Statements that the first warp executes once for each warp of its warpgroup."""
         self.each = self.out.fresh("own")
-        with self.out.block(f"for {self.each} in w.gpu.leads.each(w):"):
+        with self.out.block(f"for {self.each} in w.gpu.leaders.each(w):"):
             super()._sequence(stmts)
         self.each = ""
 
@@ -135,7 +133,7 @@ class ClockStatements(Statements):
         with self.out.dropped():
             super()._Evaluate(stmt)
         self.out.settle()
-        self.out.line("yield from w.gpu.leads.sync(w)")
+        self.out.line("yield from w.gpu.leaders.sync(w)")
 
     def _Bind(self, stmt: Bind) -> None:
         if self.needed.has(stmt.var) or is_kept(stmt.value):
@@ -193,7 +191,7 @@ class ClockStatements(Statements):
         return f"{name}[{self.each}]"
 
 
-def _stand_in(out: Writer, moved: Sequence[Place], number: int, execute: Callable[[], None]) -> None:
+def _represent(out: Writer, moved: Sequence[Place], number: int, execute: Callable[[], None]) -> None:
     """A loop that one of the last three warps of a warpgroup may go round for others. execute: translates it.
 
     moved: the scalars that it changes. number: of the loop.
@@ -201,13 +199,13 @@ def _stand_in(out: Writer, moved: Sequence[Place], number: int, execute: Callabl
     names = "".join(f"{place.name}, " for place in moved)
     state = out.fresh("state")
     out.settle()
-    join, passes = f"(yield from w.gpu.stand_ins.join(w, {number}))", "w.gpu.stand_ins.passes(w)"
+    join, passes = f"(yield from w.gpu.representatives.join(w, {number}))", "w.gpu.representatives.passes(w)"
     out.line(f"{state} = {join} if wid % {WARPGROUP_WARPS} else {passes}")
     with out.block(f"if {state} is None:"):
         execute()
         out.settle()
         with out.block(f"if wid % {WARPGROUP_WARPS}:"):
-            out.line(f"w.gpu.stand_ins.leave(w, ({names}))")
+            out.line(f"w.gpu.representatives.leave(w, ({names}))")
     if names:
         with out.block("else:"):
             out.line(f"({names}) = {state}")

@@ -10,7 +10,7 @@ from .writer import Writer
 
 
 class Course:
-    """Notes it in `w.decisions`. decided: the branches and loops that `alike.decisions` found. noted: those that are.
+    """Notes it in `w.decisions`. decided: the branches and loops that `plans.equality` found. noted: those that are.
 
     Lanes that part in one of them, and wait or leave a loop by themselves, have no such note.
     """

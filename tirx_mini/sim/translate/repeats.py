@@ -30,7 +30,7 @@ from tirx_mini.ir import (
     walk,
 )
 
-from .leading import Led, led_loops
+from .representatives import Led, led_loops
 
 LEAST = 8
 """Iterations of a loop that is worth being shortened."""
@@ -100,7 +100,7 @@ class Repeats:
     @property
     def light(self) -> bool:
         """Whether single warps or threads go round all long loops, so that iterations cost little to simulate."""
-        return bool(self.loops) and self.loops.keys() <= self.led.apart
+        return bool(self.loops) and self.loops.keys() <= self.led.divergent
 
     def may_make(self, trips: int) -> bool:
         """Whether a run may leave out all but so many iterations of its longest loop."""

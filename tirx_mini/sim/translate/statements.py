@@ -35,17 +35,17 @@ from tirx_mini.ir import (
 )  # fmt: skip
 
 from ..machine import UniformArray, numpy_dtype
-from .apart import is_elect, length_of_run, take_apart
 from .calls import Calls
 from .course import Course
+from .divergent import diverge, is_elect, length_of_run
 from .expressions import Expressions
 from .iterations import Iterations
 from .leaving import leaves, spins
+from .memoised import as_series
 from .moves import copied, stored
 from .parallel import together
 from .progress import loop_state
 from .sameness import Samenesses
-from .series import as_series
 from .storage import Place, Storage
 from .uniformity import Uniformity
 from .values import Value, integer_range
@@ -80,6 +80,8 @@ class Statements:
         self.regions = 0
         self.course = Course(writer)
         self.data = True
+        self.represented = 0
+        """How many loops there are so far in which warps may stand in for others."""
         self.bursts = False
         """Whether tcgen05 MMAs are issued at once where they are known (`series`)."""
 
@@ -108,7 +110,7 @@ class Statements:
         while position < len(stmts):
             run = length_of_run(stmts[position:], self.facts)
             if run:
-                take_apart(self, stmts[position : position + run])
+                diverge(self, stmts[position : position + run])
                 position += run
                 continue
             stmt = stmts[position]
@@ -230,7 +232,7 @@ class Statements:
 
     def _If(self, stmt: If) -> None:
         if length_of_run([stmt], self.facts):
-            take_apart(self, [stmt])
+            diverge(self, [stmt])
             return
         cond = self.expressions.build(stmt.cond) if not is_elect(stmt.cond) else None
         if cond is None or cond.lanes:

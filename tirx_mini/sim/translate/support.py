@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from ..facts import Fact, Fault
-from ..machine import EMPTY, POLL_CYCLES, Apart, Mask, Wait
+from ..machine import EMPTY, POLL_CYCLES, Divergence, Mask, Wait
 
 MAX_POLLS = 20_000
 """Iterations of loops that spin on memory that a warp may make before it is taken to wait for ever."""
@@ -149,7 +149,7 @@ def endless(w: Any, state: tuple[str, ...]) -> Exception:
 
 def poll(w: Any) -> Wait:
     """Let others run for a while, in a loop that reads memory until another warp has changed it."""
-    if not w.apart:
+    if not w.divergent:
         w.gpu.wake(w, w.time + POLL_CYCLES)
     return Poll(w, w.time, w.span)
 
@@ -167,7 +167,7 @@ def spread(value: Any, dtype: Any) -> np.ndarray:
 NAMESPACE: dict[str, Any] = {
     "arange": np.arange, "where": np.where, "logical_not": np.logical_not, "minimum": np.minimum, "maximum": np.maximum,
     "zeros": np.zeros, "int64": np.int64, "uint64": np.uint64,
-    "Apart": Apart, "EMPTY": EMPTY, "MAX_POLLS": MAX_POLLS,
+    "Divergence": Divergence, "EMPTY": EMPTY, "MAX_POLLS": MAX_POLLS,
     **{f.__name__: f for f in (floor_div, floor_mod, trunc_div, shift_left, shift_right, float_to_int, finite,
                                reinterpret, runaway, endless, poll, merge, spread)},
 }  # fmt: skip

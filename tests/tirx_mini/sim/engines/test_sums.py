@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tirx_mini.sim.engines import DEPTH, LateMatrix, Matrix, Submatrix, accumulate_registers, accumulate_tmem, fragments
-from tirx_mini.sim.machine import FULL, RegisterArray, Registers, TensorMemory
+from tirx_mini.sim.machine import FULL, VALUES, RegisterArray, Registers, TensorMemory
 from tirx_mini.sim.ordering import AccessLog
 
 RNG = np.random.default_rng(0)
@@ -116,7 +116,7 @@ def test_a_long_sum_is_computed_in_parts(depths: list[int]) -> None:
 
 def warpgroup(size: int) -> tuple[Any, list[RegisterArray]]:
     """A warp as registers know it, and an array of each of four warps."""
-    warp = SimpleNamespace(mask=FULL, span=None, register_fences=0, data=True, origin=None, gpu=None)
+    warp = SimpleNamespace(mask=FULL, span=None, register_fences=0, values=VALUES, origin=None, gpu=None)
     return warp, [RegisterArray("acc", size, np.float32) for _ in range(4)]
 
 

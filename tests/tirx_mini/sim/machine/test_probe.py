@@ -11,7 +11,7 @@ import pytest
 from tirx_mini.course import Shape, default_kernels, load_kernels
 from tirx_mini.hardware import gpu_spec
 from tirx_mini.passes import lower
-from tirx_mini.sim import Probe, Simulation
+from tirx_mini.sim import Probe, Question, Simulation
 
 FOLDERS = {"b200": "sm100", "h100": "sm90"}
 
@@ -23,7 +23,7 @@ def launch(step: int, shape: Shape, gpu: str) -> tuple[Simulation, np.ndarray, n
     a, b = (rng.standard_normal(each, dtype=np.float32).astype(np.float16) for each in ((m, k), (n, k)))
     d = np.full((m, n), np.nan, np.float16)
     func = lower(load_kernels(default_kernels(), FOLDERS[gpu])[step](*shape))
-    return Simulation(func, (a, b, d), gpu_spec(gpu)), a, b, d
+    return Simulation(func, (a, b, d), Question(gpu_spec(gpu))), a, b, d
 
 
 class Watching(Probe):

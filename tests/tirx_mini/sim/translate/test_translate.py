@@ -10,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import tirx_mini as tvm
+from tests.tirx_mini.driver.lowered import simulate
 from tests.tirx_mini.sim.translate.programs import programs
 from tests.tirx_mini.sim.translate.reference import run_reference
-from tirx_mini.diagnose import Report, simulate
+from tirx_mini.diagnose import Report
 from tirx_mini.ir import (
     INT32,
     AddressOf,

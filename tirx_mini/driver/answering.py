@@ -1,0 +1,118 @@
+"""From a question about a lowered kernel to a report: the simulator states facts, and `diagnose` explains them.
+
+A schedule is run again in other circumstances where the facts of its first run leave an order open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from tirx_mini.diagnose import Report, failed, report_of, single_launch_time
+from tirx_mini.ir import PrimFunc, TirxError
+from tirx_mini.sim import Circumstances, Ends, Outcome, Question, Simulation
+
+RUNAWAY = "TX114"
+
+MIXED_RUNS = 4
+"""Runs that are made at most of one schedule, to find what other orders of its signals may show."""
+
+Run: TypeAlias = Callable[[Circumstances], Outcome]
+"""Makes a run of a schedule. It gets the circumstances that the runs before ask for, and adds the schedule's own."""
+
+
+def answer(func: PrimFunc, args: Sequence[Any], question: Question) -> Report:
+    """Run a lowered kernel and report what it did. Results are written into the arguments in place.
+
+    args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one.
+
+    The report is the worst one of all schedules, with the number of those that were run. It contains every mistake of
+    the kernel. Raises `ArgumentError` for arguments that do not fit the kernel.
+    """
+    try:
+        simulation = Simulation(func, args, question)
+    except TirxError as error:
+        return failed(func.name, error, question.gpu.name)
+    if question.data and (question.schedules > 1 or question.checks):
+        simulation.keep()
+    worst: Report | None = None
+    for number in range(max(1, question.schedules)):
+        seed = question.seed + number
+        if number:
+            simulation.restore()
+
+        def run(circumstances: Circumstances, seed: int = seed) -> Outcome:
+            return simulation.run(replace(circumstances, seed=seed or None))
+
+        report = replace(judged(simulation, run), schedules=number + 1, seed=seed)
+        worst = report if worst is None or report.badness > worst.badness else replace(worst, schedules=number + 1)
+        if not report.comparable:
+            break
+    assert worst is not None
+    if question.single and worst.cycles is not None:
+        worst = replace(worst, single_us=single_time(func, args, question, worst.cycles))
+    return worst
+
+
+def judged(simulation: Simulation, run: Run) -> Report:
+    """Return the report of a run, which is made again where other orders may complete phases with other signals.
+
+    No thread acquires in the repeated run what those signals release, so that it shows the races of such orders. A run
+    is made again, too, where a test of an mbarrier may precede the completion that it saw. The arguments must have been
+    kept.
+    """
+    with closing(simulation):  # the warps that a run blocks are looked at here, and not afterwards
+        return _judged(simulation, run)
+
+
+def _judged(simulation: Simulation, run: Run) -> Report:
+    func, question = simulation.func, simulation.question
+    mixed: Ends = {}
+    report: Report | None = None
+    tested = False
+    for _ in range(MIXED_RUNS):
+        outcome = run(Circumstances(mixed=mixed))
+        tested = outcome.tested
+        again = report_of(func, question.gpu, outcome, data=question.data)
+        if not question.data:
+            return again
+        if report is None or not again.ok:
+            report = again
+        if not again.ok or all(ends <= mixed.get(place, frozenset()) for place, ends in outcome.mixed.items()):
+            break
+        mixed = {
+            place: mixed.get(place, frozenset()) | outcome.mixed.get(place, frozenset())
+            for place in (*mixed, *outcome.mixed)
+        }
+        simulation.restore()
+    assert report is not None
+    if tested and report.ok:
+        results = simulation.results()
+        simulation.restore()
+        again = report_of(func, question.gpu, run(Circumstances(mixed=mixed, late=True)))
+        if any(finding.code != RUNAWAY for finding in again.errors):  # so many tests more may look as if without end
+            return again
+        simulation.put_back(results)
+    return report
+
+
+def single_time(func: PrimFunc, args: Sequence[Any], question: Question, cycles: float) -> float | None:
+    """Return the microseconds of a launch by itself, on a GPU that is idle and whose L2 holds none of the arguments.
+
+    cycles: of a launch in a row; they are the same where the arguments do not fit in the L2. Otherwise the kernel runs
+    once more, without data. The result is None where its control flow depends on data, or the run has no end.
+    """
+    asked = Question(question.gpu, data=False, checks=False, budget=question.budget, watch=question.watch)
+    try:
+        simulation = Simulation(func, args, asked)
+    except TirxError:
+        return None
+    if simulation.fits_l2:
+        with closing(simulation):
+            outcome = simulation.run(Circumstances(cold=True))
+        if outcome.blocked or outcome.fault is not None:
+            return None
+        cycles = outcome.cycles
+    return single_launch_time(func, question.gpu, cycles)

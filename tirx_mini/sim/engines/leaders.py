@@ -1,0 +1,104 @@
+"""Loops that the first warp of a warpgroup goes round for the other three, in a run of a part of a launch, or for
+results alone.
+
+Where all warps of a warpgroup do the same, three of them only wait for the first one. See `translate.representatives`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from tirx_mini.hardware import WARPGROUP_WARPS
+
+from ..machine import Blocking, Cta, RegisterArray, Wait, Warp
+from .wgmma_engines import WgmmaEngines
+
+
+@dataclass
+class LeadWait(Wait):
+    """The warps of a warpgroup wait for one another. arrays: of the registers in which the warp accumulates."""
+
+    instruction: ClassVar[str] = "wgmma"
+    arrays: tuple[RegisterArray, ...] = ()
+
+
+@dataclass(eq=False)
+class Lead:
+    """One warpgroup. leader: its first warp, while it waits for the others. state: of its registers, after the loop."""
+
+    leader: LeadWait | None = None
+    followers: list[LeadWait] = field(default_factory=list)
+    state: tuple[Any, ...] = ()
+
+
+class Leaders:
+    """Who goes round a loop for whom, in all CTAs of a run."""
+
+    def __init__(self, wgmma: WgmmaEngines) -> None:
+        self._wgmma = wgmma
+        self._leads: dict[tuple[Cta, int], Lead] = {}
+
+    def begin(self, w: Warp, arrays: tuple[RegisterArray, ...] = ()) -> Blocking:
+        """The first warp waits for the others, and then acts for all of them.
+
+        arrays: of the registers in which it accumulates, with data.
+        """
+        lead = self._of(w)
+        if len(lead.followers) < WARPGROUP_WARPS - 1:
+            lead.leader = LeadWait(w, w.time, w.span)
+            while not lead.leader.over:
+                yield lead.leader
+            lead.leader = None
+        w.time = max(w.time, *(wait.warp.time for wait in lead.followers))
+        self._wgmma.lead(w, {w: arrays, **{wait.warp: wait.arrays for wait in lead.followers}})
+
+    def follow(
+        self, w: Warp, arrays: tuple[RegisterArray, ...] = ()
+    ) -> Generator[Wait, None, tuple[Any, ...]]:
+        """Another warp waits until the first one is through; the values of the registers that this leaves behind."""
+        lead = self._of(w)
+        mine = LeadWait(w, w.time, w.span, arrays)
+        lead.followers.append(mine)
+        if lead.leader is not None and len(lead.followers) == WARPGROUP_WARPS - 1:
+            lead.leader.over = True
+            w.gpu.wake(lead.leader.warp, w.time)
+        while not mine.over:
+            yield mine
+        return lead.state
+
+    @staticmethod
+    def each(w: Warp) -> Iterator[int]:
+        """The warps of the warpgroup, of which each executes what follows, at the same time; on at the end of all."""
+        begin = end = w.time
+        for number in range(w.warp_id, w.warp_id + WARPGROUP_WARPS):
+            w.time = begin
+            yield number
+            end = max(end, w.time)
+        w.time = end
+
+    def sync(self, w: Warp) -> Blocking:
+        """A barrier among the four warps, of which only the first is there."""
+        wait = LeadWait(w, w.time, w.span)
+        w.gpu.wake(w, w.time + w.gpu.spec.bar_latency)
+        yield wait
+
+    def end(self, w: Warp, state: tuple[Any, ...]) -> None:
+        """The first warp is through. state: of its registers."""
+        self._wgmma.lead(w, {})
+        lead = self._of(w)
+        lead.state = state
+        followers, lead.followers = lead.followers, []
+        for wait in followers:
+            self._wgmma.follow(w, wait.warp)
+            wait.over = True
+            w.gpu.wake(wait.warp, w.time)
+
+    def cta_ended(self, cta: Cta) -> None:
+        """Forget its warpgroups."""
+        for number in range(-(-len(cta.warps) // WARPGROUP_WARPS)):
+            self._leads.pop((cta, number), None)
+
+    def _of(self, w: Warp) -> Lead:
+        return self._leads.setdefault((w.cta, w.warp_id // WARPGROUP_WARPS), Lead())

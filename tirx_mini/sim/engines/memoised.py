@@ -1,0 +1,89 @@
+"""Loops of MMAs that are known again, by what the operands of these are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeAlias
+
+from tirx_mini.isa import PLAIN, TmemOperand
+
+from ..machine import Warp
+from .issued import Burst, Issued, Known, Mma, Pipe, Series
+
+Step: TypeAlias = Callable[[Mma], tuple[float, float]]
+"""(cycles of arithmetic, bytes of operands) of an MMA."""
+
+
+class MemoisedSeries:
+    """Series whose MMAs have times of their own, whenever they are issued."""
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+        self._known: dict[Hashable, Series | None] = {}
+        self._watched: Hashable = None
+
+    def find(self, key: Hashable) -> Series | None:
+        """The series of a key; where nothing is known of it, what is issued next is the series, to `learn`."""
+        self._watched = None if key in self._known else key
+        return self._known.get(key)
+
+    def learn(self, issued: Sequence[Issued]) -> None:
+        """This was issued. Only plain MMAs of one sum, with both operands in shared memory, are a series."""
+        key, self._watched = self._watched, None
+        if key is None:
+            return
+        mmas = tuple(mma for mma in issued if isinstance(mma, Mma) and mma.scales is None and mma.kept == PLAIN)
+        first = mmas[0] if mmas else None
+        alike = first is not None and all(mma.pipeline == first.pipeline for mma in mmas)
+        if first is None or not alike or len(mmas) < len(issued) or isinstance(first.a, TmemOperand):
+            self._known[key] = None
+            return
+        columns = first.shape.n // first.shape.parts(first.cta_group)
+        self._known[key] = Series(mmas, _grouped(mmas), columns, tuple(map(self._step, mmas)))
+
+
+def _grouped(mmas: Sequence[Mma]) -> tuple[list[Mma], ...]:
+    """MMAs in groups of those that continue one another."""
+    groups: list[list[Mma]] = []
+    for mma in mmas:
+        if groups and mma.continues(groups[-1][0]):
+            groups[-1].append(mma)
+        else:
+            groups.append([mma])
+    return tuple(groups)
+
+
+class MemoisedBursts:
+    """Series that take the time which they took the first time: in runs of parts of a launch."""
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+        self._known: dict[Hashable, Known] = {}
+        self._learning: tuple[Hashable, float, int] | None = None
+
+    def again(self, w: Warp, pipe: Pipe, key: Hashable) -> bool:
+        """Issue MMAs at once, if those of this key are known; otherwise the next ones are those, to `learn`."""
+        self._learning = None
+        if w.mask.count != 1:
+            return False
+        known = self._known.get(key)
+        if known is None:
+            self._learning = key, w.time, len(pipe.pending)
+            return False
+        pipe.elected = w.mask.elected
+        pipe.pending.append(Burst(pipe, known, w.time, known.span))
+        w.time += known.cycles
+        w.span = known.span
+        return True
+
+    def learn(self, w: Warp, pipe: Pipe) -> None:
+        """What the thread has issued since `again` is known from now on, if these are MMAs."""
+        if self._learning is None:
+            return
+        key, begin, before = self._learning
+        issued = pipe.pending[before:]
+        mmas = [mma for mma in issued if isinstance(mma, Mma)]
+        if mmas and len(mmas) == len(issued):
+            steps = tuple((mma.time - begin, *self._step(mma)) for mma in mmas)
+            flops = sum(2.0 * mma.shape.m * mma.shape.n * mma.shape.depth for mma in mmas)
+            self._known[key] = Known(steps, w.time - begin, flops, mmas[0].cta_group, w.span)

@@ -1,0 +1,364 @@
+"""Accesses with a memory order: ld, st, atom and red, and the fences that order them for other threads.
+
+A strong write carries what its thread has released to it: by itself, or by a fence before it. An acquire that reads
+it, directly or after atomic operations on the value, takes that over; so does a fence after a relaxed read. Both scopes
+must have both threads (PTX ISA: "Release and Acquire Patterns", "Causality Order"). The order of fence.sc among
+themselves is that of one run, so no race is excused by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.isa import MemoryAccess
+
+from ..facts import Fact, Fault
+from ..machine import (
+    LANES,
+    WINDOW_BITS,
+    Gpu,
+    Registers,
+    RunningWarp,
+    numpy_dtype,
+    offset_of,
+    spend_global,
+    spend_shared,
+)
+from ..ordering import FENCED, Access, Actor, CtaPlace, Operation, Proxy, Release, Segment, Strong, in_scope
+from .reductions import OPERATIONS
+
+ACQUIRES, RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
+
+
+@dataclass(frozen=True)
+class BadAddress(Fact):
+    """An instruction accesses an address that its state space does not have. space: as in PTX, "" for any memory."""
+
+    space: str
+    address: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class MisalignedAddress(Fact):
+    """An instruction accesses an address that is not a multiple of its width. width: in bytes."""
+
+    address: int
+    width: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """The addresses of an access that lie in one memory.
+
+    lanes: int[n], the position of each among the active lanes. offsets: int64[n], in bytes of the memory. view: gives
+    the memory as items of a width. segment: its shadow, None where accesses are not checked. slot: of the global
+    buffer, None for shared memory; name: likewise.
+    """
+
+    lanes: np.ndarray
+    offsets: np.ndarray
+    view: Callable[[int], np.ndarray]
+    segment: Segment | None
+    slot: int | None = None
+    name: str = ""
+
+
+@dataclass
+class Patterns:
+    """What the threads of a warp have begun: release patterns, by the lanes of the fence, and acquire patterns.
+
+    observed: what strong reads found without acquiring it, with the lanes that read.
+    """
+
+    fences: list[tuple[int, Release]] = field(default_factory=list)
+    observed: dict[Release, int] = field(default_factory=dict)
+
+
+class ScopedAccesses:
+    """The accesses with a memory order of all warps."""
+
+    def __init__(self, gpu: Gpu) -> None:
+        self.gpu = gpu
+        self._patterns: dict[RunningWarp, Patterns] = {}
+        self._fenced = False
+
+    def warp_ended(self, w: RunningWarp) -> None:
+        """Forget a warp."""
+        self._patterns.pop(w, None)
+
+    # -- instructions --------------------------------------------------------------------------------------------
+
+    def load(self, w: RunningWarp, access: MemoryAccess, address: Any) -> Any:
+        """The value at an address: a number, or an array of 32 lanes."""
+        dtype = numpy_dtype(access.dtype)
+        varies = isinstance(address, np.ndarray) and address.ndim > 0
+        found = np.zeros(w.mask.count if varies else 1, dtype)
+        for run in self._runs(w, access, address, write=False):
+            self._read(w, access, run)
+            found[run.lanes] = run.view(dtype.itemsize).view(dtype)[run.offsets // dtype.itemsize]
+        return _spread(w, found) if varies else _number(found)
+
+    def load_registers(self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers) -> None:
+        """Words side by side into registers."""
+        words = np.zeros((access.words, LANES), np.uint32)
+        lanes = w.mask.lanes
+        for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), write=False):
+            self._read(w, access, run)
+            for i in range(access.words):
+                words[i, lanes[run.lanes]] = run.view(4)[run.offsets // 4 + i]
+        registers.write(words)
+
+    def store(self, w: RunningWarp, access: MemoryAccess, address: Any, values: Sequence[Any]) -> None:
+        """Values side by side."""
+        dtype = numpy_dtype(access.dtype)
+        varies = any(isinstance(v, np.ndarray) and v.ndim for v in (address, *values))
+        if varies:
+            address = np.broadcast_to(address, (LANES,))
+        for run in self._runs(w, access, address, write=True):
+            self._write(w, access, run)
+            items = run.view(dtype.itemsize).view(dtype)
+            for i, value in enumerate(values):
+                items[run.offsets // dtype.itemsize + i] = _active(w, value, dtype, varies)[run.lanes]
+
+    def store_registers(self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers) -> None:
+        """Words side by side from registers."""
+        words, lanes = registers.read(access.words), w.mask.lanes
+        for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), write=True):
+            self._write(w, access, run)
+            for i in range(access.words):
+                run.view(4)[run.offsets // 4 + i] = words[i, lanes[run.lanes]]
+
+    def update(
+        self, w: RunningWarp, access: MemoryAccess, address: Any, op: str, value: Any, compare: Any
+    ) -> np.ndarray:
+        """An atomic operation of each active lane, one after the other; the old values, of 32 lanes."""
+        dtype = numpy_dtype(access.dtype)
+        operand = _active(w, value, dtype, True)
+        expected = _active(w, compare, dtype, True) if compare is not None else operand
+        old = np.zeros(w.mask.count, dtype)
+        for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), write=True):
+            self._atomic(w, access, run)
+            items, places = run.view(dtype.itemsize).view(dtype), run.offsets // dtype.itemsize
+            apart = len(np.unique(places)) == len(places)
+            steps = [slice(None)] if apart else [slice(i, i + 1) for i in range(len(places))]
+            for step in steps:
+                lanes, at = run.lanes[step], places[step]
+                old[lanes] = items[at]
+                items[at] = OPERATIONS[op](old[lanes], operand[lanes], expected[lanes])
+        return _spread(w, old)
+
+    def fence(self, w: RunningWarp, sem: str, scope: str) -> None:
+        """fence: what the lanes have read is acquired, and what they did is released to their later strong writes.
+
+        At the scope of the GPU, it does the same for threads that it synchronises with by a barrier. In the letter of
+        the ISA only the thread that reads or writes the flag has such a fence; on chips, what any thread wrote ahead of
+        its fence is in the L2 behind it, and what it reads behind its fence is not from an old line of the L1.
+        """
+        w.cta.cluster.order.record(self._fence, w, sem, scope)
+
+    def _fence(self, w: RunningWarp, sem: str, scope: str) -> None:
+        patterns = self._patterns.setdefault(w, Patterns())
+        word, place = w.mask.word, _place(w)
+        if sem in ACQUIRES:
+            for release, readers in list(patterns.observed.items()):
+                if not readers & ~word and _reaches(release, scope, place):
+                    self._acquire(w, release)
+                    del patterns.observed[release]
+        if _covers(scope, "gpu"):
+            self._fenced = True
+            for agent in w.lanes.within(word, w.agent):
+                agent.fence_gpu(sem in ACQUIRES, sem in RELEASES)
+        if sem in RELEASES:
+            kept = [(lanes, r) for lanes, r in patterns.fences if lanes & ~word or not _covers(scope, r.scope)]
+            patterns.fences = [*kept, (word, self._released(w, scope))]
+
+    # -- memories ------------------------------------------------------------------------------------------------
+
+    def _runs(self, w: RunningWarp, access: MemoryAccess, address: Any, write: bool) -> Iterator[Run]:
+        """The memories that the active lanes access; for an address that all give, one place."""
+        nbytes = numpy_dtype(access.dtype).itemsize * access.words
+        if isinstance(address, np.ndarray) and address.ndim:
+            addresses = address[w.mask.lanes].astype(np.int64)
+        else:
+            addresses = np.array([int(address)], np.int64)
+        if (addresses % nbytes).any():
+            raise Fault(MisalignedAddress(w.origin, int(addresses[addresses % nbytes > 0][0]), nbytes))
+        memory = self.gpu.memory
+        windows = addresses >> WINDOW_BITS
+        homes = np.where(windows < len(w.cta.cluster.ctas), windows, -1 - (addresses >> memory.SPACING))
+        for home in np.unique(homes).tolist():
+            lanes = np.flatnonzero(homes == home)
+            own = addresses[lanes]
+            yield (self._shared if home >= 0 else self._global)(w, access, home, lanes, own, nbytes, write)
+
+    def _shared(
+        self, w: RunningWarp, access: MemoryAccess, rank: int, lanes: np.ndarray, own: np.ndarray, n: int, write: bool
+    ) -> Run:
+        cta = w.cta.cluster.ctas[rank]
+        offsets = np.array([offset_of(int(a)) for a in own], np.int64)
+        wrong = access.space == "global" or (cta is not w.cta and access.space in ("shared", "shared::cta"))
+        if wrong or offsets.max() + n > cta.smem.size or not cta.alive:
+            raise Fault(BadAddress(w.origin, access.space, int(own.max()), n))
+        spend_shared(w, len(lanes), n, write)
+        segment = cta.cluster.order.of(cta.smem.shadow.segment, int(offsets.min()))
+        return Run(lanes, offsets, cta.smem.view, segment)
+
+    def _global(
+        self, w: RunningWarp, access: MemoryAccess, home: int, lanes: np.ndarray, own: np.ndarray, n: int, write: bool
+    ) -> Run:
+        memory = self.gpu.memory
+        found = memory.locate(int(own.max()) + n - 1)
+        if access.space.startswith("shared") or found is None:
+            raise Fault(BadAddress(w.origin, access.space, int(own.max()), n))
+        buffer = found[0]
+        if w.dependence is not None:
+            w.dependence.check(w, Operation.STORE if write else Operation.LOAD, buffer.name, write)
+        offsets = own - memory.base(buffer.slot)
+        moved, missed = self.gpu.traffic.touch(buffer.slot, offsets // n, n, len(lanes))
+        spend_global(w, len(lanes), n, moved, missed, write)
+        segment = memory.segments.get(buffer.slot)
+        return Run(lanes, offsets, lambda width: memory.view(buffer.slot, width), segment, buffer.slot, buffer.name)
+
+    # -- order ---------------------------------------------------------------------------------------------------
+
+    def _actor(self, w: RunningWarp, access: MemoryAccess, run: Run, operation: Operation) -> Actor:
+        actor = Actor(w.agent, w.cta.cluster.domain, Proxy.GENERIC, operation, w.place, w.span, w.time)
+        actor.word, actor.parted = w.mask.word, w.loads.parted
+        if len(run.lanes) > 1:
+            owners = w.mask.owners[run.lanes]
+            actor.lanes = owners if _granules(run, access).ndim == 1 else owners[:, None]
+            w.agent.scattered = True
+        else:
+            actor.lanes = w.mask.owner
+        if access.sem != "weak":
+            actor.strong = Strong(access.scope, _place(w), numpy_dtype(access.dtype).itemsize)
+        return actor
+
+    def _read(self, w: RunningWarp, access: MemoryAccess, run: Run) -> None:
+        """A load: check it, and acquire what the value releases."""
+        if run.segment is None:
+            return
+        actor, where = self._actor(w, access, run, Operation.LOAD), _granules(run, access)
+        if actor.strong is None:
+            run.segment.read(where, actor)
+        else:
+            self._observe(w, access, run.segment.strong_read(where, actor))
+
+    def _write(self, w: RunningWarp, access: MemoryAccess, run: Run) -> None:
+        """A store."""
+        if run.segment is None:
+            return
+        where = _granules(run, access)
+        if access.sem == "weak":
+            run.segment.write(where, self._actor(w, access, run, Operation.STORE))
+            return
+        released = self._patterns_of(w, access)
+        run.segment.strong_write(where, self._actor(w, access, run, Operation.STORE), released, update=False)
+
+    def _atomic(self, w: RunningWarp, access: MemoryAccess, run: Run) -> None:
+        """A load and a store in one step."""
+        if run.segment is None:
+            return
+        where = _granules(run, access)
+        reader = self._actor(w, access, run, Operation.ATOMIC)
+        acquired = self._observe(w, access, run.segment.observed(where, reader))
+        both = access.sem == "acq_rel"
+        released = self._patterns_of(w, access)
+        actor = self._actor(w, access, run, Operation.ATOMIC)
+        run.segment.strong_write(where, actor, released, update=True, absorbed=acquired if both else ())
+
+    def _observe(
+        self, w: RunningWarp, access: MemoryAccess, found: Sequence[tuple[int, Access]]
+    ) -> Collection[int]:
+        """A strong read finds these writes: acquire what they release, or keep it for a fence. Returns those acquired.
+        """
+        if not found:
+            return ()
+        place, acquired = _place(w), []
+        for number, write in found:
+            open_ = False
+            for release in write.released:
+                if access.sem in ACQUIRES and _reaches(release, access.scope, place):
+                    self._acquire(w, release)
+                else:
+                    patterns = self._patterns.setdefault(w, Patterns())
+                    patterns.observed[release] = patterns.observed.get(release, 0) | w.mask.word
+                    if _covers(release.scope, "gpu") and _covers(access.scope, "gpu"):
+                        w.agent.observe(release.clocks)
+                    open_ = True
+            if not open_:
+                acquired.append(number)
+        return acquired
+
+    def _patterns_of(self, w: RunningWarp, access: MemoryAccess) -> tuple[Release, ...]:
+        """What a strong write of the active lanes releases: by itself, or by fences before it."""
+        patterns = self._patterns.get(w)
+        word = w.mask.word
+        fences = tuple(r for lanes, r in patterns.fences if not word & ~lanes) if patterns else ()
+        if self._fenced and _covers(access.scope, "gpu") and w.agent.clocks[FENCED].any():
+            fences = (*fences, Release(w.agent.fenced_clocks(), "gpu", _place(w)))
+        return (*fences, self._released(w, access.scope)) if access.sem in RELEASES else fences
+
+    def _released(self, w: RunningWarp, scope: str) -> Release:
+        clock = w.cta.cluster.causality.transient_clock()
+        w.release(clock)
+        return Release(clock.clocks, scope, _place(w))
+
+    @staticmethod
+    def _acquire(w: RunningWarp, release: Release) -> None:
+        clocks = w.agent.clocks[:, : release.clocks.shape[1]]
+        np.maximum(clocks, release.clocks, out=clocks)
+        w.agent.version += 1
+
+
+def _place(w: RunningWarp) -> CtaPlace:
+    return w.cta.cluster.index, w.cta.rank
+
+
+def _reaches(release: Release, scope: str, place: CtaPlace) -> bool:
+    """Whether a release and an acquire of these scopes have each other's threads."""
+    return in_scope(release.scope, release.place, place) and in_scope(scope, place, release.place)
+
+
+def _covers(scope: str, other: str) -> bool:
+    """Whether a scope is at least as wide as another."""
+    order = ("cta", "cluster", "gpu", "sys")
+    return order.index(scope) >= order.index(other)
+
+
+def _granules(run: Run, access: MemoryAccess) -> np.ndarray:
+    """The granules of each place: [n], or [n, granules] where a place is wider than one."""
+    segment = run.segment
+    assert segment is not None
+    width = numpy_dtype(access.dtype).itemsize * access.words
+    first = (run.offsets - segment.start) // segment.granule
+    return first if width <= segment.granule else first[:, None] + np.arange(width // segment.granule)
+
+
+def _active(w: RunningWarp, value: Any, dtype: np.dtype, varies: bool) -> np.ndarray:
+    """A value as the active lanes have it, in the type of the memory; untyped bits keep a number of another type."""
+    array = np.atleast_1d(np.asarray(value))
+    if dtype.kind in "iu" and array.dtype.kind not in "iub":
+        array = array.view(f"u{array.dtype.itemsize}")
+    array = array.astype(dtype)  # integers wrap
+    if not varies:
+        return array
+    return np.broadcast_to(array, (LANES,))[w.mask.lanes]
+
+
+def _spread(w: RunningWarp, found: np.ndarray) -> np.ndarray:
+    """Values of the active lanes at their places among all, as generated code computes with them."""
+    wide = found.dtype if found.dtype.kind not in "iu" or found.dtype == np.uint64 else np.dtype(np.int64)
+    full = np.zeros(LANES, wide)
+    full[w.mask.lanes] = found
+    return full
+
+
+def _number(found: np.ndarray) -> Any:
+    """One value as generated code computes with it."""
+    return int(found[0]) if found.dtype.kind in "iu" else found[0]

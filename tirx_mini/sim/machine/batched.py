@@ -1,0 +1,237 @@
+"""Several clusters that do the same, executed as one: a batch.
+
+A batch has the warps, barriers and engines of one. Its registers have the lanes of all, and its shared and
+tensor memory hold what each cluster has there; what depends on blockIdx is a `PerCluster`. Only what the write-backs of
+products need knows of that. Everything else raises `Unlike`, or has NumPy refuse arrays that do not fit together with a
+`ValueError`, and the clusters are executed one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from tirx_mini.ir import Span
+
+from ..ordering import AccessLog, Agent, Unlike, Unwatched
+from . import matrix
+from .cluster_values import PerCluster
+from .dtypes import numpy_dtype
+from .image import GlobalBuffer, SharedBuffer
+from .interfaces import Cta
+from .masks import LANES
+from .memory import WIDTHS, Box, SharedMemory, TensorMemory
+from .registers import RegisterArray
+from .timed_access import footprint_of
+from .warp import Buffer, RunningWarp
+
+WORD = 4
+"""Bytes of which it is known whether each cluster has its own."""
+
+
+class BatchedSharedMemory(SharedMemory):
+    """The shared memory of one CTA in each of several clusters.
+
+    `bytes` holds what all of them have in common, and `own` what each cluster has to itself: a row for each.
+    """
+
+    def __init__(self, size: int, width: int, buffers: Sequence[SharedBuffer]) -> None:
+        super().__init__(size, buffers, AccessLog(), None)
+        self.own = np.zeros((width, len(self.bytes)), np.uint8)
+        self._owned = np.zeros(len(self.bytes) // WORD, bool)
+        self._kept: set[tuple[int, int, int]] = set()
+
+    def near(self, width: int, first: int, end: int) -> np.ndarray:
+        """As `SharedMemory.near`, of what the clusters have in common."""
+        if self._owned[first // WORD : -(-end // WORD)].any():
+            raise Unlike
+        return super().near(width, first, end)
+
+    def view(self, width: int) -> np.ndarray:
+        """As `SharedMemory.view`, likewise."""
+        return self.near(width, 0, self.size)
+
+    def bring(self, offset: int, box: Box) -> None:
+        """As `SharedMemory.bring`: a box for each cluster."""
+        places = slice(offset // WORD, (offset + box.nbytes) // WORD)
+        if self._owned[places].any():
+            self._owned[places] = False
+            self._kept.clear()
+        super().bring(offset, box)
+
+    def _settle(self, first: int, end: int) -> None:
+        """The boxes of clusters are not bytes."""
+        if any(offset < end and first < offset + box.nbytes for offset, box in self.boxes.items()):
+            raise Unlike
+
+    def put(self, width: int, items: np.ndarray, first: int, values: np.ndarray) -> None:
+        """Store values of `width` bytes, [clusters, …], at items + first: a static pattern, and the item it starts at.
+
+        Nothing is there that was brought as a box.
+        """
+        if width % WORD:
+            raise Unlike
+        key = id(items), first, width
+        at = items + first
+        if key not in self._kept:
+            self._settle(int(at.min()) * width, (int(at.max()) + 1) * width)
+            words = width // WORD
+            self._owned[(at[..., None] * words + np.arange(words)).reshape(-1)] = True
+            self._kept.add(key)
+        self.own.view(WIDTHS[width])[:, at] = values
+
+    def read(self, items: np.ndarray, width: int) -> np.ndarray:
+        """Items of `width` bytes of each cluster, [clusters, …]: the clusters have all of them in common, or none."""
+        low, high = int(items.min()) * width, (int(items.max()) + 1) * width
+        owned = self._owned[low // WORD : -(-high // WORD)]
+        if owned.all():
+            return self.own.view(WIDTHS[width])[:, items]
+        return np.broadcast_to(self.near(width, low, high)[items], (len(self.own), *items.shape))
+
+
+def batched_memory(cta: Cta) -> BatchedSharedMemory:
+    """The shared memory of a CTA of a batch."""
+    assert isinstance(cta.smem, BatchedSharedMemory)
+    return cta.smem
+
+
+class BatchedTensorMemory(TensorMemory):
+    """The tensor memory of one CTA in each of several clusters."""
+
+    def __init__(self, width: int) -> None:
+        self._each = [TensorMemory(AccessLog(), None) for _ in range(width)]
+        self.shadow = Unwatched()
+
+    def close(self) -> None:
+        """As `TensorMemory.close`."""
+        for each in self._each:
+            each.close()
+
+    @property
+    def clusters(self) -> Sequence[TensorMemory]:
+        """As `TensorMemory.clusters`."""
+        return self._each
+
+    def words(self, column: int, columns: int) -> np.ndarray:
+        """It is not that of one cluster."""
+        raise Unlike
+
+    def clear(self, column: int, columns: int) -> None:
+        """As `TensorMemory.clear`."""
+        for tmem in self._each:
+            tmem.clear(column, columns)
+
+
+class BatchedRegisterArray(RegisterArray):
+    """A local buffer of one warp in each of several clusters: the lanes of one cluster after those of the other."""
+
+    __slots__ = ("_width",)
+
+    def __init__(self, name: str, size: int, dtype: Any, span: Span | None, width: int) -> None:
+        super().__init__(name, size, dtype, span)
+        self._width = width
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "data":
+            self.data = np.zeros((self._size, self._width * LANES), self._dtype)
+            return self.data
+        return super().__getattr__(name)
+
+    def store_block(self, w: Any, start: int, steps: int, lanes: int, value: Any) -> None:
+        """As `RegisterArray.store_block`, in all lanes; a value of one cluster's lanes is that of each."""
+        if not w.mask.full:
+            raise Unlike
+        axis = -2 if lanes > 1 else -1
+        if isinstance(value, np.ndarray) and value.ndim >= -axis and value.shape[axis] == LANES:
+            value = np.concatenate([value] * self._width, axis)
+        super().store_block(w, start, steps, lanes, value)
+
+    def load(self, w: Any, index: Any, lanes: int = 1) -> np.ndarray:
+        """Places that depend on the lane are those of one cluster."""
+        raise Unlike
+
+    def store(self, w: Any, index: Any, value: Any, lanes: int = 1) -> None:
+        """Likewise."""
+        raise Unlike
+
+
+class Blocks(Protocol):
+    """What a warp of a batch asks of the GPU."""
+
+    def block_indices(self, cta: Any) -> tuple[Any, Any, Any]:
+        """blockIdx of a CTA in each of its clusters."""
+        ...
+
+
+class BatchedWarp(RunningWarp):
+    """A warp of one CTA in each of several clusters. width: how many clusters."""
+
+    __slots__ = ("width",)
+
+    def __init__(self, cta: Cta, warp_id: int, agent: Agent, time: float) -> None:
+        super().__init__(cta, warp_id, agent, time)
+        self.width: int = cta.cluster.width
+        self.block_idx = cast(Blocks, cta.gpu).block_indices(cta)
+
+    def registers(self, name: str, size: int, dtype: Any, span: Span | None) -> RegisterArray:
+        """As `RunningWarp.registers`."""
+        return BatchedRegisterArray(name, size, dtype, span, self.width)
+
+    def put(self, buffer: Buffer, first: int, pattern: Any, value: Any, lanes: int = 1) -> None:
+        """As `RunningWarp.put`."""
+        axis = -2 if lanes > 1 else -1
+        if not isinstance(value, np.ndarray) or value.ndim < -axis or value.shape[axis] == LANES:
+            self.store(buffer, first + pattern, value, lanes)
+            return
+        target = footprint_of(self, pattern, lanes)
+        if isinstance(buffer, GlobalBuffer) or isinstance(first, PerCluster) or not self.mask.full:
+            raise Unlike
+        if not (target.distinct and target.fits(buffer, first, lanes)):
+            raise Unlike
+        width = buffer.dtype.itemsize * lanes
+        values = np.ascontiguousarray(value, numpy_dtype(buffer.dtype))
+        items = values.reshape(-1).view(WIDTHS[width]).reshape(*target.items.shape[:-1], self.width, LANES)
+        start = buffer.byte_offset // width + first // lanes
+        batched_memory(self.cta).put(width, target.items, start, np.moveaxis(items, -2, 0))
+
+    def store(self, buffer: Buffer, index: Any, value: Any, lanes: int = 1, in_cta: bool | None = None) -> None:
+        """As `RunningWarp.store`, of what all clusters store to their shared memory."""
+        if isinstance(buffer, GlobalBuffer):
+            raise Unlike
+        super().store(buffer, index, value, lanes, in_cta)
+
+    def copy(self, dst: Buffer, dst_index: Any, src: Buffer, src_index: Any, lanes: int = 1) -> None:
+        """As `RunningWarp.copy`, likewise."""
+        if isinstance(dst, GlobalBuffer):
+            raise Unlike
+        super().copy(dst, dst_index, src, src_index, lanes)
+
+    def move(
+        self, dst: Buffer, first: int, pattern: Any, src: Buffer, src_first: int, src_pattern: Any, lanes: int = 1
+    ) -> None:
+        """As `RunningWarp.move`, likewise."""
+        self.copy(dst, first + pattern, src, src_first + src_pattern, lanes)
+
+    def store_matrices(self, addresses: Any, registers: Any, count: int, transpose: bool) -> None:
+        """stmatrix."""
+        offsets = matrix.offsets_of(self, addresses, 8 * count, "stmatrix")
+        words = registers.read(count).reshape(count, self.width, LANES)
+        blocks = np.ascontiguousarray(words.transpose(1, 0, 2)).view(np.uint16).reshape(self.width, count, 8, 8)
+        rows = np.ascontiguousarray(blocks.transpose(0, 1, 3, 2) if transpose else blocks)
+        items = rows.reshape(self.width, -1).view(WIDTHS[matrix.ROW_BYTES])
+        batched_memory(self.cta).put(matrix.ROW_BYTES, _kept(self, offsets), 0, items)
+
+    def store_byte_matrices(self, addresses: Any, registers: Any, count: int) -> None:
+        """stmatrix of bytes."""
+        raise Unlike
+
+
+def _kept(w: RunningWarp, offsets: np.ndarray) -> np.ndarray:
+    """The rows at these bytes, as one object for equal ones."""
+    known: dict[Any, np.ndarray] = w.gpu.footprints
+    key = "rows", offsets.tobytes()
+    if key not in known:
+        known[key] = offsets // matrix.ROW_BYTES
+    return known[key]

@@ -1,0 +1,88 @@
+"""An integer of each of several clusters that are executed together."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..ordering import Unlike
+
+
+class Parted(Exception):
+    """The clusters that are executed together go different ways. holds: which of them go one way, bool[clusters]."""
+
+    def __init__(self, holds: np.ndarray) -> None:
+        super().__init__("clusters part")
+        self.holds = holds
+
+
+class PerCluster:
+    """The values that an expression over blockIdx has in the clusters of a batch: not the same in all of them.
+
+    A value that is the same in all is a Python number (`per_cluster`). Control flow that needs one value raises
+    `Parted`, and operations without an implementation for batches raise `Unlike`.
+    """
+
+    __slots__ = ("values",)
+    __array_ufunc__ = None
+    """NumPy leaves operators to this class."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+
+    def __bool__(self) -> bool:
+        raise Parted(self.values != 0)
+
+    def __index__(self) -> int:
+        raise Parted(self.values == self.values[0])
+
+    __int__ = __index__
+
+    def __hash__(self) -> NoReturn:
+        raise Unlike
+
+    def __repr__(self) -> str:
+        return f"PerCluster({self.values.tolist()})"
+
+
+def per_cluster(values: Sequence[int] | np.ndarray) -> Any:
+    """The value of each cluster, as one number where it is the same in all."""
+    array = np.asarray(values)
+    return array[0].item() if (array == array[0]).all() else PerCluster(array)
+
+
+def values_by_cluster(value: Any, width: int) -> list[int]:
+    """What a value is in each of `width` clusters that are executed together."""
+    return value.values.tolist() if isinstance(value, PerCluster) else [value] * width
+
+
+def _binary(operation: Callable[[Any, Any], Any]) -> Callable[[PerCluster, Any], Any]:
+    def apply(self: PerCluster, other: Any) -> Any:
+        if isinstance(other, PerCluster):
+            return per_cluster(operation(self.values, other.values))
+        if isinstance(other, (int, np.integer)):
+            return per_cluster(operation(self.values, other))
+        raise Unlike
+
+    return apply
+
+
+def _reflected(operation: Callable[[Any, Any], Any]) -> Callable[[PerCluster, Any], Any]:
+    return _binary(lambda a, b: operation(b, a))
+
+
+def _unary(operation: Callable[[Any], Any]) -> Callable[[PerCluster], Any]:
+    return lambda self: per_cluster(operation(self.values))
+
+
+for _name in ("add", "sub", "mul", "floordiv", "mod", "and_", "or_", "xor", "lshift", "rshift"):
+    _operation = getattr(operator, _name)
+    setattr(PerCluster, f"__{_name.rstrip('_')}__", _binary(_operation))
+    setattr(PerCluster, f"__r{_name.rstrip('_')}__", _reflected(_operation))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(PerCluster, f"__{_name}__", _binary(getattr(operator, _name)))
+for _name in ("neg", "invert", "abs"):
+    setattr(PerCluster, f"__{_name}__", _unary(getattr(operator, _name)))

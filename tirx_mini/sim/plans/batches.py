@@ -1,0 +1,75 @@
+"""A run for what clusters compute, several of them at a time: see `machine.batched`."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.hardware import GpuSpec
+
+from ..gpu import Gpu
+from ..machine import NO_TIME, BatchedWarp, KernelImage, Parted, ResidentCluster, ResidentCta, per_cluster
+from ..ordering import Unlike
+from ..outcome import Standing
+from ..setup import Part, Setup
+
+MOST = 24
+"""Clusters that are executed together: each has tensor memory and registers of its own."""
+
+
+class BatchedGpu(Gpu):
+    """Executes some clusters of a launch without regard to time, as many at a time as go the same way.
+
+    Clusters must be alike (`KernelImage.alike`). Raises `Unlike`, or `ValueError` of NumPy, where the program does
+    anything that cannot be done for several clusters at once.
+    """
+
+    def __init__(
+        self, image: KernelImage, arrays: Sequence[np.ndarray], spec: GpuSpec, clusters: range, setup: Setup
+    ) -> None:
+        super().__init__(image, arrays, spec, replace(setup, part=Part(range(0)), time=NO_TIME, alike=True))
+        self.warp_type = BatchedWarp
+        count = max(1, -(-len(clusters) // MOST))
+        self._todo = deque(np.array_split(np.array(clusters), count))
+        self._clusters = len(clusters)
+
+    def _advance(self) -> None:
+        """Execute the clusters. Where some part from the others, both begin again, on other SMs."""
+        groups = iter(self._groups)
+        group = next(groups)
+        while self._todo:
+            numbers = self._todo[0]
+            cluster = ResidentCluster(self, int(numbers[0]), tuple(numbers.tolist()))
+            self._place(cluster, group, 0.0)
+            try:
+                self.clock.run()
+            except Parted as parted:
+                self.clock.clear()
+                self.clusters.remove(cluster)
+                self._todo.popleft()
+                self._todo.extendleft((numbers[~parted.holds], numbers[parted.holds]))
+                if (free := next(groups, None)) is None:
+                    raise Unlike from None  # they part all the time
+                group = free
+                continue
+            if self.clusters:
+                return  # it waits for what never comes
+            for store in cluster.late:
+                store()
+            self._todo.popleft()
+
+    def standing(self) -> Standing:
+        """As `Gpu.standing`, of its clusters."""
+        todo, clusters = self._todo, self._clusters
+        return Standing(lambda flops: 1 - sum(map(len, todo)) / clusters)
+
+    def block_indices(self, cta: ResidentCta) -> tuple[Any, Any, Any]:
+        """blockIdx of a CTA in each of its clusters."""
+        inner = np.array(cta.cluster_ctaid)
+        blocks = np.array([np.array(self.origin_of(number)) + inner for number in cta.cluster.numbers])
+        x, y, z = blocks.T
+        return per_cluster(x), per_cluster(y), per_cluster(z)

@@ -1,0 +1,43 @@
+"""Equivalence classes of clusters: a few clusters are checked for all that execute the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..gpu import Gpu
+from ..outcome import Outcome
+from ..question import Circumstances
+from .kernel import BoundKernel
+from .plan import Plan, not_for_findings
+from .portions import all_checked
+from .process import running
+
+
+class ClusterClasses(Plan):
+    """Executes the launch with the accesses of one cluster of each class checked."""
+
+    name = "equivalence classes of clusters"
+    assumes = "that clusters whose branches on blockIdx go the same way have the same hazards"
+
+    def refusal(self, kernel: BoundKernel, circumstances: Circumstances) -> str:
+        """As `Plan.refusal`."""
+        if reason := not_for_findings(kernel, circumstances):
+            return reason
+        return "" if kernel.image.alike else "clusters may differ"
+
+    def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome | None:
+        """As `Plan.run`."""
+        setup = replace(kernel.limits, seed=circumstances.seed, alike=True)
+        with running(), Gpu(kernel.image, kernel.arrays, kernel.spec, setup) as machine:
+            kernel.begin(machine)
+            outcome = kernel.complete(machine, machine.run())
+            unknown = machine.kinds.unknown.values() if machine.kinds is not None else ()
+            return outcome if self.holds(outcome) and all_checked(kernel, unknown) else None
+
+    def holds(self, outcome: Outcome) -> bool:
+        """As `Plan.holds`."""
+        return super().holds(outcome) and not (outcome.repeats or outcome.unread)
+
+    def saves(self, kernel: BoundKernel, outcome: Outcome) -> str:
+        """As `Plan.saves`."""
+        return f"the checks of most of {kernel.clusters} clusters, which follow from the others'"

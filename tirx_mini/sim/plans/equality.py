@@ -1,0 +1,224 @@
+"""The argument that clusters of a launch are equal: they execute the same, apart from addresses in global memory.
+
+The threads at the same place in two clusters do the same to shared and tensor memory, to barriers and to the engines,
+where control flow takes the same course, and nothing but it, the coordinates of copies and the addresses of global
+memory depends on blockIdx. So clusters that decide alike at the branches on blockIdx are equal: happens-before is the
+same in each of them.
+
+The checks of a few clusters for all rest on this argument, and so do batches of clusters, the sampled time, and the
+clusters that a grader draws of a large launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tirx_mini.ir import (
+    AddressOf,
+    Binary,
+    Bind,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Expr,
+    For,
+    If,
+    PrimFunc,
+    Select,
+    Special,
+    Stmt,
+    TirxError,
+    Var,
+    While,
+    walk,
+)
+from tirx_mini.isa import (
+    BarrierEffect,
+    Instruction,
+    Memory,
+    OperandKind,
+    grid_wide,
+    instruction_of,
+    prints,
+    written_params,
+)
+
+from ..translate import extent, needed
+
+ANYWHERE = frozenset({OperandKind.GLOBAL, OperandKind.TENSOR_MAP, OperandKind.REGISTERS})
+"""The operands that may depend on blockIdx; coordinates of a tensor map may, too."""
+
+
+@dataclass(frozen=True)
+class Equality:
+    """The equality of the clusters of a lowered function.
+
+    decided: the branches and loops whose course depends on blockIdx. None where clusters may differ in anything else
+    that matters, or where something depends on data or on the order of events: in a kernel whose control flow needs
+    data, that tests barriers, reads what it writes to global memory, or synchronises clusters.
+    """
+
+    decided: frozenset[Stmt] | None
+
+    @classmethod
+    def of(cls, func: PrimFunc) -> Equality:
+        """Return the equality that the program proves."""
+        if func.launch is None or grid_wide(func) or prints(func):
+            return cls(None)
+        try:
+            needed(func)
+        except TirxError:
+            return cls(None)
+        return cls(_Differences(func).found())
+
+    def among(self, statements: Iterable[Stmt]) -> bool:
+        """Return whether clusters are equal that decide alike at these statements."""
+        return self.decided is not None and self.decided <= set(statements)
+
+
+class _Targets:
+    """Variables and buffers; a buffer is among them where it shares memory with one of them."""
+
+    def __init__(self) -> None:
+        self._vars: set[Var] = set()
+        self._places: dict[Buffer, set[tuple[int, int]]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, target: Var | Buffer) -> None:
+        if self.has(target):
+            return
+        self._count += 1
+        if isinstance(target, Var):
+            self._vars.add(target)
+        else:
+            root, first, end = extent(target)
+            self._places.setdefault(root, set()).add((first, end))
+
+    def has(self, target: Var | Buffer) -> bool:
+        if isinstance(target, Var):
+            return target in self._vars
+        root, first, end = extent(target)
+        return any(low < end and first < high for low, high in self._places.get(root, ()))
+
+
+class _Differences:
+    def __init__(self, func: PrimFunc) -> None:
+        self._nodes = func.nodes
+        self._written = written_params(func)
+        self._read_maps = {m.var for m in func.tensor_maps if m.buffer in self._written}
+        self._by_block = _Targets()
+        self._by_memory = _Targets()
+        while self._spread():
+            pass
+
+    def _spread(self) -> bool:
+        """Go through all assignments once; whether another variable or buffer turned out to depend on something."""
+        before = len(self._by_block) + len(self._by_memory)
+        for node in self._nodes:
+            if isinstance(node, Bind):
+                self._assign(node.var, (node.value,))
+            elif isinstance(node, BufferStore) and node.buffer.scope != "global":
+                self._assign(node.buffer, (node.value, *node.indices))
+            elif isinstance(node, For):
+                self._assign(node.var, (node.start, node.stop))
+        return len(self._by_block) + len(self._by_memory) > before
+
+    def _assign(self, target: Var | Buffer, values: tuple[Expr, ...]) -> None:
+        if any(self._differs(value) for value in values):
+            self._by_block.add(target)
+        if any(self._loaded(value) for value in values):
+            self._by_memory.add(target)
+
+    def _differs(self, expr: Expr) -> bool:
+        """Whether a value depends on blockIdx."""
+        return any(
+            (isinstance(node, Special) and node.name.startswith("blockIdx."))
+            or (isinstance(node, Var) and self._by_block.has(node))
+            or (isinstance(node, BufferLoad) and self._by_block.has(node.buffer))
+            for node in walk(expr)
+        )
+
+    def _loaded(self, expr: Expr) -> bool:
+        """Whether a value comes from shared memory: an address of tensor memory, which the SM's other CTAs decide."""
+        return any(
+            (isinstance(node, BufferLoad) and (node.buffer.scope == "shared" or self._by_memory.has(node.buffer)))
+            or (isinstance(node, Var) and self._by_memory.has(node))
+            for node in walk(expr)
+        )
+
+    def found(self) -> frozenset[Stmt] | None:
+        """As `Equality.decided`."""
+        decided: set[Stmt] = set()
+        for node in self._nodes:
+            if isinstance(node, (If, While, For)):
+                conditions = (node.start, node.stop) if isinstance(node, For) else (node.cond,)
+                if any(self._loaded(cond) for cond in conditions):
+                    return None
+                if any(self._differs(cond) for cond in conditions):
+                    decided.add(node)
+            elif any(self._matters(expr) for expr in self._fixed(node)) or not self._is_plain(node):
+                return None
+        return frozenset(decided)
+
+    def _matters(self, expr: Expr) -> bool:
+        return self._differs(expr) or self._loaded(expr)
+
+    def _fixed(self, node: object) -> Iterator[Expr]:
+        """The expressions of a node that must have one value in all clusters."""
+        if isinstance(node, (BufferLoad, BufferStore, AddressOf)) and node.buffer.scope == "shared":
+            yield from node.indices
+        elif isinstance(node, Select) and self._touches_shared(node.a, node.b):
+            yield node.cond
+        elif isinstance(node, Binary) and node.op in ("and", "or") and self._touches_shared(node.b):
+            yield node.a
+
+    @staticmethod
+    def _touches_shared(*sides: Expr) -> bool:
+        return any(
+            isinstance(node, Call) or (isinstance(node, BufferLoad) and node.buffer.scope == "shared")
+            for side in sides
+            for node in walk(side)
+        )
+
+    def _is_plain(self, node: object) -> bool:
+        """Whether a node does nothing to global memory but read what nothing writes, and write; and instructions have
+        operands that are the same in all clusters.
+        """
+        if isinstance(node, BufferLoad):
+            return node.buffer.scope != "global" or node.buffer not in self._written
+        if not isinstance(node, Call):
+            return True
+        entry = instruction_of(node)
+        if entry is None or entry.opaque or entry.reads_clock or entry.cancels_launches:
+            return False
+        if entry.barrier is BarrierEffect.TEST or (entry.result is not None and entry.reads):
+            return False
+        if Memory.GLOBAL in entry.reads and any(self._is_written(argument) for argument in node.args):
+            return False
+        return entry.pure or all(self._same(entry, kind, argument) for kind, argument in _operands(entry, node))
+
+    def _is_written(self, argument: Expr) -> bool:
+        if isinstance(argument, AddressOf):
+            return argument.buffer in self._written
+        return argument in self._read_maps
+
+    def _same(self, entry: Instruction, kind: OperandKind, argument: Expr) -> bool:
+        """Whether an operand of an instruction is the same in all clusters, or need not be."""
+        if kind in ANYWHERE or (isinstance(argument, AddressOf) and argument.buffer.scope in ("global", "local")):
+            return True
+        mapped = any(operand.type.kind is OperandKind.TENSOR_MAP for operand in entry.operands)
+        if self._differs(argument):
+            return kind is OperandKind.S32 and mapped
+        return kind is OperandKind.TMEM or not self._loaded(argument)
+
+
+def _operands(entry: Instruction, call: Call) -> Iterator[tuple[OperandKind, Expr]]:
+    """The arguments of a call, each with the kind of its operand."""
+    for operand, arguments in entry.matched(call.args, dict(call.attrs)):
+        for argument in arguments:
+            yield operand.type.kind, argument

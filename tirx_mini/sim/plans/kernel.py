@@ -1,0 +1,240 @@
+"""A lowered kernel that is bound to its arguments and to a question: the object of which plans make executions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.arguments import check_room, with_tensor_maps
+from tirx_mini.ir import Buffer, Call, PrimFunc, TirxError
+from tirx_mini.isa import (
+    Completion,
+    Memory,
+    OperandKind,
+    for_target,
+    instruction_of,
+    named_params,
+    prints,
+    written_params,
+)
+
+from ..arguments import bind_arguments, named_apart
+from ..engines import Strips
+from ..facts import Entry, Origin
+from ..gpu import Gpu
+from ..machine import NO_ORDER, NO_VALUES, ORDER, VALUES, KernelImage, Values
+from ..outcome import Outcome
+from ..outputs import NothingWritten, last_unused, unwritten
+from ..question import Circumstances, Question
+from ..setup import Setup
+from ..translate import translate
+from .equality import Equality
+from .process import running
+from .sampling import Sampling
+
+WORTH_BYTES = 16 << 20
+"""Bytes of the arguments of a launch that is worth dividing: they need no look at the loops of the kernel."""
+SHADOW_BYTES = 8
+"""What the checks keep of each granule of an argument that the kernel writes; a copy of that is kept besides."""
+
+
+class BoundKernel:
+    """One kernel, one set of arguments, one question.
+
+    args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one; the buffers are written
+    in place. Without data, None stands for any array. Raises `ArgumentError` for arguments that do not fit the kernel,
+    and `TirxError` for a kernel that the GPU's architecture cannot execute.
+    """
+
+    def __init__(self, func: PrimFunc, args: Sequence[Any], question: Question) -> None:
+        self.question = question
+        func, args = with_tensor_maps(named_apart(func), args)
+        self.spec, self.data = question.gpu, question.data
+        self.arrays, self.scalars = bind_arguments(func, args, data=self.data)
+        self.func = for_target(func, self.spec.arch)
+        self._decided = Equality.of(self.func).decided if self.data else None
+        self.image = translate(self.func, self.scalars, data=self.data, decided=self._decided).image
+        written = [buffer for buffer in self.image.globals if buffer.written and self.data]
+        self._written = [buffer.slot for buffer in written]
+        check_room(sum(b.nbytes * (1 + SHADOW_BYTES / b.access_bytes) for b in written), f"simulating {func.name}")
+        self._originals: dict[int, np.ndarray] = {}
+        self.strips: dict[str, Strips] = {}
+        self._machine: Gpu | None = None
+
+    # -- arguments -------------------------------------------------------------------------------------------------
+
+    @property
+    def fits_l2(self) -> bool:
+        """Whether the L2 holds all arguments, from one launch to the next."""
+        return sum(buffer.nbytes for buffer in self.image.globals) <= self.spec.l2_shared_bytes
+
+    @property
+    def kept(self) -> bool:
+        """Whether a run can be repeated with the arguments as they were."""
+        return bool(self._originals)
+
+    def keep(self) -> None:
+        """Copy the arguments as they are now, for `restore`."""
+        self._originals = {slot: self.arrays[slot].copy() for slot in self._written}
+
+    def restore(self) -> None:
+        """Restore the arguments to their values at `keep`."""
+        for slot, original in self._originals.items():
+            np.copyto(self.arrays[slot], original)
+
+    def results(self) -> tuple[bytes, ...]:
+        """The bytes of all buffers that the kernel writes."""
+        return tuple(self.arrays[slot].tobytes() for slot in self._written)
+
+    def put_back(self, results: Sequence[bytes]) -> None:
+        """Set the buffers that the kernel writes to earlier `results`."""
+        for slot, data in zip(self._written, results, strict=True):
+            array = self.arrays[slot]
+            np.copyto(array, np.frombuffer(data, array.dtype).reshape(array.shape))
+
+    @property
+    def without_data(self) -> tuple[Any, ...]:
+        """The arguments of the same kernel without data."""
+        scalars = iter(self.scalars)
+        return tuple(None if isinstance(param, Buffer) else next(scalars) for param in self.func.params)
+
+    @property
+    def alone(self) -> Question:
+        """The question as another process gets it, which nobody watches and which calls no functions of Python."""
+        return replace(self.question, watch=None, functions=None, jobs=1)
+
+    # -- properties that plans rest on -----------------------------------------------------------------------------
+
+    @property
+    def clusters(self) -> int:
+        """The clusters of the launch."""
+        return self.image.launch.num_ctas // self.image.launch.cluster_size
+
+    @cached_property
+    def sampling(self) -> Sampling:
+        """The parts of the launch."""
+        return Sampling(self.func, self.image, self.spec)
+
+    @property
+    def equal(self) -> bool:
+        """Whether all clusters are proved to do the same, but for the tiles that they take."""
+        try:
+            return self.sampling.equal
+        except TirxError:  # the loops depend on data
+            return False
+
+    @cached_property
+    def untimed_image(self) -> KernelImage:
+        """The kernel for a run of which only the results matter: another one if its warps issue wgmmas together."""
+        entries = self.image.instructions.values()
+        if not any(entry.completion is Completion.WGMMA_GROUP for entry in entries):
+            return self.image
+        return translate(self.func, self.scalars, untimed=True, decided=self._decided).image
+
+    @property
+    def divisible(self) -> bool:
+        """Whether one run may execute some clusters with data, and others without.
+
+        Only instructions that do without data access global memory then.
+        """
+        return all(
+            Memory.GLOBAL not in entry.reads | entry.writes
+            or any(operand.type.kind is OperandKind.TENSOR_MAP for operand in entry.operands)
+            for entry in self.image.instructions.values()
+        )
+
+    @cached_property
+    def inseparable(self) -> str:
+        """The reason for which clusters cannot be executed apart from one another, "" where they can.
+
+        They cannot where they synchronise, take one another's place, print, or read the time; nor where two arguments
+        overlap in memory.
+        """
+        if self.image.grid_wide or prints(self.func):
+            return "clusters synchronise, or the kernel prints"
+        for node in self.func.nodes:
+            entry = instruction_of(node) if isinstance(node, Call) else None
+            if entry is not None and (entry.reads_clock or entry.cancels_launches or entry.opaque):
+                return "the kernel reads the time or takes other clusters' places"
+        overlap = any(np.may_share_memory(a, b) for a, b in itertools.combinations(self.arrays, 2))
+        return "two arguments overlap" if overlap else ""
+
+    @cached_property
+    def effort(self) -> float:
+        """The iterations of all CTAs; -1 for a launch that is small, or whose loops depend on data."""
+        if sum(array.nbytes for array in self.arrays) < WORTH_BYTES:
+            return -1
+        try:
+            return self.sampling.effort([self.sampling.whole])
+        except TirxError:
+            return -1
+
+    # -- executions ------------------------------------------------------------------------------------------------
+
+    @property
+    def limits(self) -> Setup:
+        """The part of a setup that all machines of this question share."""
+        return Setup(budget=self.question.budget, pedantic=self.question.pedantic)
+
+    @property
+    def values(self) -> Values:
+        """The values of a machine that answers this question."""
+        return VALUES if self.data else NO_VALUES
+
+    def execute(self, circumstances: Circumstances) -> Outcome:
+        """Execute the whole launch, as it is asked for."""
+        asked = self.question
+        setup = replace(
+            self.limits, seed=circumstances.seed, clock=circumstances.clock, mixed=circumstances.mixed or {},
+            late=circumstances.late, cold=circumstances.cold, trace=asked.trace, log_barriers=asked.log_barriers,
+            values=self.values, order=ORDER if asked.checks else NO_ORDER, functions=asked.functions or {},
+        )  # fmt: skip
+        self.close()
+        with running(4 if asked.trace else 1):
+            machine = self._machine = Gpu(self.image, self.arrays, self.spec, setup)
+            self.begin(machine)
+            return self.complete(machine, machine.run())
+
+    def close(self) -> None:
+        """Take the machine of the last run apart. Its outcome refers to it: facts to clusters, blocked warps to all."""
+        if self._machine is not None:
+            self._machine.close()
+            self._machine = None
+
+    def begin(self, machine: Gpu) -> None:
+        """Let others watch a run of the whole launch."""
+        if self.question.watch is not None:
+            self.question.watch(machine.standing())
+
+    def complete(self, machine: Gpu, outcome: Outcome) -> Outcome:
+        """Return the outcome of a run, with the facts that its results show if it has come to its end."""
+        if outcome.fault is not None or outcome.blocked or not self.data:
+            return outcome
+        facts = (*outcome.facts, *self._no_effect(machine))
+        missing, unread = tuple(unwritten(machine.memory)), tuple(machine.unread.values())
+        return replace(outcome, facts=facts, unwritten=missing, unread=unread)
+
+    def _no_effect(self, machine: Gpu) -> Iterator[Entry]:
+        """Yield the fact that a run wrote no argument, for a kernel that computes with some and has one for the result.
+
+        That is one which it names nowhere, or whose stores no thread executed. A kernel that prints has an effect.
+        """
+        untouched = [segment.untouched() for segment in machine.memory.segments.values()]
+        if len(untouched) < len(self._written) or not all(places.all() for places in untouched):
+            return
+        if machine.stats.get("tma_store_bytes"):
+            return  # stores of boxes that lie outside of their tensors
+        named, written = named_params(self.func), written_params(self.func)
+        buffers = [param for param in self.func.params if isinstance(param, Buffer)]
+        results = tuple(buffer.name for buffer in buffers if buffer not in named or buffer in written)
+        if not results or not named or prints(self.func):
+            return
+        last = last_unused(self.func)
+        if last is None:
+            last = next((columns.span for columns in machine.unread.values()), None)
+        yield Entry(NothingWritten(Origin("", "", "", self.func.span), results, last))

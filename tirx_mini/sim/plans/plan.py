@@ -1,0 +1,74 @@
+"""A plan: a way to answer a question about a lowered kernel that costs less than executing its whole launch."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from dataclasses import replace
+from typing import ClassVar, final
+
+from ..alike import Unlike
+from ..outcome import Outcome, PlanNote
+from ..question import Circumstances
+from .kernel import BoundKernel
+
+
+class WholeLaunch(Exception):
+    """Only an execution of the whole launch answers the question: no other plan needs to be tried."""
+
+
+class Plan(ABC):
+    """A way to turn a question about a lowered kernel into executions, and their outcomes into one.
+
+    name: of the plan. assumes: the assumption that it rests on, a clause. Executions whose assumption fails raise
+    `Unlike`, or have an outcome that does not hold; then the arguments are restored and the next plan is tried.
+    """
+
+    name: ClassVar[str]
+    assumes: ClassVar[str]
+
+    @abstractmethod
+    def refusal(self, kernel: BoundKernel, circumstances: Circumstances) -> str:
+        """Return the reason for which the plan does not apply, a clause; "" where it does.
+
+        The reason follows from the question and from the program alone.
+        """
+
+    @abstractmethod
+    def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome | None:
+        """Make the executions and combine their outcomes; None where they cannot be combined."""
+
+    def holds(self, outcome: Outcome) -> bool:
+        """Return whether an outcome confirms the assumption: by default, there is nothing to report."""
+        return not (outcome.facts or outcome.blocked or outcome.mixed or outcome.tested)
+
+    @abstractmethod
+    def saves(self, kernel: BoundKernel, outcome: Outcome) -> str:
+        """Return the work that the plan did not have to do, a clause."""
+
+    @final
+    def outcome(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome | None:
+        """Run the plan and check its outcome; None where it does not hold."""
+        with suppress(Unlike):
+            outcome = self.run(kernel, circumstances)
+            if outcome is not None and self.holds(outcome):
+                return replace(outcome, plan=PlanNote(self.name, self.assumes, self.saves(kernel, outcome)))
+        return None
+
+
+def is_plain(kernel: BoundKernel, circumstances: Circumstances) -> bool:
+    """Return whether nothing is asked of a run but its findings, its results and its time."""
+    asked, given = kernel.question, circumstances
+    return given.clock is None and not (asked.trace or asked.log_barriers or given.mixed or given.late or given.cold)
+
+
+def not_for_findings(kernel: BoundKernel, circumstances: Circumstances) -> str:
+    """Return the reason for which plans for values and findings do not apply, "" where they may."""
+    asked = kernel.question
+    if not (asked.data and asked.checks):
+        return "values and findings are not both asked for"
+    if not is_plain(kernel, circumstances):
+        return "more is asked for than values, findings and time"
+    if asked.functions:
+        return "the kernel calls functions of Python"
+    return "" if kernel.kept else "the arguments were not kept, for a second run"

@@ -1,0 +1,214 @@
+"""Portions of a launch: some of its clusters, executed apart from the others, and put together again.
+
+The time depends on all clusters at once, so one portion executes the whole launch for it, but at most a share of the
+clusters with data. The results are put together where no granule of an argument that one portion writes is read or
+written in another. In any other case, and where a portion finds anything to report, nothing is put together, and the
+launch has to be run as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+import numpy as np
+
+from tirx_mini.ir import TirxError
+
+from ..alike import MOST_KINDS, Unlike
+from ..gpu import Gpu
+from ..machine import NO_TIME, NO_VALUES, WIDTHS
+from ..outcome import Outcome
+from ..outputs import unwritten_of
+from ..setup import Part, Share
+from ..timing import Clock
+from .batches import BatchedGpu
+from .kernel import BoundKernel
+from .process import running
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some clusters that are executed together, with data. checked: whether that is for what the checks find, of
+    clusters that are alike; otherwise those are checked elsewhere.
+    """
+
+    clusters: range
+    checked: bool = False
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What the clusters of a portion did to an argument that the kernel writes.
+
+    written, read: which granules; a bit for each, as of `numpy.packbits`. read: None where nothing was read.
+    values: of the granules that they wrote, in order; None where they are in the argument itself.
+    """
+
+    written: np.ndarray
+    read: np.ndarray | None
+    granule: int
+    values: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Portion:
+    """A portion that ended without anything to report. marks: by the slot of the argument.
+
+    known: the kinds of its clusters of which one was checked. unknown: one of each other kind, which is to be checked.
+    """
+
+    marks: dict[int, Marks]
+    outcome: Outcome
+    known: frozenset[Hashable]
+    unknown: dict[Hashable, int]
+
+
+def run_portion(machine: Gpu, *, keep: bool) -> Portion | None:
+    """Execute the part of a launch that `machine` was made for; None where there is anything to report.
+
+    keep: whether the values that it writes are to be kept besides.
+    """
+    outcome = machine.run()
+    if outcome.facts or outcome.blocked or outcome.open_orders or outcome.mixed or outcome.tested or machine.unread:
+        return None
+    marks: dict[int, Marks] = {}
+    for slot, segment in machine.memory.segments.items():
+        data, written, granule = machine.memory.bytes[slot], ~segment.untouched(), segment.granule
+        if data.size % granule:
+            return None
+        readers = [numbers != 0 for numbers in segment.readers.values()]
+        read = np.packbits(np.logical_or.reduce(readers)) if readers else None
+        values = data.view(WIDTHS[granule])[written] if keep else None
+        marks[slot] = Marks(np.packbits(written), read, granule, values)
+    kinds = machine.kinds
+    return Portion(marks, outcome, frozenset(kinds.known if kinds else ()), kinds.unknown if kinds else {})
+
+
+def checked_portion(kernel: BoundKernel, clusters: range, *, keep: bool = False) -> Portion | None:
+    """Execute a few clusters that are alike, with checks and alone on the GPU; None if there is anything to report."""
+    setup = replace(kernel.limits, part=Part(clusters), alike=True)
+    with Gpu(kernel.image, kernel.arrays, kernel.spec, setup) as machine:
+        return run_portion(machine, keep=keep)
+
+
+def all_checked(kernel: BoundKernel, unknown: Collection[int]) -> bool:
+    """Return whether these clusters, one of each kind that no other one was checked of, have nothing to report."""
+    if len(unknown) > MOST_KINDS:
+        return False
+    with suppress(Unlike), running():
+        return all(checked_portion(kernel, range(number, number + 1)) for number in unknown)
+    return False
+
+
+def portion(kernel: BoundKernel, piece: Piece, *, keep: bool = False) -> Portion | None:
+    """Execute some clusters with data; checked if they are not alike. None where there is anything to report.
+
+    keep: whether the values that they write are to be kept besides.
+    """
+    found = None if piece.checked else batch(kernel, piece.clusters, keep=keep)
+    if found is not None:
+        return found
+    with suppress(Unlike), running():
+        if piece.checked:
+            return checked_portion(kernel, piece.clusters, keep=keep)
+        alike = kernel.image.alike
+        setup = replace(kernel.limits, part=Part(piece.clusters), time=NO_TIME, alike=alike)
+        image = kernel.untimed_image if alike else kernel.image
+        with Gpu(image, kernel.arrays, kernel.spec, setup) as machine:
+            return run_portion(machine, keep=keep)
+    return None
+
+
+def batch(kernel: BoundKernel, clusters: range, *, keep: bool = False, whole: bool = False) -> Portion | None:
+    """The same of clusters that are alike, several at a time; None also where that is not possible.
+
+    whole: whether these are nearly all clusters of the launch.
+    """
+    if not (clusters and kernel.image.alike and kernel.image.batchable and kernel.divisible):
+        return None
+    with suppress(Unlike, ValueError), running():  # NumPy refuses lanes of one cluster beside those of several
+        setup = replace(kernel.limits, pedantic=False, strips=kernel.strips)
+        with BatchedGpu(kernel.untimed_image, kernel.arrays, kernel.spec, clusters, setup) as machine:
+            if whole:
+                kernel.begin(machine)
+            return run_portion(machine, keep=keep)
+    return None
+
+
+class Timing:
+    """The execution of a whole launch for its time."""
+
+    def __init__(self, kernel: BoundKernel) -> None:
+        self._kernel = kernel
+        self._clock: Clock | None = None
+
+    def run(self, share: range) -> Portion | None:
+        """Execute the launch, of which a share of the clusters have data and are checked.
+
+        None where there is anything to report, or where the time depends on data. Without a share, the whole launch is
+        executed without data.
+        """
+        kernel = self._kernel
+        with suppress(Unlike, TirxError), running():
+            bare = BoundKernel(kernel.func, kernel.without_data, replace(kernel.alone, data=False))
+            setup = replace(kernel.limits, alike=kernel.image.alike or not share)
+            if share:
+                setup = replace(setup, share=Share(share, bare.image), strips=kernel.strips)
+            else:
+                setup = replace(setup, values=NO_VALUES)
+            timed = kernel if share else bare
+            machine = Gpu(timed.image, timed.arrays, kernel.spec, setup)
+            self._clock = machine.clock
+            with machine:
+                kernel.begin(machine)
+                return run_portion(machine, keep=False)
+        return None
+
+    def stop(self) -> None:
+        """Have `run` end soon, in whichever thread: what it finds is not needed."""
+        if self._clock is not None:
+            self._clock.at(-1.0, None, _give_up)  # before all other events
+
+
+def _give_up() -> NoReturn:
+    raise Unlike
+
+
+def together(kernel: BoundKernel, portions: Sequence[Portion]) -> Outcome | None:
+    """The outcome of the whole, whose time is that of the first portion.
+
+    None where what one portion writes is read or written in another, or where a cluster is to be checked of whose kind
+    none was, and has anything to report.
+    """
+    first, arrays = portions[0], kernel.arrays
+    known = frozenset().union(*(each.known for each in portions))
+    unknown = {kind: number for each in portions for kind, number in each.unknown.items() if kind not in known}
+    if not all_checked(kernel, unknown.values()):
+        return None
+    buffers = {buffer.slot: buffer for buffer in kernel.image.globals}
+    found = []
+    for slot in portions[-1].marks:
+        marks = [portion.marks[slot] for portion in portions if slot in portion.marks]
+        granule = marks[0].granule
+        target = arrays[slot].reshape(-1).view(np.uint8).view(WIDTHS[granule])
+        parts = [_which(each.written, len(target)) for each in marks]
+        writers = np.add.reduce([part.view(np.uint8) for part in parts], dtype=np.uint16)
+        if (writers > 1).any() or any(
+            (_which(each.read, len(target)) & (writers > part)).any()
+            for each, part in zip(marks, parts, strict=True) if each.read is not None
+        ):  # fmt: skip
+            return None
+        if not writers.any():
+            return None  # the sentence about that needs the machine
+        found.extend(unwritten_of(buffers[slot], writers == 0, granule))
+        for each, part in zip(marks, parts, strict=True):
+            if each.values is not None:
+                target[part] = each.values
+    return replace(first.outcome, open_orders=(), unwritten=tuple(found))
+
+
+def _which(bits: np.ndarray, count: int) -> np.ndarray:
+    return np.unpackbits(bits, count=count).view(np.bool_)

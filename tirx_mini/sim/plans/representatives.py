@@ -1,0 +1,39 @@
+"""Representative warps: in loops of wgmmas, one warp acts for others of its warpgroup that are at the same place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..gpu import Gpu
+from ..machine import NO_VALUES
+from ..outcome import Outcome
+from ..question import Circumstances
+from .kernel import BoundKernel
+from .plan import Plan, is_plain
+from .process import running
+
+
+class RepresentativeWarps(Plan):
+    """Executes a launch for its time, with representatives of warps that wait for the same at the same time."""
+
+    name = "one warp for its warpgroup"
+    assumes = "that warps which enter a loop of wgmmas together leave it together"
+
+    def refusal(self, kernel: BoundKernel, circumstances: Circumstances) -> str:
+        """As `Plan.refusal`."""
+        if kernel.question.data:
+            return "values are asked for"
+        if circumstances.seed is not None or not is_plain(kernel, circumstances):
+            return "more is asked for than the time"
+        return "" if kernel.image.represented else "no loop multiplies for a warpgroup"
+
+    def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome:
+        """As `Plan.run`. The machine keeps nothing that a report needs: `Unlike` ends the run at the first fact."""
+        setup = replace(kernel.limits, values=NO_VALUES, alike=True)
+        with running(), Gpu(kernel.image, kernel.arrays, kernel.spec, setup) as machine:
+            kernel.begin(machine)
+            return machine.run()
+
+    def saves(self, kernel: BoundKernel, outcome: Outcome) -> str:
+        """As `Plan.saves`."""
+        return "the data of all accesses, and up to two of four warps in loops of wgmmas"

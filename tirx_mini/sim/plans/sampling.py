@@ -1,0 +1,244 @@
+"""The time of a large problem from runs of parts of it.
+
+A kernel for matrices does the same thing over and over: its roles go round a loop over K, and its CTAs, or their
+rounds over the tiles, come in waves. The runs leave out iterations from the middle of the loops (`translate.repeats`)
+and whole waves at the end, so the first and the last iterations of each loop are those of the kernel, and the last,
+partial wave is as full as the kernel's. Time is then taken to grow by the same amount with each iteration of a wave:
+
+    cycles(waves, iterations) = a + b waves + c iterations + d waves iterations
+
+Four runs give a, b, c and d, for the figures too; two do where only waves or only iterations are left out. A third
+point of each axis must lie on the line through the others, in its slopes to `TOLERANCE`; where it does not, more waves
+are tried, then that axis is run in full. The L2 holds so much less as iterations are left out, so that the same tiles
+are in it (`timing.traffic`).
+
+What is left out must do what the rest does. Clusters do the same where nothing but persistent loops depends on
+blockIdx (`equality`). One cluster is run in full by itself, and must take the time that follows from runs of
+parts of it: so no iteration and no round is another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from tirx_mini.hardware import TMEM_COLUMNS, GpuSpec
+from tirx_mini.ir import Call, PrimFunc, int_value
+from tirx_mini.isa import instruction_of
+
+from ..launch import resident_clusters
+from ..machine import KernelImage
+from ..outcome import Outcome, Sampled, Size
+from ..setup import Part
+from ..translate import Cut, Repeats, repeats
+from .equality import Equality
+
+TOLERANCE = 0.08
+"""By what share the slopes on both sides of a point may differ. Waves at few iterations differ by some percent."""
+SHORTEST = 8
+"""Iterations that a shortened loop makes at least."""
+APART = 8
+"""Iterations by which the runs differ at least: their slopes over fewer are off by more than `TOLERANCE`."""
+WORTH = 0.6
+"""What the runs may cost at most, as a share of the whole, for an axis to be sampled."""
+WAVES = ((2, 3, 4), (3, 4, 6), (3, 6, 9), (6, 8, 12))
+"""Waves of the runs, the last partial one included. The first wave has the cold start, and where the time of the next
+ones still differs, more of them are run. A launch of so many waves that the third ones are worth it begins there: what
+single waves differ by is multiplied by all that are left out."""
+LONGEST = 100
+"""Iterations of all waves together of a run that may make the most iterations of all."""
+LONGEST_LIGHT = 350
+"""The same where SMs take CTAs as they come, if iterations cost little. CTAs that find tiles in the L2 are faster than
+others, and whether fast or slow SMs take the last CTAs depends on the number of iterations: so there are many."""
+MOST = 0.75
+"""The most iterations of such a run, as a share of all."""
+REST = 4
+"""What a CTA costs to simulate beside its loops, in iterations."""
+
+UNKNOWN = ("hbm_bytes",)
+"""Figures that a sampled run does not have: which loads a smaller L2 misses is not on a line."""
+
+RunParts = Callable[[Sequence[Size]], Mapping[Size, Outcome | None]]
+"""Runs of some sizes; None for one that faults or blocks."""
+
+
+class Sampling:
+    """The parts of one launch."""
+
+    def __init__(self, func: PrimFunc, image: KernelImage, spec: GpuSpec) -> None:
+        launch = image.launch
+        self._repeats: Repeats = repeats(func)
+        self.equal = Equality.of(func).among(self._repeats.persistent)
+        """Whether all clusters do the same, but for the tiles that they take."""
+        self._clusters = launch.num_ctas // launch.cluster_size
+        self._cluster_size = launch.cluster_size
+        self._slots = _at_work(func, image, spec)
+
+    @property
+    def waves(self) -> int:
+        """Waves of the whole launch, the last partial one included."""
+        found = self._repeats
+        if found.persistent:
+            return -(-found.tiles // found.step)
+        return -(-self._clusters // self._slots)
+
+    @property
+    def whole(self) -> Size:
+        """All of the launch."""
+        return Size(self.waves, self._repeats.trips)
+
+    def effort(self, sizes: Iterable[Size]) -> int:
+        """Iterations of CTAs that runs of these sizes make; the rest of a CTA counts as some."""
+        ctas = min(self._slots, self._clusters) * self._cluster_size
+        return sum(size.waves * (size.trips + REST) * (self._cluster_size if size.alone else ctas) for size in sizes)
+
+    def outcome(self, run: RunParts) -> tuple[Outcome, Sampled] | None:
+        """The outcome of the whole launch, and what it was worked out from; None where it has to be run.
+
+        run: executes parts. One that faults or blocks shows a mistake of the kernel, or that its parts depend on one
+        another in a way that is not understood: then the whole has to be run.
+        """
+        if not self.equal:
+            return None
+        outcomes: dict[Size, Outcome] = {}
+        choices = self._wave_points()
+        waves, trips = choices.pop(0) if choices else (), self._trip_points()
+        few = 2 if waves else 1
+        while waves or trips:
+            short = (trips or (self.whole.trips,))[0]
+            along_trips = [Size(few, each) for each in trips]
+            along_waves = [Size(each, short) for each in waves]
+            corners = [Size(w, t) for w in self._wave_ends(waves) for t in self._trip_ends(trips, waves)]
+            wanted = {*along_trips, *along_waves, *corners} - outcomes.keys()
+            for size, outcome in run(sorted(wanted, key=lambda size: -self.effort([size]))).items():
+                if outcome is None:
+                    return None
+                outcomes[size] = outcome
+            if trips and not _even([(size.trips, outcomes[size].cycles) for size in along_trips]):
+                trips = ()
+            elif waves and not _even([(size.waves, outcomes[size].cycles) for size in along_waves]):
+                waves = choices.pop(0) if choices else ()
+            elif not self._holds_for_one(waves, trips, run):
+                return None
+            else:
+                sizes = tuple(sorted(outcomes, key=lambda size: (size.waves, size.trips)))
+                return self._extended(waves, trips, outcomes), Sampled(self.whole, sizes)
+        return None
+
+    def _holds_for_one(self, waves: tuple[int, ...], trips: tuple[int, ...], run: RunParts) -> bool:
+        """Return whether one cluster takes the time that follows from parts of it: no iteration or round differs."""
+        waves = waves if self._repeats.persistent else ()
+        if not waves and not trips:
+            return True  # all that it does was run
+        whole = replace(self.whole, alone=True)
+        corners = {Size(w, t, alone=True) for w in self._wave_ends(waves) for t in self._trip_ends(trips, waves)}
+        outcomes = {size: outcome for size, outcome in run([whole, *corners]).items() if outcome is not None}
+        if len(outcomes) <= len(corners):
+            return False
+        worked_out = self._extended(waves, trips, outcomes, alone=True).cycles
+        return abs(worked_out - outcomes[whole].cycles) <= TOLERANCE * outcomes[whole].cycles
+
+    # -- the points ----------------------------------------------------------------------------------------------
+
+    def _trip_points(self) -> tuple[int, ...]:
+        """The iterations of three kinds of runs; none where the loops are short or of unknown length."""
+        found = self._repeats
+        points: list[int] = []
+        # Roles that skip each other's stages take turns: the end of one hides behind the iterations of the other.
+        least = max(SHORTEST, 2 * found.ring if found.skips else found.ring + 2)
+        for trips in range(least, found.trips):
+            if found.may_make(trips) and (not points or trips >= points[-1] + APART):
+                points.append(trips)
+        if len(points) < 3 or points[0] + points[1] > WORTH * found.trips:
+            return ()
+        return tuple(points[:3])
+
+    def _wave_points(self) -> list[tuple[int, ...]]:
+        """The waves of three kinds of runs, as they are tried; none where there are few."""
+        worth = [waves for waves in WAVES if waves[0] + waves[-1] <= WORTH * self.waves]
+        return worth[2:] or worth[-1:]
+
+    def _wave_ends(self, points: tuple[int, ...]) -> tuple[int, ...]:
+        """The waves between which a line is drawn: all of them where no waves are left out."""
+        return (points[0], points[-1]) if points else (self.waves,)
+
+    def _trip_ends(self, points: tuple[int, ...], waves: tuple[int, ...]) -> tuple[int, ...]:
+        """The iterations, likewise: the outer ones, except where the longest run would then take too long."""
+        if not points:
+            return (self.whole.trips,)
+        found, most = self._repeats, self._wave_ends(waves)[-1]
+        if found.light and not found.persistent and not waves:
+            top = min(LONGEST_LIGHT // most, int(MOST * found.trips))
+            return (points[0], next((each for each in range(top, points[1], -1) if found.may_make(each)), points[1]))
+        return (points[0], points[-1] if most * points[-1] <= LONGEST else points[1])
+
+    def part(self, size: Size) -> tuple[Cut, Part]:
+        """What a run leaves out: whole waves, so that the last one is as full as the launch's."""
+        found, left_out = self._repeats, self.waves - size.waves
+        tiles, clusters = found.tiles, self._clusters
+        if found.persistent:
+            tiles -= left_out * found.step
+        else:
+            clusters -= left_out * self._slots
+        weight = found.trips / size.trips if size.trips else 1.0
+        return found.cut(size.trips, tiles), Part(range(1 if size.alone else clusters), weight)
+
+    # -- the whole -----------------------------------------------------------------------------------------------
+
+    def _extended(
+        self, waves: tuple[int, ...], trips: tuple[int, ...], outcomes: Mapping[Size, Outcome], *, alone: bool = False
+    ) -> Outcome:
+        """The outcome of the whole launch, from those of runs at these points. alone: the same of one cluster."""
+        wave_ends, trip_ends = self._wave_ends(waves), self._trip_ends(trips, waves)
+        by_waves = []
+        for count in wave_ends:
+            runs = [outcomes[Size(count, each, alone)] for each in trip_ends]
+            by_waves.append(_line(trip_ends, [_figures(run) for run in runs], self.whole.trips))
+        figures = _line(wave_ends, by_waves, self.whole.waves)
+        last = outcomes[Size(wave_ends[-1], trip_ends[-1], alone)]
+        cycles = figures.pop(_CYCLES)
+        for name in UNKNOWN:
+            figures.pop(name, None)
+        return replace(last, cycles=cycles, stats=figures)
+
+
+def _at_work(func: PrimFunc, image: KernelImage, spec: GpuSpec) -> int:
+    """How many clusters work at a time: as many as the GPU holds, or fewer where they wait for tensor memory."""
+    resident = resident_clusters(image, spec)
+    columns = 0
+    for node in func.nodes:
+        entry = instruction_of(node) if isinstance(node, Call) else None
+        if isinstance(node, Call) and entry is not None and entry.writes and entry.cost == "alloc":
+            columns += int_value(entry.argument(node, "n_cols")) or 0
+    if not columns:
+        return resident
+    groups = spec.sms // image.launch.cluster_size
+    return max(1, min(resident, groups * max(1, TMEM_COLUMNS // columns)))
+
+
+_CYCLES = "cycles"
+
+
+def _figures(outcome: Outcome) -> dict[str, float]:
+    return {**outcome.stats, _CYCLES: outcome.cycles}
+
+
+def _line(places: tuple[int, ...], figures: list[dict[str, float]], at: int) -> dict[str, float]:
+    """The figures on the line through the two places, or of the only one."""
+    if len(places) == 1:
+        return dict(figures[0])
+    (first, second), (low, high) = places, figures
+    share = (at - first) / (second - first)
+    return {name: _between(low, high, name, share) for name in high}
+
+
+def _between(low: Mapping[str, float], high: Mapping[str, float], name: str, share: float) -> float:
+    start = low.get(name, 0.0)
+    return start + share * (high[name] - start)
+
+
+def _even(points: list[tuple[int, float]]) -> bool:
+    """Whether three points lie on a line."""
+    (a, at_a), (b, at_b), (c, at_c) = points
+    before, after = (at_b - at_a) / (b - a), (at_c - at_b) / (c - b)
+    return abs(after - before) <= TOLERANCE * max(abs(after), abs(before))

@@ -1,0 +1,52 @@
+"""Which kernels' clusters can be executed as a batch (`machine.batched`), as far as the program shows."""
+
+from __future__ import annotations
+
+from tirx_mini.ir import AddressOf, Bind, Buffer, BufferLoad, BufferStore, Call, Expr, PrimFunc, Var, walk
+from tirx_mini.isa import instruction_of
+
+from .needed import has_effect
+
+
+def batchable(func: PrimFunc) -> bool:
+    """Whether a lowered function's threads leave global memory to engines, and what they compute stays in its lane.
+
+    No instruction then has an operand that is computed from what others left in registers, so that no value is
+    shuffled. Registers themselves may be operands.
+    """
+    values = _Values(func)
+    for node in func.nodes:
+        if isinstance(node, (BufferLoad, BufferStore)) and node.buffer.scope == "global":
+            return False
+        if isinstance(node, Call) and instruction_of(node) is not None:
+            operands = (argument for argument in node.args if not isinstance(argument, AddressOf))
+            if any(values.has(operand) for operand in operands):
+                return False
+    return True
+
+
+class _Values:
+    """The variables and local buffers that hold what instructions left in registers, or what is computed from it."""
+
+    def __init__(self, func: PrimFunc) -> None:
+        self._found: set[Var | Buffer] = set()
+        for node in func.nodes:
+            if isinstance(node, Call) and instruction_of(node) is not None and has_effect(node):
+                registers = (argument.buffer for argument in node.args if isinstance(argument, AddressOf))
+                self._found.update(buffer.root for buffer in registers if buffer.scope == "local")
+        before = -1
+        while len(self._found) > before:
+            before = len(self._found)
+            for node in func.nodes:
+                if isinstance(node, Bind) and self.has(node.value):
+                    self._found.add(node.var)
+                elif isinstance(node, BufferStore) and node.buffer.scope == "local" and self.has(node.value):
+                    self._found.add(node.buffer.root)
+
+    def has(self, expr: Expr) -> bool:
+        """Whether a value is computed from such registers."""
+        return any(
+            (isinstance(node, Var) and node in self._found)
+            or (isinstance(node, BufferLoad) and node.buffer.root in self._found)
+            for node in walk(expr)
+        )

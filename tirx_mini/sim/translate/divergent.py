@@ -1,0 +1,171 @@
+"""Branches whose lanes go at their own pace (`machine.divergent`), and the names that their arms assign."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from tirx_mini.ir import (
+    AddressOf,
+    AllocBuffer,
+    Bind,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Expr,
+    If,
+    Stmt,
+    While,
+    walk,
+)
+from tirx_mini.isa import instruction_of, instructions
+
+from .expressions import Expressions
+from .leaving import leaves, spins
+from .uniformity import Uniformity
+from .values import Value
+from .writer import Writer
+
+
+class StatementTranslator(Protocol):
+    """What translates the arms. regions: how many narrowed masks there are around what is being translated."""
+
+    regions: int
+
+    @property
+    def out(self) -> Writer: ...
+    @property
+    def expressions(self) -> Expressions: ...
+    def stmt(self, stmt: Stmt | None) -> None: ...
+    def narrowed(self, outer: str, expr: Expr, cond: Value | None) -> str:
+        """The lanes of the mask `outer` in which a condition holds."""
+        ...
+
+
+def length_of_run(stmts: Sequence[Stmt], facts: Uniformity) -> int:
+    """How many of the statements, from the first on, are divergent branches with nothing between them that needs all
+    lanes; 0 where no lanes can wait while others go on.
+    """
+    first = stmts[0]
+    if not isinstance(first, If) or not _parts(first, facts) or not _blocks(first):
+        return 0
+    length = 1 if first.orelse is not None and _blocks_in(first.then) else 0
+    changed = _changed(first)
+    for position, stmt in enumerate(stmts[1:], 1):
+        if isinstance(stmt, If):
+            if not _parts(stmt, facts) or not _computed(stmt.cond, changed):
+                break
+            length = position + 1
+            changed |= _changed(stmt)
+        elif not isinstance(stmt, AllocBuffer) and not (isinstance(stmt, Bind) and _computed(stmt.value, changed)):
+            break
+    return length
+
+
+def diverge(statements: StatementTranslator, stmts: Sequence[Stmt]) -> None:
+    """Translate the statements of a run: each arm becomes a generator, which goes on while others wait."""
+    out = statements.out
+    outer, branches = out.fresh("outer"), out.fresh("branches")
+    out.settle()
+    out.line(f"{outer} = w.mask")
+    out.line(f"{branches} = Divergence(w)")
+    for position, stmt in enumerate(stmts):
+        if not isinstance(stmt, If):
+            statements.stmt(stmt)
+            continue
+        cond = statements.expressions.build(stmt.cond) if not is_elect(stmt.cond) else None
+        inner = out.fresh("inner")
+        out.at(stmt.cond.span)
+        out.settle()
+        out.line(f"{inner} = {statements.narrowed(outer, stmt.cond, cond)}")
+        arms = [(inner, stmt.then)]
+        if stmt.orelse is not None:
+            other = out.fresh("other")
+            out.line(f"{other} = {outer}.minus({inner})")
+            arms.append((other, stmt.orelse))
+        for mask, body in arms:
+            if position:
+                out.line(f"if {branches}.meets({mask}): yield from {branches}.join()")
+            _arm(statements, branches, mask, body)
+            out.line(f"w.select({outer})")
+    out.line(f"yield from {branches}.join()")
+    out.line(f"{branches}.close()")
+    out.line(f"w.select({outer})")
+
+
+def _arm(statements: StatementTranslator, branches: str, mask: str, body: Stmt) -> None:
+    """One arm, as a generator of its own."""
+    out = statements.out
+    name = out.fresh("arm")
+    with out.block(f"if {mask}:"):
+        start = len(out.lines) + 1
+        statements.regions += 1
+        with out.block(f"def {name}():"):
+            statements.stmt(body)
+            out.settle()
+            out.line("yield from ()")
+        statements.regions -= 1
+        names = _shared_names(out.lines[start:], [*out.prologue, *out.lines[: start - 1]])
+        if names:
+            indent = out.lines[-1][: -len("yield from ()")]
+            out.lines.insert(start, f"{indent}nonlocal {', '.join(names)}")
+        out.line(f"{branches}.start({mask}, {name}())")
+
+
+def is_elect(cond: Expr) -> bool:
+    """Whether a condition is elect.sync."""
+    entry = instruction_of(cond)
+    return entry is not None and entry.elects
+
+
+def _parts(stmt: If, facts: Uniformity) -> bool:
+    """Whether lanes part here, and come together again behind it."""
+    return facts.varying(stmt.cond) and not any(leaves(stmt))
+
+
+def _blocks(stmt: If) -> bool:
+    return _blocks_in(stmt.then) or (stmt.orelse is not None and _blocks_in(stmt.orelse))
+
+
+def _blocks_in(arm: Stmt) -> bool:
+    """Whether a lane may have to wait in an arm."""
+    return any(entry.blocking for entry in instructions(arm)) or any(
+        isinstance(node, While) and spins(node) for node in walk(arm)
+    )
+
+
+def _computed(expr: Expr, changed: set[Buffer]) -> bool:
+    """Whether a value is computed without memory, instructions, and what arms that are under way may change."""
+    for node in walk(expr):
+        if isinstance(node, Call):
+            return False
+        if isinstance(node, BufferLoad) and (node.buffer.scope != "local" or node.buffer in changed):
+            return False
+    return True
+
+
+def _changed(stmt: If) -> set[Buffer]:
+    """The register buffers that arms may change."""
+    return {node.buffer for node in walk(stmt) if isinstance(node, (BufferStore, AddressOf))}
+
+
+def _shared_names(arm: Sequence[str], before: Sequence[str]) -> list[str]:
+    """The names that the lines of an arm assign, and the lines around it too: the arm is a function of its own."""
+    assigned = set(_assigned(ast.parse(textwrap.dedent("\n".join(["if True:", *arm])))))
+    counters = assigned & {"steps", "polls"}
+    text = "\n".join(before)
+    return sorted(counters | {name for name in assigned if re.search(rf"\b{name} (= |in )", text)})
+
+
+def _assigned(tree: ast.AST) -> Iterator[str]:
+    """The names that a function's own statements assign."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.FunctionDef, ast.Lambda, ast.GeneratorExp, ast.ListComp)):
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        yield from _assigned(node)

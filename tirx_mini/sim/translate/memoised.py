@@ -1,0 +1,188 @@
+"""Series of MMAs that are known again: loops, mostly over parts of a K tile, of nothing else.
+
+The operands of such a series follow from a few values that the loop does not change: the descriptors of a stage, and
+whether the product is the first of a tile. The engine knows a series again by these values. A run without data issues
+those of `engines.wgmma` at once, and a run of a part those of `engines.tcgen05`. Any other goes through the loop for
+the times of the MMAs, and for nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from typing import Protocol
+
+from tirx_mini.ir import (
+    AddressOf,
+    Buffer,
+    BufferLoad,
+    Call,
+    Const,
+    Evaluate,
+    Expr,
+    For,
+    Hint,
+    Seq,
+    Stmt,
+    Var,
+    While,
+    children,
+    int_value,
+    walk,
+)
+from tirx_mini.isa import TABLE, Completion
+
+from .calls import Calls
+from .expressions import Expressions, flat_index
+from .storage import Storage
+from .writer import Writer
+
+MMAS = (Completion.WGMMA_GROUP, Completion.COMMIT)
+
+
+class StatementTranslator(Protocol):
+    """The translator of statements. data: of a run with data. bursts: whether it issues tcgen05 MMAs at once."""
+
+    data: bool
+    bursts: bool
+
+    @property
+    def out(self) -> Writer: ...
+    @property
+    def expressions(self) -> Expressions: ...
+    @property
+    def storage(self) -> Storage: ...
+    @property
+    def calls(self) -> Calls: ...
+    def plain_for(self, stmt: For) -> None:
+        """Translate a loop as any other."""
+        ...
+
+
+def series_of(loop: For) -> Completion | None:
+    """How the end is observed of the MMAs that a loop of known length issues; None for one that does anything else."""
+    stmts = list(_stmts(loop))
+    if int_value(loop.start) is None or int_value(loop.stop) is None:
+        return None
+    if not all(isinstance(stmt, Evaluate) or _is_block(stmt) for stmt in stmts):
+        return None
+    found = {TABLE[stmt.call.op].completion for stmt in stmts if isinstance(stmt, Evaluate)}
+    return next((each for each in MMAS if found == {each}), None)
+
+
+def accumulators(loop: For | While) -> tuple[Buffer, ...]:
+    """The registers that the MMAs of a series are given."""
+    places = (node.buffer for node in walk(loop.body) if isinstance(node, AddressOf) and node.buffer.scope == "local")
+    return tuple(dict.fromkeys(places))
+
+
+def what_it_depends_on(loop: For, scopes: Container[str]) -> tuple[Expr, ...] | None:
+    """The greatest parts of its operands that it does not change.
+
+    None where it executes more, or reads memory of other scopes than these, or an array by its own variable.
+    """
+    inner = {stmt.var for stmt in _stmts(loop) if isinstance(stmt, For)}
+    found: list[Expr] = []
+    for stmt in _stmts(loop):
+        if not isinstance(stmt, Evaluate):
+            continue
+        for node in walk(stmt.call):
+            if isinstance(node, BufferLoad) and (node.buffer.scope not in scopes or _depends_on(node, inner)):
+                return None
+            if isinstance(node, Call) and node is not stmt.call:
+                return None
+        for argument in stmt.call.args:
+            found += _unchanged(argument, inner)
+    return tuple(dict.fromkeys(found))
+
+
+def as_series(to: StatementTranslator, loop: For) -> bool:
+    """Translate a loop of MMAs for threads that find them known, and for others; False for any other loop."""
+    kind = series_of(loop)
+    if kind is None or to.calls.times:
+        return False
+    bursts = kind is Completion.WGMMA_GROUP or to.bursts
+    key = _key(to, loop, kind, to.data or not bursts)
+    if key is None:
+        return False
+    if not bursts:
+        _for_times(to, loop, key)
+        return True
+    return _at_once(to, loop, key, "w.wgmma" if kind is Completion.WGMMA_GROUP else "w.gpu.tensor")
+
+
+def _key(to: StatementTranslator, loop: For, kind: Completion, plain: bool) -> str | None:
+    """The text of what a series of this kind is known by: a tuple; None where that cannot be looked at.
+
+    plain: whether it has to be looked at without a trace.
+    """
+    scopes = ("local", "shared") if kind is Completion.COMMIT else ("local",)
+    parts = what_it_depends_on(loop, scopes)
+    if parts is None or (plain and not all(_is_plain(node, to.storage) for part in parts for node in walk(part))):
+        return None
+    with to.out.free(), to.storage.peeking():
+        values = [to.expressions.value(part) for part in parts]
+    if any(value.lanes for value in values):
+        return None
+    return f"({''.join(f'{code}, ' for code in (to.out.object('K', loop), *(value.code for value in values)))})"
+
+
+def _for_times(to: StatementTranslator, loop: For, key: str) -> None:
+    """MMAs that the engine knows: the loop is executed for their times alone."""
+    times = to.out.fresh("times")
+    to.out.settle()
+    to.out.line(f"{times} = w.cta.cluster.order.shortcut(w.gpu.series, w, {key})")
+    with to.out.block(f"if {times} is not None:"):
+        to.calls.times = times
+        with to.storage.spending():
+            to.plain_for(loop)
+        to.calls.times = ""
+    with to.out.block("else:"):
+        to.plain_for(loop)
+        to.out.settle()
+        to.out.line("w.gpu.tensor.learn_series(w)")
+
+
+def _at_once(to: StatementTranslator, loop: For, key: str, engine: str) -> bool:
+    """MMAs that are issued at once where the engine knows them; False where it cannot tell their registers."""
+    places = [to.storage.place(buffer) for buffer in accumulators(loop)]
+    if any(place.kind != "array" for place in places):
+        return False
+    to.out.settle()
+    arrays = "".join(f"{place.name}, " for place in places)
+    operands, warp = (f", ({arrays})", "") if places else ("", "w, ")
+    with to.out.block(f"if not w.cta.cluster.order.shortcut({engine}.again, {warp}{key}{operands}):"):
+        to.plain_for(loop)
+        to.out.settle()
+        to.out.line(f"{engine}.learn({warp.rstrip(', ')})")
+    return True
+
+
+def _is_plain(node: object, storage: Storage) -> bool:
+    """Whether a value can be looked at without a trace: no element is read that might not be there."""
+    if not isinstance(node, BufferLoad):
+        return True
+    if node.buffer.scope == "local":
+        return storage.place(node.buffer).kind == "scalar"
+    return int_value(flat_index(node, node.buffer)) is not None
+
+
+def _stmts(stmt: Stmt) -> Iterator[Stmt]:
+    return (node for node in walk(stmt) if isinstance(node, Stmt))
+
+
+def _is_block(stmt: Stmt) -> bool:
+    return isinstance(stmt, (Seq, Hint)) or (
+        isinstance(stmt, For) and int_value(stmt.start) is not None and int_value(stmt.stop) is not None
+    )
+
+
+def _depends_on(expr: Expr, variables: set[Var]) -> bool:
+    return any(node in variables for node in walk(expr) if isinstance(node, Var))
+
+
+def _unchanged(expr: Expr, inner: set[Var]) -> list[Expr]:
+    if isinstance(expr, Const):
+        return []
+    if not isinstance(expr, AddressOf) and not _depends_on(expr, inner):
+        return [expr]
+    return [part for child in children(expr) if isinstance(child, Expr) for part in _unchanged(child, inner)]

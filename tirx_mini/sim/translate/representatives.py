@@ -1,0 +1,352 @@
+"""Loops that one warp can go round for its whole warpgroup, in a run of a part of a launch, or for results alone.
+
+The warps of a warpgroup issue the same wgmma, wait for the same barriers and write back the same shapes, so in a loop
+that does little else they are all at the same place at the same time. What only the first of them does, such as to
+release a stage, it does as before; what each of them does to an mbarrier or to memory, the first one does four times.
+A loop in which another warp does something of its own is executed by all of them.
+
+With data, these are the loops that only multiply: the engine then gives each warp its part of the products.
+
+Where a whole launch is executed for its time, the first warp is not enough: what it alone does takes it time that the
+others do not need. In loops that multiply, one of the other three stands in for the other two (`represented_loops`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass
+
+import numpy as np
+
+from tirx_mini.hardware import WARPGROUP_WARPS
+from tirx_mini.ir import (
+    AddressOf,
+    Bind,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Const,
+    Evaluate,
+    Expr,
+    For,
+    Hint,
+    If,
+    PrimFunc,
+    Seq,
+    Special,
+    Stmt,
+    Var,
+    While,
+    children,
+    int_value,
+    walk,
+)
+from tirx_mini.isa import TABLE, BarrierEffect, Completion, Instruction, Scope
+
+from ..machine import LANES
+from .memoised import accumulators
+from .needed import Needed, needed
+from .threads import selected, thread_values
+
+Loop = For | While
+
+WAITS_AND_ARRIVALS = (BarrierEffect.WAIT, BarrierEffect.ARRIVE)
+OWN_COSTS = ("matrix", "tmem")
+"""Of instructions with which a warp moves its own registers."""
+
+
+@dataclass(frozen=True)
+class Led:
+    """What one warp does for its warpgroup.
+
+    loops: the outermost ones that it goes round for all four. repeated: accesses to memory and arrivals there, which it
+    executes once for each warp. divergent: loops that some warps or threads of a warpgroup go round.
+    """
+
+    loops: frozenset[Loop] = frozenset()
+    repeated: frozenset[Stmt] = frozenset()
+    divergent: frozenset[Loop] = frozenset()
+
+    def for_each_warp(self, stmt: Stmt) -> bool:
+        """Whether the first warp executes a statement once for each warp."""
+        parts = [node for node in walk(stmt) if isinstance(node, Stmt)]
+        rest = (part.call.op for part in parts if isinstance(part, Evaluate) and part not in self.repeated)
+        return not self.repeated.isdisjoint(parts) and all(TABLE[op].fence == "proxy" for op in rest)
+
+
+def led_loops(func: PrimFunc) -> Led:
+    """The outermost loops that one warp of each warpgroup can go round for all four."""
+    groups = _warpgroups(func, needed(func))
+    found = dict(_outermost(func.body, groups))
+    divergent: frozenset[Loop] = frozenset().union(*(group.divergent for group in groups))
+    return Led(frozenset(found), frozenset().union(*found.values()), divergent)
+
+
+def _outermost(
+    stmt: Stmt, groups: Sequence[_Leading], fits: Callable[[Loop], bool] = lambda loop: True
+) -> Iterator[tuple[Loop, frozenset[Stmt]]]:
+    """The outermost loops that may be led and that fit, with what is repeated in each."""
+    if isinstance(stmt, (For, While)) and fits(stmt):
+        ways = {group.leads(stmt) for group in groups if stmt in group.reached}
+        way = ways.pop() if len(ways) == 1 else None
+        if way is not None:
+            yield stmt, way
+            return
+    for child in children(stmt):
+        if isinstance(child, Stmt):
+            yield from _outermost(child, groups, fits)
+
+
+def led_products(func: PrimFunc, decided: Set[Stmt]) -> dict[Loop, tuple[Buffer, ...]]:
+    """The outermost loops of nothing but wgmma that one warp of each warpgroup can go round for all four, with data.
+
+    Each with the registers of its accumulators. decided: control flow that is noted, by each warp.
+    """
+    groups = _warpgroups(func, needed(func))
+    found = (loop for loop, way in _outermost(func.body, groups, _only_multiplies) if not way)
+    return {loop: accumulators(loop) for loop in found if decided.isdisjoint(walk(loop))}
+
+
+def represented_loops(func: PrimFunc, wanted: Needed) -> frozenset[Loop]:
+    """The outermost loops of nothing but wgmma, besides what the first warp of a warpgroup does alone, that its other
+    warps go round at the same time. wanted: the values that a run without data computes.
+    """
+    if not _has(func, Completion.WGMMA_GROUP):
+        return frozenset()
+    groups = _warpgroups(func, wanted)
+
+    def fits(loop: Loop) -> bool:
+        return all(_only_multiplies(loop, group.by_first) for group in groups if loop in group.reached)
+
+    return frozenset(loop for loop, way in _outermost(func.body, groups, fits) if not way)
+
+
+def _only_multiplies(loop: Loop, left_out: Callable[[If], bool] = lambda stmt: False) -> bool:
+    """Whether a loop issues MMAs with accumulators in registers and waits for them, and besides waits, arrives and
+    moves scalars only. left_out: what does not count.
+    """
+    multiplies = waits = False
+    for node in _walk_without(loop.body, left_out):
+        if isinstance(node, (BufferLoad, BufferStore)) and (node.buffer.scope != "local" or node.buffer.size != 1):
+            return False
+        if not isinstance(node, Call):
+            continue
+        entry = TABLE[node.op]
+        if entry.completion is Completion.WGMMA_GROUP:
+            multiplies = True
+            if sum(isinstance(part, AddressOf) and part.buffer.scope == "local" for part in walk(node)) != 1:
+                return False  # matrix A is in registers
+        elif entry.issued_by is Scope.WARPGROUP:
+            waits = waits or entry.blocking
+        elif not entry.fence and (entry.barrier not in WAITS_AND_ARRIVALS or joins_warpgroup(node)):
+            return False
+    return multiplies and waits
+
+
+def _walk_without(node: Stmt | Expr, left_out: Callable[[If], bool]) -> Iterator[Stmt | Expr]:
+    """As `walk`, but skip each branch for which `left_out` holds."""
+    if isinstance(node, If) and left_out(node):
+        return
+    yield node
+    for child in children(node):
+        yield from _walk_without(child, left_out)
+
+
+def moved_scalars(loop: Loop, wanted: Needed | None = None) -> tuple[Buffer, ...]:
+    """The registers that a loop stores to, and that are computed: in a run without data, those that are `wanted`."""
+    stores = dict.fromkeys(node.buffer for node in walk(loop.body) if isinstance(node, BufferStore))
+    return tuple(each for each in stores if each.scope == "local" and (wanted is None or wanted.has(each)))
+
+
+def joins_warpgroup(call: Call) -> bool:
+    """Whether an instruction is a barrier for as many threads as a warpgroup has, or for all of the CTA."""
+    entry = TABLE[call.op]
+    if not entry.waits_at_named_barrier:
+        return False
+    return len(entry.operands) == 1 or int_value(call.args[1]) == WARPGROUP_WARPS * LANES
+
+
+def _is_access(node: object) -> bool:
+    return isinstance(node, (BufferLoad, BufferStore)) and node.buffer.scope != "local"
+
+
+def _arrives(entry: Instruction) -> bool:
+    """Whether each thread arrives at an mbarrier."""
+    return entry.barrier is BarrierEffect.ARRIVE and entry.issued_by is Scope.THREAD
+
+
+def _takes_own_time(entry: Instruction) -> bool:
+    """Whether an instruction of a warp changes nothing but the time of that warp, in a run without data."""
+    if entry.awaits in TABLE:
+        return TABLE[entry.awaits].completion is Completion.TCGEN05_WAIT
+    return entry.issued_by is Scope.WARP and entry.cost in OWN_COSTS
+
+
+class _Leading:
+    """What the warps of the warpgroup that begins with warp `first` do alike.
+
+    reached: the loops that they come to. divergent: those that only some of them go round, or some of their lanes.
+    """
+
+    def __init__(self, func: PrimFunc, first: int, wanted: Needed) -> None:
+        assert func.launch is not None
+        self._warps = func.launch.warps
+        self._whole = (first + WARPGROUP_WARPS) * LANES <= func.launch.threads
+        self._group = slice(first, first + WARPGROUP_WARPS)
+        self._own: set[Var | Buffer] = set()
+        """What may have another value in another warp of the warpgroup."""
+        self._repeated: set[Stmt] = set()
+        self._wanted = wanted
+        self._copies = _has(func, Completion.CP_ASYNC_GROUP)
+        """Whether there are arrivals that wait for the copies of each warp."""
+        self.reached: set[Loop] = set()
+        self.divergent: set[Loop] = set()
+        known = -1
+        while known != (known := len(self._own)):
+            self._note(func.body, False)
+
+    def leads(self, loop: Loop) -> frozenset[Stmt] | None:
+        """What is repeated in a loop that is all what one warp can do for all, and what the first warp does alone; None
+        for any other loop."""
+        self._repeated = set()
+        return frozenset(self._repeated) if self._may_lead(loop) else None
+
+    def _may_lead(self, loop: Loop) -> bool:
+        if not self._whole or loop in self.divergent or any(map(self._differs, _conditions(loop))):
+            return False
+        if any(buffer.size != 1 or buffer in self._own for buffer in moved_scalars(loop, self._wanted)):
+            return False
+        return any(isinstance(node, Call) for node in walk(loop.body)) and self._is_shared(loop.body)
+
+    def _is_shared(self, stmt: Stmt | None) -> bool:
+        """Whether what the warps of a warpgroup do in a statement is done when its first warp has done it."""
+        if stmt is None:
+            return True
+        if isinstance(stmt, Seq):
+            return all(map(self._is_shared, stmt.stmts))
+        if isinstance(stmt, (Hint, For, While)):
+            differs = not isinstance(stmt, Hint) and any(map(self._differs, _conditions(stmt)))
+            return not differs and self._is_shared(stmt.body)
+        if isinstance(stmt, Evaluate):
+            return self._for_all(stmt)
+        if isinstance(stmt, If):
+            if not self._differs(stmt.cond) and not _chooses_lanes(stmt.cond):
+                return self._is_shared(stmt.then) and self._is_shared(stmt.orelse)
+            if stmt.orelse is not None:
+                return False
+            return self.by_first(stmt) or (self._same_lanes(stmt.cond) and self._only_arrives(stmt.then))
+        if isinstance(stmt, (Bind, BufferStore)):
+            return self._may_access(stmt)
+        return False
+
+    def _for_all(self, stmt: Evaluate) -> bool:
+        """Whether the first warp can execute an instruction for the others: a wait or a fence changes nothing in a run
+        without data."""
+        call, entry = stmt.call, TABLE[stmt.call.op]
+        if entry.issued_by is Scope.WARPGROUP or entry.fence or _takes_own_time(entry):
+            return True
+        if any(map(self._differs, call.args)):
+            return False
+        if _arrives(entry) and not self._copies:
+            self._repeated.add(stmt)
+            return True
+        named = len(entry.operands) > 1
+        joins = joins_warpgroup(call) and (named or self._warps == WARPGROUP_WARPS)
+        return entry.barrier is BarrierEffect.WAIT or joins
+
+    def _only_arrives(self, stmt: Stmt) -> bool:
+        """Whether each warp does nothing but arrive at the same mbarriers."""
+        if isinstance(stmt, Seq):
+            return all(map(self._only_arrives, stmt.stmts))
+        return isinstance(stmt, Evaluate) and _arrives(TABLE[stmt.call.op]) and self._for_all(stmt)
+
+    def _may_access(self, stmt: Bind | BufferStore) -> bool:
+        """Whether the first warp can do for the others what a statement does to memory, if anything.
+
+        The time of an access to shared memory does not depend on its place.
+        """
+        nodes = list(walk(stmt))
+        if any(isinstance(node, Call) for node in nodes):
+            return False
+        accesses = [node for node in nodes if isinstance(node, (BufferLoad, BufferStore)) and _is_access(node)]
+        if accesses:
+            self._repeated.add(stmt)
+        if all(node.buffer.scope == "shared" for node in accesses):
+            return True
+        indices = [node for access in accesses for index in access.indices for node in walk(index)]
+        by_warp = any(isinstance(node, Special) and node.name == "warp_id_in_cta" for node in indices)
+        own = any(node in self._own for node in indices if isinstance(node, Var))
+        return self._warps == WARPGROUP_WARPS and not by_warp and not own
+
+    def by_first(self, stmt: If) -> bool:
+        """Whether a branch can only be taken by the first warp of the warpgroup."""
+        return stmt.orelse is None and not selected(stmt.cond, self._warps)[0][self._group][1:].any()
+
+    def _same_lanes(self, cond: Expr) -> bool:
+        """Whether a condition on numbers of threads holds in the same lanes of each warp."""
+        values = thread_values(cond, self._warps)
+        return values is not None and self._alike(values)
+
+    def _alike(self, values: np.ndarray) -> bool:
+        """Whether values by warp and lane are the same in all warps of the warpgroup."""
+        rows = np.broadcast_to(values, (self._warps, LANES))[self._group]
+        return bool((rows == rows[0]).all())
+
+    # -- what differs ----------------------------------------------------------------------------------------------
+
+    def _note(self, stmt: Stmt, under: bool) -> None:
+        """Find what has another value in another warp. under: whether only some warps of a warpgroup come here."""
+        if isinstance(stmt, If):
+            then, orelse = selected(stmt.cond, self._warps)
+            under = under or self._differs(stmt.cond) or _chooses_lanes(stmt.cond)
+            for arm, holds in ((stmt.then, then), (stmt.orelse, orelse)):
+                if arm is not None and holds[self._group].any():
+                    self._note(arm, under)
+            return
+        if isinstance(stmt, Bind) and (under or self._differs(stmt.value)):
+            self._own.add(stmt.var)
+        elif isinstance(stmt, BufferStore) and (under or self._differs(stmt.value)):
+            self._own.add(stmt.buffer)
+        elif isinstance(stmt, (For, While)):
+            self.reached.add(stmt)
+            if under:
+                self.divergent.add(stmt)
+        for child in children(stmt):
+            if isinstance(child, Stmt):
+                self._note(child, under)
+
+    def _differs(self, expr: Expr) -> bool:
+        """Whether a value may differ among the warps of a warpgroup."""
+        if isinstance(expr, (Const, Special)):
+            values = thread_values(expr, self._warps)
+            return values is not None and not self._alike(values)
+        if isinstance(expr, Var):
+            return expr in self._own
+        if isinstance(expr, BufferLoad) and (expr.buffer.scope != "local" or expr.buffer in self._own):
+            return True
+        values = thread_values(expr, self._warps)
+        if values is not None:
+            return not self._alike(values)
+        return any(self._differs(child) for child in children(expr) if isinstance(child, Expr))
+
+
+def _warpgroups(func: PrimFunc, wanted: Needed) -> list[_Leading]:
+    assert func.launch is not None
+    return [_Leading(func, first, wanted) for first in range(0, func.launch.warps, WARPGROUP_WARPS)]
+
+
+def _has(func: PrimFunc, completion: Completion) -> bool:
+    """Whether a function has an instruction that completes in this way."""
+    return any(TABLE[node.op].completion is completion for node in func.nodes if isinstance(node, Call))
+
+
+def _conditions(loop: Loop) -> tuple[Expr, ...]:
+    """What a loop's number of iterations depends on."""
+    return (loop.cond,) if isinstance(loop, While) else (loop.start, loop.stop)
+
+
+def _chooses_lanes(cond: Expr) -> bool:
+    """Whether a condition may choose lanes of each warp, which then do something of their own."""
+    nodes = list(walk(cond))
+    return any(isinstance(node, Call) or (isinstance(node, Special) and node.name == "threadIdx.x") for node in nodes)
