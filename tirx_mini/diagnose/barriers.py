@@ -33,7 +33,17 @@ from tirx_mini.sim import (
     UnpairedClusterBarrier,
 )
 
-from .kind import ALIVE, IN_FLIGHT_AT_EXIT, MISALIGNED_ACCESS, RACE, Explanation, Kind, Notes, explains
+from .kind import (
+    ALIVE,
+    IN_FLIGHT_AT_EXIT,
+    MISALIGNED_ACCESS,
+    RACE,
+    RELAXED_END,
+    Explanation,
+    Kind,
+    Notes,
+    explains,
+)
 
 INCOMPLETE = Kind(
     "barrier-incomplete", "TX115", "deadlock", "A phase that was begun gets all of its arrivals.",
@@ -265,6 +275,15 @@ def barrier_of_ended_cta(fact: BarrierOfEndedCta) -> Explanation:
 @explains(SignalAtExit, IN_FLIGHT_AT_EXIT)
 def signal_at_exit(fact: SignalAtExit) -> Explanation:
     what = "arrival" if fact.signal.signal.value == "arrive" else fact.signal.signal
+    if fact.relaxed:
+        return Explanation(
+            f"{fact.signal.role} arrives at {fact.barrier} of {fact.origin.cta} before a relaxed arrival: "
+            f"{RELAXED_END}",
+            "arrive at the cluster's barrier without .relaxed: a release orders the arrival before the end of the CTA",
+            about=_barrier(fact),
+            severity="warning",
+            order=f"if the arrival lands after the end of {fact.origin.cta}",
+        )
     return Explanation(
         f"{fact.origin.cta} may end before the {what} of {fact.signal.role} gets to its {fact.barrier}",
         ALIVE,

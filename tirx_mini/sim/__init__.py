@@ -73,6 +73,7 @@ from .launch import (
 )
 from .machine import (
     LANES,
+    AccessBeforeStart,
     Arrival,
     ArrivalOverflow,
     BadInitCount,
@@ -113,6 +114,7 @@ from .machine import (
     RegisterOutOfBounds,
     RegisterWait,
     Reinitialised,
+    RemoteAccessAtExit,
     RepeatedWait,
     RoundsUnordered,
     RunningWarp,
@@ -175,6 +177,7 @@ from .translate import (
 
 __all__ = [
     "Access", "AccumulatorLane", "Activity", "AllocRule", "AllocWithoutPermit", "Arrival", "ArrivalOverflow",
+    "AccessBeforeStart",
     "Awaited", "BUDGET", "BadAddress", "BadAllocation", "BadBulkSize", "BadCtaMask", "BadDealloc", "BadInitCount",
     "BadRegisterCount", "BadTensorMap", "BadThreadCount", "BarrierChange", "BarrierEvent", "BarrierOfEndedCta",
     "BarrierUse", "BorrowedRegister", "BoxOutOfSharedMemory", "BudgetExceeded", "BulkCopyAtExit", "BulkWait",
@@ -195,6 +198,7 @@ __all__ = [
     "PendingRegister", "Place", "Poll", "Probe", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterWait",
     "Reinitialised",
     "FreshWait", "RepeatedWait", "RoundsUnordered", "RunawayLoop", "RunningWarp", "Sampled", "Sampling",
+    "RemoteAccessAtExit",
     "SharedMemoryExceeded", "Signal", "SignalAtExit", "Simulation", "Size", "Space", "Standing", "StoreAtExit",
     "StoreBeforeTensor",
     "StoreOverBarrier", "TensorMapRule", "ThreadCountsDiffer", "Tile", "Timeline", "TmemAtExit", "TmemColumnsExceeded",

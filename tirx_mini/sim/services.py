@@ -254,7 +254,22 @@ class Services:
         return self.grid_barrier.sync(w)
 
     def cluster_arrive(self, w: RunningWarp, *, releases: bool = True) -> None:
-        w.cta.cluster.barrier.arrive(w, releases)
+        w.cta.cluster.barrier.arrive(w, releases, () if releases else self._fenced(w))
+
+    def _fenced(self, w: RunningWarp) -> Sequence[np.ndarray]:
+        """The clocks of what fences before a relaxed arrival at the cluster's barrier release by it."""
+        cluster = w.cta.cluster
+        if not cluster.checked:
+            return ()
+        clocks = self.strong.fenced(w, "cluster")
+        announced = [barrier for barrier in w.cta.initialised if barrier.announced_by(w)]
+        if announced:
+            alone, clock = cluster.causality.fork(w.agent, "mbarrier.init"), cluster.causality.transient_clock()
+            clock.release_epoch(alone.index, alone.epoch)
+            clocks.append(clock.clocks)
+            for barrier in announced:
+                barrier.init_by.announced = alone.index, alone.epoch
+        return clocks
 
     def cluster_wait(self, w: RunningWarp) -> Blocking:
         return w.cta.cluster.barrier.wait(w)

@@ -173,8 +173,18 @@ class StrongAccesses:
             for agent in w.lanes.within(word, w.agent):
                 agent.fence_gpu(sem in ACQUIRES, sem in RELEASES)
         if sem in RELEASES:
+            if _covers(scope, "cluster"):
+                for barrier in w.cta.initialised:
+                    barrier.fence_memory(w)
             kept = [(lanes, r) for lanes, r in patterns.fences if lanes & ~word or not _covers(scope, r.scope)]
             patterns.fences = [*kept, (word, self._released(w, scope))]
+
+    def fenced(self, w: RunningWarp, scope: str) -> list[np.ndarray]:
+        """The clocks of what fences of at least `scope` release by a relaxed arrival of the active lanes."""
+        patterns, word = self._patterns.get(w), w.mask.word
+        if patterns is None:
+            return []
+        return [r.clocks for lanes, r in patterns.fences if not lanes & ~word and _covers(r.scope, scope)]
 
     # -- memories ------------------------------------------------------------------------------------------------
 
@@ -203,6 +213,8 @@ class StrongAccesses:
         wrong = access.space == "global" or (cta is not w.cta and access.space in ("shared", "shared::cta"))
         if wrong or offsets.max() + n > cta.smem.size or not cta.alive:
             raise Fault(BadAddress(w.origin, access.space, int(own.max()), n))
+        if cta is not w.cta:
+            cta.accessed(w, write)
         spend_shared(w, len(lanes), n, write)
         segment = cta.smem.shadow.segment(int(offsets.min())) if cta.cluster.checked else None
         return Run(lanes, offsets, cta.smem.view, segment)

@@ -6,6 +6,7 @@ from .apart import POLL_CYCLES, Apart
 from .arriving import Arriving
 from .banks import conflicts
 from .barriers import (
+    AccessBeforeStart,
     Arrival,
     ArrivalOverflow,
     BadInitCount,
@@ -22,6 +23,7 @@ from .barriers import (
     MissingInitFence,
     NoSuchBarrier,
     Reinitialised,
+    RemoteAccessAtExit,
     RemoteSignal,
     RepeatedWait,
     RoundsUnordered,
@@ -86,6 +88,7 @@ from .wide import WideRegisterArray, WideSharedMemory, WideWarp, wide_memory
 
 __all__ = [
     "Apart", "Arrival", "ArrivalOverflow", "BadInitCount", "BadRegisterCount", "BadThreadCount", "BarrierEvent",
+    "AccessBeforeStart",
     "Arriving", "BarrierOfEndedCta", "BarrierUse", "Blocking", "BorrowedRegister", "Cluster", "ClusterBarrierMisuse",
     "ClusterBarrierWait", "CountingBarrier", "CountingWait", "Cta", "EMPTY", "Each", "EarlySignal", "Element",
     "ElementOutOfBounds", "FULL", "Flight", "GlobalBuffer", "GlobalMemory", "Gpu", "GridBarrier", "GridBarrierWait",
@@ -96,6 +99,7 @@ __all__ = [
     "PendingRegister", "Probe", "RegisterArray", "RegisterCountsDiffer", "RegisterOutOfBounds", "RegisterPool",
     "RegisterWait",
     "Registers", "Reinitialised", "RemoteSignal", "FreshWait", "RepeatedWait", "ResidentCluster", "ResidentCta",
+    "RemoteAccessAtExit",
     "RoundsUnordered", "RunningWarp", "ScatteredRegisters", "SharedBuffer", "SharedMemory", "Signal", "SignalAtExit",
     "Sm", "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer", "TxCountOverflow", "UncheckedMbarrier",
     "UniformArray",

@@ -11,9 +11,19 @@ from tirx_mini.hardware import REGISTERS_PER_SM, GpuSpec
 from tirx_mini.ir import Span
 
 from ..facts import Origin
-from ..ordering import ORDER, AccessLog, Causality, Complain, Conflict, GridBefore, GridDependence, UncheckedCausality
+from ..ordering import (
+    ORDER,
+    PAST,
+    AccessLog,
+    Causality,
+    Complain,
+    Conflict,
+    GridBefore,
+    GridDependence,
+    UncheckedCausality,
+)
 from ..timing import Clock, FairShare, SmTraffic
-from .barriers import StoreOverBarrier
+from .barriers import AccessBeforeStart, RemoteAccess, RemoteAccessAtExit, StoreOverBarrier
 from .counting import ClusterBarrier, NamedBarriers
 from .image import KernelImage
 from .interfaces import QUARTERS, Gpu, Warp
@@ -101,7 +111,8 @@ class Host(Gpu, Protocol):
 class ResidentCta:
     """A resident CTA. rank: its %cluster_ctarank. name: its blockIdx, as in "CTA (3, 0, 0)". number: the same, linear.
 
-    mbarriers: by their byte of shared memory. exited: how many of its warps have ended.
+    mbarriers: by their byte of shared memory. exited: how many of its warps have ended. remote: accesses of threads of
+    other CTAs to its shared memory, by agent and whether they write.
     """
 
     def __init__(
@@ -135,6 +146,7 @@ class ResidentCta:
             self.smem = SharedMemory(nbytes, buffers, cluster.log, shared, cluster.data)
             self.tmem = TensorMemory(cluster.tmem_log, tensor)
         self.mbarriers: dict[int, Mbarrier] = {}
+        self.remote: dict[tuple[int, bool], RemoteAccess] = {}
         self.named = NamedBarriers(self)
         self.registers = RegisterPool(self)
         self.warps: list[RunningWarp] = []
@@ -202,10 +214,30 @@ class ResidentCta:
     def _end(self) -> None:
         """Record what must be over by now, judged by what happens before the end: engines may be fast or slow."""
         ordered = np.maximum.reduce([warp.agent.clocks[ORDER] for warp in self.warps])
+        past = np.maximum.reduce([ordered, *(warp.agent.clocks[PAST] for warp in self.warps)])
         self.gpu.cta_ended(self, ordered)
         for barrier in self.mbarriers.values():
-            barrier.check_signals(ordered)
+            barrier.check_signals(ordered, past)
             barrier.check_phase()
+        for (agent, writes), used in self.remote.items():
+            relaxed = past.item(agent) >= used.epoch
+            if ordered[agent] < used.epoch and (writes or not relaxed):
+                by = Origin(used.role, used.role, self.name, used.span)
+                self.gpu.facts.record(RemoteAccessAtExit(by, used, relaxed))
+
+    def accessed(self, w: RunningWarp, writes: bool) -> None:
+        """A thread of another CTA accesses the shared memory, which is there from the CTA's start to its end.
+
+        A load that another CTA's thread has behind it is complete; a store may still be under way (PTX ISA:
+        "barrier.cluster": a relaxed arrival orders no memory).
+        """
+        if not self.cluster.checked:
+            return
+        agent = w.agent
+        self.remote[agent.index, writes] = RemoteAccess(agent.epoch, writes, w.place, w.span)
+        known = np.maximum(agent.clocks[ORDER], agent.clocks[PAST])
+        if not any(known[warp.lanes.whole.index] for warp in self.warps):
+            self.gpu.facts.record(AccessBeforeStart(w.origin, self.name, writes))
 
     # -- as the owner of events ------------------------------------------------------------------------------------
 

@@ -270,6 +270,10 @@ class Cta(Protocol):
         """The CTA itself, where no warp acts."""
         ...
 
+    def accessed(self, w: Any, writes: bool) -> None:
+        """A thread of another CTA accesses the shared memory."""
+        ...
+
     def stored_over_barrier(self, w: Any, buffer: Any, index: Any, width: int) -> None:
         """Record an ordinary store onto an mbarrier."""
         ...

@@ -125,6 +125,17 @@ class Mbarrier:
             else:
                 init.fenced = (w.agent.index, w.agent.epoch)
 
+    def fence_memory(self, w: Warp) -> None:
+        """A fence that releases to the cluster what its thread did: the initialisation, if it was that thread's."""
+        init = self.init_by
+        if init.warp is w and init.fenced_memory is None and not init.word & ~w.mask.word:
+            init.fenced_memory = (w.agent.index, w.agent.epoch)
+
+    def announced_by(self, w: Warp) -> bool:
+        """Whether a relaxed arrival of `w` releases the initialisation, which fence.mbarrier_init made ready for it."""
+        init = self.init_by
+        return init.warp is w and init.fenced is not None and init.announced is None and not init.word & ~w.mask.word
+
     def invalidate(self, w: Warp) -> None:
         """mbarrier.inval: the memory may be used for something else."""
         if self.usable(w, BarrierUse.INVALIDATE):
@@ -146,12 +157,13 @@ class Mbarrier:
         proxy: whether an asynchronous operation is to signal it, which sees what a fence made visible to its proxy.
         """
         init, facts = self.init_by, w.gpu.facts
-        if not w.agent.happens_after(init.agent, init.epoch):
+        known = w.agent.happens_after(init.agent, init.epoch)
+        if not known and not (init.announced is not None and w.agent.happens_after(*init.announced)):
             if not facts.seen(UnorderedInit, w.span, init.span):
                 facts.record(UnorderedInit(w.origin, self.element, init.span))
         elif (
             (proxy or w.cta is not self.cta)
-            and not self._init_fenced(w)
+            and not self._init_fenced(w, proxy)
             and not facts.seen(MissingInitFence, init.span, None, proxy)
         ):
             origin, remote = Origin("", "", "", init.span), w.cta is not self.cta
@@ -159,9 +171,16 @@ class Mbarrier:
                 MissingInitFence(origin, self.element, init.span, w.span, remote, proxy, init.other_lane)
             )
 
-    def _init_fenced(self, w: Warp) -> bool:
-        """Whether fence.mbarrier_init, or in this CTA fence.proxy.async, happens between the initialisation and `w`."""
+    def _init_fenced(self, w: Warp, proxy: bool) -> bool:
+        """Whether fence.mbarrier_init, or in this CTA fence.proxy.async, happens between the initialisation and `w`.
+
+        proxy: whether an asynchronous operation is to see it; for threads, a fence of all memory does as well.
+        """
         init, agent = self.init_by, w.agent
+        if init.announced is not None and agent.happens_after(*init.announced):
+            return True
+        if not proxy and init.fenced_memory is not None and agent.happens_after(*init.fenced_memory):
+            return True
         if init.fenced is not None:
             itself = agent.index == init.agent  # it may have executed the fence with its warp
             if itself or agent.happens_after(*init.fenced):
@@ -397,13 +416,17 @@ class Mbarrier:
 
     # -- the end of the CTA --------------------------------------------------------------------------------------
 
-    def check_signals(self, ordered: np.ndarray) -> None:
-        """Record signals that may come after the CTA's end. ordered: the epochs that happen before it, by agent."""
+    def check_signals(self, ordered: np.ndarray, past: np.ndarray) -> None:
+        """Record signals that may come after the CTA's end.
+
+        ordered: the epochs that happen before it, by agent. past: those that were executed before it.
+        """
         cta = self.cta
         for agent, signal in self.history.remote.items():
             if ordered[agent] < signal.epoch:
                 by = Origin(signal.role, signal.role, cta.name, signal.span)
-                cta.gpu.facts.record(SignalAtExit(by, self.element, self.init_span, signal))
+                relaxed = signal.signal is Signal.ARRIVE and past.item(agent) >= signal.epoch
+                cta.gpu.facts.record(SignalAtExit(by, self.element, self.init_span, signal, relaxed))
 
     def check_phase(self) -> None:
         """Record a phase in which only some threads arrived: nobody waits for it, or this would be a deadlock."""

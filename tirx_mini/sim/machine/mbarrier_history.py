@@ -16,6 +16,9 @@ class Init:
     """An mbarrier.init. agent, epoch: of its thread, which is the lanes `word` of `warp`.
 
     fenced: the agent and epoch of its later fence.mbarrier_init. other_lane: whether only another lane executed one.
+    fenced_memory: likewise of a fence that releases all that the thread did, to the cluster at least.
+    announced: the agent and epoch that stand for the initialisation alone, where a relaxed arrival behind
+        fence.mbarrier_init has released it.
     """
 
     span: Span | None
@@ -25,6 +28,8 @@ class Init:
     word: int = 0
     fenced: tuple[int, int] | None = None
     other_lane: bool = False
+    fenced_memory: tuple[int, int] | None = None
+    announced: tuple[int, int] | None = None
 
 
 @dataclass
