@@ -281,14 +281,17 @@ class StrongAccesses:
         both = access.sem == "acq_rel"
         released = self._patterns_of(w, access)
         actor = self._actor(w, access, run, Operation.ATOMIC)
+        actor.decides = w.span not in self.gpu.image.idle
         run.segment.strong_write(where, actor, released, update=True, absorbed=acquired if both else ())
 
     def _observe(
         self, w: RunningWarp, access: MemoryAccess, found: Sequence[tuple[int, Access]]
     ) -> Collection[int]:
         """A strong read finds these writes: acquire what they release, or keep it for a fence. Returns those acquired.
+
+        A read whose value decides nothing may find other writes in another order, so it acquires nothing.
         """
-        if not found:
+        if not found or w.span in self.gpu.image.idle:
             return ()
         place, acquired = _place(w), []
         for number, write in found:

@@ -72,6 +72,7 @@ class KernelImage:
     grid_wide: whether clusters synchronise with one another.
     alike: whether clusters are alike that have the same `RunningWarp.decisions`, as `translate.alike` says.
     wide: whether such clusters may be executed as one, as `translate.wide` says.
+    idle: the places of reads by instructions whose results decide nothing, as `translate.decided` says.
     instructions: those that the program calls, by the names of their functions in its globals.
     """
 
@@ -88,4 +89,5 @@ class KernelImage:
     grid_wide: bool = False
     alike: bool = False
     wide: bool = False
+    idle: frozenset[Span] = frozenset()
     instructions: Mapping[str, Instruction] = field(default_factory=dict)

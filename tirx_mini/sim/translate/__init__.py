@@ -32,6 +32,7 @@ from tirx_mini.isa import addressed_widths, grid_wide, written_params
 from ..machine import GlobalBuffer, KernelImage, SharedBuffer
 from .alike import decisions
 from .clock_only import ClockStatements
+from .decided import idle_reads
 from .leading import Led, led_products
 from .needed import needed
 from .pressure import registers_of
@@ -98,7 +99,7 @@ def translate(
         registers=registers_of(func), local_bytes=sum(b.nbytes for b in _declared(func) if b.scope == "local"),
         tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
         grid_wide=grid_wide(func), alike=decided is not None and decided <= statements.course.noted,
-        wide=widens(func), instructions=statements.calls.used,
+        wide=widens(func), idle=idle_reads(func) if data else frozenset(), instructions=statements.calls.used,
     )  # fmt: skip
     statements.close()
     return Translation(source, image)
