@@ -6,7 +6,11 @@ import pytest
 
 from tests.tirx_mini.diagnose.pairs import Pair, pair, pairs_of
 from tirx_mini.ir import PrimFunc
+from tirx_mini.lang import TMABar
+from tirx_mini.layout import SwizzleMode, tma_shared_layout
 from tirx_mini.script import tirx as T
+
+TILE = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (64, 64))
 
 
 @pair("TX201", "hazard", isa="fence.mbarrier_init: the example with barrier.cluster.arrive.relaxed")
@@ -179,6 +183,70 @@ def a_store_before_the_last_relaxed_arrival(wrong: bool) -> PrimFunc:
         else:
             T.ptx.barrier.cluster.arrive()
         T.ptx.barrier.cluster.wait()
+
+    return kernel
+
+
+@pair("TX201", "hazard", isa="cp.async.bulk.tensor: complete_tx on the mbarrier of each destination")
+def a_peer_waits_for_the_bytes_of_both(wrong: bool) -> PrimFunc:
+    @T.prim_func
+    def kernel(A: T.Buffer((64, 64), "float16"), D: T.Buffer((2, 64), "float16")):
+        T.device_entry()
+        rank = T.cta_id([2])
+        T.cta_id_in_cluster([2])
+        tx = T.thread_id([64])
+        pool = T.SMEMPool()
+        full = TMABar(pool, 1)
+        tile = pool.alloc((64, 64), "float16", layout=TILE)
+        pool.commit()
+        full.init(1)
+        T.ptx.fence.mbarrier_init()
+        T.cuda.cluster_sync()
+        if tx == 0:
+            full.arrive(0, 8192)
+            if rank == 1:
+                T.copy_async(tile[:, :], A[:, :], dispatch="tma", mbar=full.ptr_to([0]), cta_mask=3)
+        if wrong:
+            if rank == 1:
+                full.wait(0, 0)
+        else:
+            full.wait(0, 0)
+        T.cuda.cluster_sync()
+        D[rank, tx] = tile[tx, 0]  # wrong
+        if wrong:
+            full.wait(0, 0)
+        T.cuda.cluster_sync()
+
+    return kernel
+
+
+@pair("TX209", "hazard", isa="cp.async.bulk.tensor: each destination is complete by itself")
+def a_cta_ends_before_its_own_half_has_landed(wrong: bool) -> PrimFunc:
+    @T.prim_func
+    def kernel(A: T.Buffer((64, 64), "float16"), D: T.Buffer((64,), "float16")):
+        T.device_entry()
+        rank = T.cta_id([2])
+        T.cta_id_in_cluster([2])
+        tx = T.thread_id([64])
+        pool = T.SMEMPool()
+        full = TMABar(pool, 1)
+        tile = pool.alloc((64, 64), "float16", layout=TILE)
+        pool.commit()
+        full.init(1)
+        T.ptx.fence.mbarrier_init()
+        T.cuda.cluster_sync()
+        if tx == 0:
+            full.arrive(0, 8192)
+            if rank == 0:
+                T.copy_async(tile[:, :], A[:, :], dispatch="tma", mbar=full.ptr_to([0]), cta_mask=3)  # wrong
+        if wrong:
+            if rank == 0:
+                full.wait(0, 0)
+        else:
+            full.wait(0, 0)
+        if rank == 0:
+            D[tx] = tile[tx, 0]
+        T.cuda.cluster_sync()
 
     return kernel
 
