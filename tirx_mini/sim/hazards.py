@@ -12,7 +12,7 @@ from tirx_mini.ir import Span
 from .engines import TmemAccesses
 from .facts import Fact, Origin
 from .machine import Element, Gpu, HostCluster, HostCta, element_of
-from .ordering import Access, Conflict, ConflictKind, Operation, Strong
+from .ordering import Access, Actor, Conflict, ConflictKind, Operation, Strong
 
 
 class Space(Enum):
@@ -118,7 +118,9 @@ class LaneHazard(Fact):
     """Two lanes of one warp access a place in no order. origin: of the later access, of which the rest is as `Hazard`.
 
     elected: whether the two are in order if elect.sync chose the lowest lane. parted: whether lanes went different ways
-    between the two, so that not even the compiler keeps them together.
+    between the two, so that not even the compiler keeps them together. kept: whether the compiler keeps both where they
+    are, as it does accesses with a memory order and asynchronous ones. travelled: whether a write has its value from
+    the earlier read, through other lanes.
     """
 
     operation: Operation
@@ -127,6 +129,8 @@ class LaneHazard(Fact):
     extent: Extent
     elected: bool
     parted: bool
+    kept: bool = False
+    travelled: bool = False
 
     @property
     def other(self) -> Span | None:
@@ -136,6 +140,15 @@ class LaneHazard(Fact):
 def _variety(kind: HazardKind) -> HazardKind:
     """Fences of tcgen05 come in pairs: where both are missing, one finding is enough."""
     return HazardKind.MISSING_FENCE_AFTER if kind is HazardKind.MISSING_FENCE_BEFORE else kind
+
+
+_BY_THREADS = (Operation.LOAD, Operation.STORE, Operation.ATOMIC)
+
+
+def _kept(earlier: Access, actor: Actor) -> bool:
+    """Whether the compiler keeps two accesses in their order: it may hold the value of a plain one in a register."""
+    asynchronous = earlier.operation not in _BY_THREADS or actor.operation not in _BY_THREADS
+    return asynchronous or (earlier.strong is not None and actor.strong is not None)
 
 
 class HazardWatch:
@@ -176,9 +189,15 @@ class HazardWatch:
             return
         origin = Origin(actor.role, actor.role, cta.name if cta else "", actor.span)
         elected, parted = conflict.kind is ConflictKind.ELECTED_LANE, earlier.parted != actor.parted
+        if conflict.writes and earlier.write and actor.value is not None and actor.value.is_the_same(earlier.value):
+            return  # the same bytes in every order
+        reads = self._gpu.image.travelled.get(actor.span, frozenset()) if actor.span is not None else frozenset()
         facts.record(
-            LaneHazard(origin, actor.operation, conflict.writes, earlier, self._extent(conflict), elected, parted)
-        )
+            LaneHazard(
+                origin, actor.operation, conflict.writes, earlier, self._extent(conflict), elected, parted,
+                _kept(earlier, actor), not earlier.write and earlier.span in reads,
+            )
+        )  # fmt: skip
 
     def _kind(self, conflict: Conflict) -> HazardKind:
         earlier, actor = conflict.earlier, conflict.actor

@@ -247,6 +247,7 @@ class StrongAccesses:
         else:
             actor.lanes = w.mask.owner
         if access.sem != "weak":
+            actor.decides = w.span not in self.gpu.image.idle
             actor.strong = Strong(access.scope, _place(w), numpy_dtype(access.dtype).itemsize)
         return actor
 
@@ -281,7 +282,6 @@ class StrongAccesses:
         both = access.sem == "acq_rel"
         released = self._patterns_of(w, access)
         actor = self._actor(w, access, run, Operation.ATOMIC)
-        actor.decides = w.span not in self.gpu.image.idle
         run.segment.strong_write(where, actor, released, update=True, absorbed=acquired if both else ())
 
     def _observe(

@@ -309,7 +309,11 @@ class Segment:
                 kind = _crossing(earlier, ids[where] == number, self.lanes.get(key), where, actor, writes)
         else:
             kind = self._conflict(earlier, actor)
-        if kind is not None and not _both_strong(earlier, actor):
+        if kind is ConflictKind.LANES and not _decides(actor):
+            allowed = False  # nothing orders the lanes, also where a memory order keeps it from being a race
+        else:
+            allowed = _both_strong(earlier, actor)
+        if kind is not None and not allowed:
             self.complain(Conflict(kind, self, where, ids, number, earlier, actor, writes))
 
     def _conflict(self, earlier: Access, actor: Actor) -> ConflictKind | None:
@@ -344,6 +348,11 @@ def _both_strong(earlier: Access | None, actor: Actor) -> bool:
     if earlier is None or earlier.strong is None or actor.strong is None:
         return False
     return actor.strong.together_with(earlier.strong)
+
+
+def _decides(actor: Actor) -> bool:
+    """Whether lanes may wait for one another by a strong access: the value that it finds decides what comes next."""
+    return actor.decides or actor.operation is not Operation.LOAD
 
 
 def _in_one_queue(earlier: Access, actor: Actor) -> bool:

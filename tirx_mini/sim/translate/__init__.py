@@ -43,6 +43,7 @@ from .statements import Statements
 from .storage import Place
 from .support import NAMESPACE, DivisionByZero, EndlessLoop, Poll, RunawayLoop
 from .threads import selected, thread_values
+from .travels import travelled
 from .uniformity import analyse
 from .values import Value, ranged
 from .wide import widens
@@ -99,7 +100,8 @@ def translate(
         registers=registers_of(func), local_bytes=sum(b.nbytes for b in _declared(func) if b.scope == "local"),
         tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
         grid_wide=grid_wide(func), alike=decided is not None and decided <= statements.course.noted,
-        wide=widens(func), idle=idle_reads(func) if data else frozenset(), instructions=statements.calls.used,
+        wide=widens(func), idle=idle_reads(func) if data else frozenset(),
+        travelled=travelled(func) if data else {}, instructions=statements.calls.used,
     )  # fmt: skip
     statements.close()
     return Translation(source, image)

@@ -26,22 +26,33 @@ from tirx_mini.ir import (
     Var,
     While,
     children,
+    walk,
 )
 from tirx_mini.isa import instruction_of
 
 
 def idle_reads(func: PrimFunc) -> frozenset[Span]:
-    """The places of loads and atomic operations by instructions whose results decide nothing, in a lowered function."""
-    calls = [node for node in func.nodes if isinstance(node, Call) and _reads_memory(node)]
+    """The places of statements in which the loads and atomic operations by instructions decide nothing."""
+    calls = [(place, call) for node in func.nodes for place, call in _reads(node) if place is not None]
     if not calls:
         return frozenset()
     decided = _Decided(func).calls
-    return frozenset(c.span for c in calls if c.span is not None) - {c.span for c in calls if c in decided}
+    return frozenset(place for place, _ in calls) - {place for place, call in calls if call in decided}
 
 
-def _reads_memory(call: Call) -> bool:
-    entry = instruction_of(call)
-    return entry is not None and bool(entry.reads) and entry.completion is None
+def _reads(node: object) -> Iterator[tuple[Span | None, Call]]:
+    """The instructions of a statement that read memory, with its place as the machine knows it."""
+    if isinstance(node, Evaluate):
+        place, value = node.call.span or node.span, node.call
+    elif isinstance(node, Bind):
+        place, value = node.value.span or node.span, node.value
+    elif isinstance(node, BufferStore):
+        place, value = node.span, node.value
+    else:
+        return
+    for part in walk(value):
+        if isinstance(part, Call) and (entry := instruction_of(part)) and entry.reads and entry.completion is None:
+            yield place, part
 
 
 class _Decided:
