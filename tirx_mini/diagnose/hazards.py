@@ -39,6 +39,7 @@ MISSING_GRID_WAIT = Kind(
 KINDS: Mapping[HazardKind, Kind] = MappingProxyType({
     HazardKind.RACE: RACE,
     HazardKind.IDENTICAL_WRITES: IDENTICAL_WRITES,
+    HazardKind.EQUAL_STORES: IDENTICAL_WRITES,
     HazardKind.UNPAIRED: UNPAIRED_OPERATIONS,
     HazardKind.MISSING_TMEM_WAIT: MISSING_TMEM_WAIT,
     HazardKind.MISSING_PROXY_FENCE: MISSING_PROXY_FENCE,
@@ -117,7 +118,7 @@ def hazard(fact: Hazard) -> Explanation:
     if fact.extent.others:
         notes = (*notes, (f"{fact.extent.buffer} shares memory with {' and '.join(fact.extent.others)}", None))
     severity = "warning" if fact.kind in FORGIVEN else "error"
-    if fact.kind is HazardKind.MISSING_READ_FENCE:
+    if fact.kind in (HazardKind.MISSING_READ_FENCE, HazardKind.EQUAL_STORES):
         severity = "note"
     return Explanation(
         message, hint, (*notes, *_barrier_notes(fact)), about,
@@ -149,7 +150,7 @@ def order_of(fact: Hazard) -> str | None:
         return f"if {first} is still under way when its warp signals, as the ISA allows without the fence"
     if fact.kind is HazardKind.MISSING_TMEM_WAIT:
         return f"if {first} is still in flight when {second} executes"
-    if fact.kind is HazardKind.IDENTICAL_WRITES:
+    if fact.kind in (HazardKind.IDENTICAL_WRITES, HazardKind.EQUAL_STORES):
         return "if two writes at once left other bytes than both write"
     if fact.kind is HazardKind.UNPAIRED:
         return f"if {second} overtakes {first}, which no chip is known to let it do"
@@ -196,9 +197,10 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
             f"{does}, {did} and issued before by the same thread: the ISA does not say that the two execute in order",
             "wait for the commit of the first operation, or give the second one columns of its own",
         )
-    if fact.kind is HazardKind.IDENTICAL_WRITES:
+    if fact.kind in (HazardKind.IDENTICAL_WRITES, HazardKind.EQUAL_STORES):
+        seen = "" if fact.kind is HazardKind.EQUAL_STORES or fact.operation is not Operation.STORE else " in this run"
         return (
-            f"{does}, which is also {did}, in no order; both write the same bytes",
+            f"{does}, which is also {did}, in no order; both write the same bytes{seen}",
             "let one thread write it: select one warp before electing a lane",
         )
     hint = _race_hint(fact, earlier)

@@ -9,7 +9,20 @@ from typing import Any
 
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.sim import BUDGET, Ends, Entry, Outcome, Sampled, Simulation, UnreadColumns, Unwritten, Watch, place_key
+from tirx_mini.sim import (
+    BUDGET,
+    Ends,
+    Entry,
+    Hazard,
+    Operation,
+    Outcome,
+    Sampled,
+    Simulation,
+    UnreadColumns,
+    Unwritten,
+    Watch,
+    place_key,
+)
 
 from .bound import bound_of
 from .deadlock import (
@@ -203,6 +216,7 @@ def report_of(
         verdict = "clock"
     known = outcome.open_orders if verdict == "ok" else None
     trace, bound = outcome.trace, None
+    unread = map(_unread_text, outcome.unread)
     if trace is not None:
         trace = replace(trace, clock_ghz=stats.get("clock_ghz", spec.clock_ghz))
     if trace is not None and trace.ctas and time_us is not None:
@@ -221,7 +235,7 @@ def report_of(
         seed,
         proof=None if known is None else proof_of(known),
         sampled="" if outcome.sampled is None else _sampled_text(outcome.sampled),
-        unwritten=(*map(_unwritten_text, outcome.unwritten), *map(_unread_text, outcome.unread)),
+        unwritten=(*map(_unwritten_text, outcome.unwritten), *(() if _racing(outcome) else unread)),
         bound=bound,
     ).named(func.name)
 
@@ -259,6 +273,16 @@ def _unwritten_text(part: Unwritten) -> str:
     boxes = [f"{part.buffer}[{', '.join(f'{start}:{stop}' for start, stop in box)}]" for box in part.boxes]
     more = f" and {len(boxes) - MOST_BOXES} more parts" if len(boxes) > MOST_BOXES else ""
     return f"no thread writes {', '.join(boxes[:MOST_BOXES])}{more}"
+
+
+def _racing(outcome: Outcome) -> bool:
+    """Whether a read of tensor memory is out of order: it may be the one that seems to be missing."""
+    reads = Operation.TCGEN05_LD
+    return any(
+        isinstance(fact := entry.fact, Hazard)
+        and (fact.operation is reads or (fact.earlier is not None and fact.earlier.operation is reads))
+        for entry in outcome.facts
+    )
 
 
 def _unread_text(part: UnreadColumns) -> str:

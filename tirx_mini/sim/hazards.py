@@ -28,7 +28,9 @@ class HazardKind(Enum):
 
     RACE = auto()
     IDENTICAL_WRITES = auto()
-    """Two writes in no order, which are known to leave the same bytes in every run of this launch."""
+    """Two writes in no order, which leave the same bytes: always, or by threads in this run."""
+    EQUAL_STORES = auto()
+    """Two such writes by threads, each of which stores what follows from the program alone."""
     UNPAIRED = auto()
     """Two operations of the tensor core, by one thread, whose order the ISA leaves open and chips keep."""
     MISSING_TMEM_WAIT = auto()
@@ -203,8 +205,13 @@ class HazardWatch:
         earlier, actor = conflict.earlier, conflict.actor
         if conflict.kind is not ConflictKind.RACE or earlier is None:
             return _KINDS[conflict.kind]
-        if earlier.write and conflict.writes and actor.value is not None and actor.value.is_the_same(earlier.value):
-            return HazardKind.IDENTICAL_WRITES
+        if earlier.write and conflict.writes:
+            known = actor.value is not None and actor.value.is_the_same(earlier.value)
+            if actor.operation is earlier.operation is Operation.STORE and (known or not conflict.changes()):
+                fixed = self._gpu.image.fixed
+                return HazardKind.EQUAL_STORES if {actor.span, earlier.span} <= fixed else HazardKind.IDENTICAL_WRITES
+            if known:
+                return HazardKind.IDENTICAL_WRITES
         if self._cta is None or earlier.operation not in (Operation.TCGEN05_LD, Operation.TCGEN05_ST):
             return HazardKind.RACE
         awaited = self._tmem.awaited(self._cta.cluster, earlier.agent, earlier.epoch)

@@ -68,7 +68,7 @@ class Freed:
     span: Span | None
 
     def before(self, w: Warp) -> bool:
-        """Whether what the warp does now comes after the dealloc in every order: without clocks, if both are its own."""
+        """Whether what the warp does now comes after the dealloc in every order; without clocks, its own does."""
         if isinstance(w.cta.cluster.causality, UncheckedCausality):
             return w.place == self.role
         return w.agent.happens_after(self.agent, self.epoch)

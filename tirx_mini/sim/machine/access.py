@@ -252,8 +252,9 @@ def _write(w: Warp, buffer: Buffer, span: _Span, items: Any) -> None:
         actor.span = w.span
         actor.time = w.time
         actor.lanes = span.lanes
+        actor.stored = span.items, where, items
         segment.write(span.granules, actor)
-        actor.value = None
+        actor.value = actor.stored = None
     span.items[where] = items
     if np.shape(items) == np.shape(where) != () and span.items[where].tobytes() != items.tobytes():
         _lanes_disagree(w, buffer)

@@ -73,6 +73,7 @@ class KernelImage:
     alike: whether clusters are alike that have the same `RunningWarp.decisions`, as `translate.alike` says.
     wide: whether such clusters may be executed as one, as `translate.wide` says.
     idle: the places of reads by instructions whose results decide nothing, as `translate.decided` says.
+    fixed: the places of stores of which each thread writes the same in every run, as `translate.sameness` says.
     travelled: the reads whose values come to a write through other lanes, as `translate.travels` says.
     instructions: those that the program calls, by the names of their functions in its globals.
     """
@@ -91,5 +92,6 @@ class KernelImage:
     alike: bool = False
     wide: bool = False
     idle: frozenset[Span] = frozenset()
+    fixed: frozenset[Span] = frozenset()
     travelled: Mapping[Span, frozenset[Span]] = field(default_factory=dict)
     instructions: Mapping[str, Instruction] = field(default_factory=dict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -87,12 +88,13 @@ class Actor:
     lanes: of a warp's access, the lane that makes it, or int8 with the lane for each granule; None for an engine.
     strong: of an access with a memory order that is not weak; else None.
     decides: of an atomic operation, whether what its thread does next depends on the value that it found.
+    stored: of a store that is about to be made, the items of memory, which of them it writes, and what.
     word: the lanes that are active, lane 0 lowest. parted: how often the lanes of the warp have parted and come back.
     """
 
     __slots__ = (
         "agent", "awaited", "cluster", "decides", "fenced", "handed", "issued", "lanes", "operation", "own", "parted",
-        "pipeline", "preceded", "proxy", "role", "span", "strong", "tcgen05", "time", "value", "word",
+        "pipeline", "preceded", "proxy", "role", "span", "stored", "strong", "tcgen05", "time", "value", "word",
     )  # fmt: skip
 
     def __init__(
@@ -126,6 +128,7 @@ class Actor:
         self.parted = 0
         self.strong: Strong | None = None
         self.decides = False
+        self.stored: tuple[np.ndarray, Any, Any] | None = None
 
     def sees(self, agent: int, epoch: int) -> bool:
         """Whether the issuing thread has executed fence::after_thread_sync since an access of `agent` at `epoch`."""

@@ -75,6 +75,20 @@ class Conflict:
         low, high = int(hit.min()), int(hit.max()) + 1
         return segment.start + low * segment.granule, min(segment.stop, segment.start + high * segment.granule)
 
+    def changes(self) -> bool:
+        """Whether a store changes what an earlier write has left in memory, as far as the run shows.
+
+        One value shows little, as in a launch whose arguments are ones: several different ones are equal for a reason.
+        """
+        if self.actor.stored is None:
+            return True
+        items, where, values = self.actor.stored
+        before, after = np.broadcast_arrays(items[where], values)
+        same, hit = before == after, self.ids[self.where] == self.number
+        if (after == after.flat[0]).all():
+            return True
+        return not bool(same[hit].all() if same.shape == hit.shape else same.all())
+
 
 Complain = Callable[[Conflict], None]
 

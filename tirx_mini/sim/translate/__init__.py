@@ -101,7 +101,8 @@ def translate(
         tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
         grid_wide=grid_wide(func), alike=decided is not None and decided <= statements.course.noted,
         wide=widens(func), idle=idle_reads(func) if data else frozenset(),
-        travelled=travelled(func) if data else {}, instructions=statements.calls.used,
+        fixed=parts[2].fixed(func) if data else frozenset(), travelled=travelled(func) if data else {},
+        instructions=statements.calls.used,
     )  # fmt: skip
     statements.close()
     return Translation(source, image)
