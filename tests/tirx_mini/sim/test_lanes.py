@@ -374,7 +374,7 @@ def test_bulk_groups_are_those_of_the_thread_that_issued_the_copies() -> None:
     assert copied_back(one_lane, one_lane) == []
     assert copied_back(elect, elect) == []
     assert copied_back(elect, one_lane) == ["(elected-lane)"]
-    assert copied_back(one_lane, lambda w: one_lane(w, 1)) == ["in-flight-at-exit"]
+    assert copied_back(one_lane, lambda w: one_lane(w, 1)) == ["(in-flight-at-exit)"]
 
 
 def test_unchecked_runs_keep_no_lanes_apart() -> None:
