@@ -200,7 +200,7 @@ def report_of(
             findings, suspicions = with_suspects([*suspicions, *findings], states), []
     findings = _handed_over(func, findings, suspicions, deadlock, outcome)
     findings = _without_echoes(causes_first(func, [_with_states(func, finding) for finding in findings]))
-    findings = together(_bytes_first(suspicions, findings, deadlock))
+    findings = together(_bytes_first(suspicions, findings, deadlock, outcome))
     finished = not outcome.blocked and outcome.fault is None
     stats: dict[str, Any] = dict(outcome.stats)
     time_us = None
@@ -251,6 +251,8 @@ def _handed_over(
     if suspect is None or (deadlock is not None and deadlock.rule.kind.code == suspect.kind.code):
         return findings
     cause = _suspicion(suspect)
+    if not _used(cause, outcome):
+        return [*_standing_alone(findings), cause]
     if any(f.happened and f.severity == "error" for f in findings):
         cause = replace(cause, order=None)
     return with_suspects(findings, [cause])
@@ -318,7 +320,7 @@ def _without_echoes(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _bytes_first(
-    suspicions: Sequence[Finding], findings: Sequence[Finding], deadlock: Deadlock | None
+    suspicions: Sequence[Finding], findings: Sequence[Finding], deadlock: Deadlock | None, outcome: Outcome
 ) -> Sequence[Finding]:
     """The findings after wrong counts of bytes, from which the others follow, but for fences that are missing.
 
@@ -332,10 +334,32 @@ def _bytes_first(
             return deadlock is not None and deadlock.after_bytes
         return finding.verdict == "hazard" and finding.kind not in FENCES
 
-    rest = [consequence(finding) if follows(finding) else finding for finding in findings]
+    used = [one for one in suspicions if _used(one, outcome)]
+    rest = [consequence(finding) if used and follows(finding) else finding for finding in findings]
     if deadlock is not None and deadlock.about_bytes:
         return rest
-    return [*(replace(one, order=None if deadlock is not None else one.order) for one in suspicions), *rest]
+    unused = [one for one in suspicions if one not in used]
+    if not used:
+        rest = list(_standing_alone(rest))
+    return [*(replace(one, order=None if deadlock is not None else one.order) for one in used), *rest, *unused]
+
+
+def _standing_alone(findings: Sequence[Finding]) -> Sequence[Finding]:
+    """The findings, of which a deadlock that no other one explains is the cause, although its rule is not sure."""
+    if any(f.severity == "error" and not f.details.get("consequence") for f in findings):
+        return findings
+    return [
+        replace(f, details={k: v for k, v in f.details.items() if k != "consequence"}) if f.kind == "deadlock" else f
+        for f in findings
+    ]
+
+
+def _used(suspicion: Finding, outcome: Outcome) -> bool:
+    """Whether a run got as far as the barrier of a suspicion: otherwise nothing can follow from it yet."""
+    clusters = {id(warp.cta.cluster): warp.cta.cluster for warp in outcome.blocked}.values()
+    named = suspicion.details.get("barrier")
+    barriers = [b for cluster in clusters for b in cluster.mbarriers() if b.element.buffer == named]
+    return not barriers or any(b.history.arrivals or b.history.wait_counts or b.waiters for b in barriers)
 
 
 def _details(explanation: Explanation) -> dict[str, Any]:

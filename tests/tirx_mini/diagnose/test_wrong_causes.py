@@ -256,3 +256,28 @@ def test_a_missing_wait_for_both_operands_is_one_finding(tmp_path: Path) -> None
     report = check_kernel(Edit(7, "tma2mma.wait(mma_phase.stage, mma_phase.phase)", "pass").kernel(tmp_path)).report
     reads = [f for f in report.findings if f.details.get("operation") == "MMA" and f.kind == "race"]
     assert [f.details["buffer"] for f in reads] == ["Asmem and Bsmem"], str(report)
+
+
+INNER_ARRIVE = Edit(
+    step=7,
+    old="                    ld2mma.arrive(0)\n                    store()",
+    new="                    store()",
+    then=(("                    # The next chunk overwrites Dsmem.\n", "                    ld2mma.arrive(0)\n"),),
+)
+ALLOC_TWICE = (
+    "            if wg_id == 0:\n                if warp_id == 0:\n                    Tx.ptx.tcgen05.alloc",
+    "            if warp_id == 0:\n                if True:\n                    Tx.ptx.tcgen05.alloc",
+)
+
+
+def test_what_hangs_now_comes_before_a_mistake_that_no_thread_has_got_to(tmp_path: Path) -> None:
+    both = Edit(INNER_ARRIVE.step, INNER_ARRIVE.old, INNER_ARRIVE.new, (*INNER_ARRIVE.then, ALLOC_TWICE))
+    report = simulate(both.kernel(tmp_path), 7)
+    found = [(f.code, f.happened, bool(f.details.get("consequence"))) for f in report.errors]
+    assert found == [("TX113", True, False), ("TX110", False, False)], str(report)
+    assert "what follows from it" not in str(report)
+
+
+def test_the_same_mistake_is_the_cause_where_its_barrier_was_used(tmp_path: Path) -> None:
+    report = simulate(Edit(7, "tma2mma.init(1)", "tma2mma.init(2)").kernel(tmp_path), 7)
+    assert [f.code for f in report.causes] == ["TX107"], str(report)
