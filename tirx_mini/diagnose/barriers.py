@@ -163,6 +163,15 @@ def foreign_barrier(fact: ForeignBarrier) -> Explanation:
 
 @explains(UnorderedInit, RACE)
 def unordered_init(fact: UnorderedInit) -> Explanation:
+    if fact.remote:
+        return Explanation(
+            f"{fact.origin.place} uses {fact.barrier} of {fact.owner} with no synchronisation of the cluster after its "
+            "initialisation",
+            "after the initialisation: fence.mbarrier_init(), then cluster_sync(), which orders both CTAs",
+            _here(fact),
+            {**_barrier(fact), "buffer": str(fact.barrier), "owner": fact.owner},
+            order=f"if {fact.origin.place} gets to {fact.barrier} before {fact.owner} has initialised it",
+        )
     return Explanation(
         f"{fact.origin.role} uses {fact.barrier} with no synchronisation after its initialisation",
         "after the initialisation: fence.mbarrier_init(), then cta_sync() (cluster_sync() in a cluster)",

@@ -10,11 +10,14 @@ from tirx_mini.ir import Expr, PrimFunc, Span, Special, walk
 from tirx_mini.sim import place_key
 
 from .accesses import MISSING_WGMMA_WAIT
-from .deadlock import STANDS_STILL, WRONG_PARITY, find_sites
+from .deadlock import STANDS_STILL, WRONG_PARITY, Site, find_sites, source_text
 from .findings import Finding
 
 _FOLLOWING = ("race", "deadlock", "in-flight-at-exit", "uninitialised-read", "lost-result", "barrier-overflow")
 """Kinds of findings that may follow from a wrong handover between roles."""
+
+MOST_USES = 4
+"""How many other places are named at which the same synchronisation is missing."""
 
 _NAMED = re.compile(r"barrier [1-9]\d*")
 
@@ -46,9 +49,38 @@ def may_follow(finding: Finding) -> bool:
 
 def causes_first(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:
     """The findings, with those marked that follow from others."""
-    found = _shared_barrier(findings)
+    found = _shared_barrier(_one_cluster_sync(func, findings))
     found = _missing_second_sync(func, _wgmma_in_flight(found))
     return _lost_in_a_race(_same_place(func, found))
+
+
+def _one_cluster_sync(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:
+    """Uses of another CTA's barriers that their initialisation does not come before: one synchronisation is missing."""
+    uses = [f for f in findings if f.kind == "race" and "owner" in f.details]
+    if not uses:
+        return list(findings)
+    first = uses[0]
+    sync = _sync_after(func, _other(first))
+    message, notes = first.message, list(first.details.get("notes", ()))
+    if sync is not None:
+        place, _, _ = message.partition(" with no synchronisation")
+        owner = first.details["owner"]
+        call = "cta_sync()" if sync.span and "cta_sync" in source_text(sync.span.user) else "barrier"
+        message = f"{place}: the {call} of line {_line(sync.span)} orders {owner} only"
+        notes.append(("this one synchronises one CTA", sync.span))
+    notes += [(f"and the same with {f.details['barrier']} here", f.span) for f in uses[1 : 1 + MOST_USES]]
+    count = sum(f.details.get("count", 1) for f in uses)
+    root = replace(first, message=message, details={**first.details, "notes": tuple(notes), "count": count})
+    rest = [f for f in findings if all(f is not use for use in uses)]
+    return [root, *(consequence(f) if may_follow(f) else f for f in rest)]
+
+
+def _sync_after(func: PrimFunc, init: Span | None) -> Site | None:
+    """The first barrier of a CTA after an initialisation."""
+    sites = find_sites(func)
+    orders = [site.order for site in sites.at(init)]
+    later = [s for s in sites.all if orders and s.order > min(orders) and s.instruction.waits_at_named_barrier]
+    return min(later, key=lambda site: site.order, default=None)
 
 
 def _shared_barrier(findings: Sequence[Finding]) -> list[Finding]:

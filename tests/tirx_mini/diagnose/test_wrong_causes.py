@@ -281,3 +281,18 @@ def test_what_hangs_now_comes_before_a_mistake_that_no_thread_has_got_to(tmp_pat
 def test_the_same_mistake_is_the_cause_where_its_barrier_was_used(tmp_path: Path) -> None:
     report = simulate(Edit(7, "tma2mma.init(1)", "tma2mma.init(2)").kernel(tmp_path), 7)
     assert [f.code for f in report.causes] == ["TX107"], str(report)
+
+
+@pytest.mark.parametrize("step", [9, 10])
+def test_a_missing_synchronisation_of_the_cluster_is_one_finding_of_both_ctas(step: int, tmp_path: Path) -> None:
+    edit = Edit(
+        step,
+        "barriers of both CTAs are initialised.\n            Tx.cuda.cluster_sync()",
+        "barriers of both CTAs are initialised.\n            Tx.cuda.cta_sync()  # one CTA",
+    )
+    report = simulate(edit.kernel(tmp_path), step)
+    (finding,) = report.findings
+    assert finding.code == "TX201" and "of CTA 1 uses tma2mma[0] of CTA 0" in finding.message
+    line = edit.line_of("Tx.cuda.cta_sync()  # one CTA")
+    assert f"the cta_sync() of line {line} orders CTA 0 only" in finding.message
+    assert "cluster_sync()" in finding.details["hint"]

@@ -165,7 +165,11 @@ class UninitialisedBarrier(MbarrierFact):
 
 @dataclass(frozen=True)
 class UnorderedInit(MbarrierFact):
-    """The initialisation does not happen before this use."""
+    """The initialisation does not happen before this use. owner: the CTA of the barrier. remote: if it is another one.
+    """
+
+    owner: str = ""
+    remote: bool = False
 
     @property
     def other(self) -> Span | None:

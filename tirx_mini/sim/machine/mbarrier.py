@@ -160,7 +160,8 @@ class Mbarrier:
         known = w.agent.happens_after(init.agent, init.epoch)
         if not known and not (init.announced is not None and w.agent.happens_after(*init.announced)):
             if not facts.seen(UnorderedInit, w.span, init.span):
-                facts.record(UnorderedInit(w.origin, self.element, init.span))
+                remote = w.cta is not self.cta
+                facts.record(UnorderedInit(w.origin, self.element, init.span, self.cta.name, remote))
         elif (
             (proxy or w.cta is not self.cta)
             and not self._init_fenced(w, proxy)
