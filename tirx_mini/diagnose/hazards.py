@@ -222,6 +222,13 @@ BULK_STORES = (Operation.TMA_STORE, Operation.TMA_REDUCE)
 """Operations that read shared memory for a bulk group."""
 
 
+def _read_by_a_thread(fact: Hazard, earlier: Access) -> bool:
+    """Whether one of the two is a bulk store to global memory, and the other a read."""
+    return (earlier.operation in BULK_STORES and earlier.write and not fact.writes) or (
+        fact.operation in BULK_STORES and fact.writes and not earlier.write
+    )
+
+
 def _same_store(fact: Hazard, earlier: Access) -> bool:
     """Whether one ordinary store, in two warps, writes the same elements."""
     stores = fact.writes and earlier.write and fact.operation is earlier.operation is Operation.STORE
@@ -246,6 +253,11 @@ def _race_hint(fact: Hazard, earlier: Access) -> str:
             f"this statement writes the same elements in {earlier.role} and in {fact.origin.role}: its index lacks the "
             f"number of the {what}, and no synchronisation makes up for that"
         )
+    if fact.extent.space is Space.GLOBAL and _read_by_a_thread(fact, earlier):
+        return (
+            "before anybody is told that the bytes are there: commit_group(), wait_group(0); with read=True it says "
+            "only that shared memory was read, and nothing of the writes"
+        )
     if fact.strong or earlier.strong:
         return _strong_hint(fact, earlier)
     if fact.foreign or (fact.extent.space is Space.GLOBAL and _cta(earlier.role) != _cta(fact.origin.role)):
@@ -262,6 +274,11 @@ def _race_hint(fact: Hazard, earlier: Access) -> str:
     meant = (fact.operation, earlier.operation) if fact.overtaken else (earlier.operation, fact.operation)
     if meant in _ORDERED_BY:
         return _ORDERED_BY[meant]
+    if _cta(earlier.role) != _cta(fact.origin.role):
+        return (
+            "cluster_sync() between the two, or an mbarrier that one CTA signals and the other waits for: cta_sync() "
+            "orders the threads of one CTA only"
+        )
     if Operation.TCGEN05_DEALLOC in operations:
         return "synchronise all warps that use tensor memory (cta_sync or cluster_sync) before tcgen05.dealloc"
     if earlier.operation is Operation.TCGEN05_MMA or fact.operation is Operation.TCGEN05_LD:
