@@ -338,7 +338,7 @@ def _bytes_first(
     rest = [consequence(finding) if used and follows(finding) else finding for finding in findings]
     if deadlock is not None and deadlock.about_bytes:
         return rest
-    unused = [one for one in suspicions if one not in used]
+    unused = [one for one in suspicions if all(one is not other for other in used)]
     if not used:
         rest = list(_standing_alone(rest))
     return [*(replace(one, order=None if deadlock is not None else one.order) for one in used), *rest, *unused]

@@ -105,7 +105,7 @@ def _uncounted(func: PrimFunc, number: int) -> int | None:
     calls = [s for s in find_sites(func).all if s.instruction.name in NAMED and _number(s, "barrier_id") == number]
     waits = [site for site in calls if site.instruction.waits_at_named_barrier]
     counts, total = {_number(site, "threads") for site in calls}, sum(int(site.threads.sum()) for site in calls)
-    others = [site for site in calls if site not in waits]
+    others = [site for site in calls if not site.instruction.waits_at_named_barrier]
     apart = len(waits) == 1 and others and not any((waits[0].threads & site.threads).any() for site in others)
     return total if apart and len(counts) == 1 and None not in counts and counts != {total} else None
 

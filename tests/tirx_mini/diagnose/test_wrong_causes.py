@@ -296,3 +296,35 @@ def test_a_missing_synchronisation_of_the_cluster_is_one_finding_of_both_ctas(st
     line = edit.line_of("Tx.cuda.cta_sync()  # one CTA")
     assert f"the cta_sync() of line {line} orders CTA 0 only" in finding.message
     assert "cluster_sync()" in finding.details["hint"]
+
+
+STEP_BACK = "advance the state (move_to_next_stage) behind the wait"
+
+
+def advanced(step: int, indent: int, wait: str, state: str, between: str = "") -> Edit:
+    """A reference whose role advances its state ahead of the wait. between: the lines from the wait to the advance."""
+    wait, move = (f"{' ' * indent}{line}\n" for line in (wait, f"{state}.move_to_next_stage()"))
+    return Edit(step, f"{wait}{between}{move}", f"{move.rstrip()}  # first\n{wait}{between}")
+
+
+LOADED = f"{' ' * 32}tma_load(tma_phase.stage, k)\n"
+FIRST = "  # first"
+
+
+@pytest.mark.parametrize(
+    ("edit", "line", "help"),
+    [
+        (advanced(7, 32, "mma2tma.wait(tma_phase.stage, tma_phase.phase)", "tma_phase", LOADED), FIRST, STEP_BACK),
+        (advanced(9, 32, "mma2tma.wait(tma_phase.stage, tma_phase.phase)", "tma_phase", LOADED), FIRST, STEP_BACK),
+        (advanced(7, 20, "mma2ld.wait(wb_phase.stage, wb_phase.phase)", "wb_phase"), FIRST, STEP_BACK),
+        (advanced(7, 28, "ld2mma.wait(ld_phase.stage, ld_phase.phase)", "ld_phase"), FIRST, STEP_BACK),
+        (Edit(7, "tma2mma.ptr_to([stage])})", "tma2mma.ptr_to([0])})"), "A[m_st", "mbar=tma2mma.ptr_to([stage])"),
+        (Edit(9, "tma2mma_cta0.ptr_to([stage])})", "tma2mma.ptr_to([stage])})"), "tma2mma.wait(", "the leader's"),
+    ],
+    ids=["TMA role of step 7", "TMA role of step 9", "write-back", "MMA role", "one stage", "the local barrier"],
+)
+def test_a_help_does_not_recommend_what_the_code_has(edit: Edit, line: str, help: str, tmp_path: Path) -> None:
+    report = simulate(edit.kernel(tmp_path), edit.step)
+    finding = report.causes[0]
+    assert help in finding.details["hint"], str(report)
+    assert finding.span is not None and line in edit.source().splitlines()[finding.span.user.line - 1], str(report)
