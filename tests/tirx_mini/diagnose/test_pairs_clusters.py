@@ -251,6 +251,38 @@ def a_cta_ends_before_its_own_half_has_landed(wrong: bool) -> PrimFunc:
     return kernel
 
 
+def pair_of_allocations(before: bool, between: bool) -> PrimFunc:
+    @T.prim_func
+    def kernel(D: T.Buffer((2, 32), "uint32")):
+        T.device_entry()
+        rank = T.cta_id([2])
+        T.cta_id_in_cluster([2])
+        lane = T.thread_id([32])
+        slot = T.alloc_shared((1,), "uint32")
+        if before:
+            T.cuda.cluster_sync()
+        T.ptx.tcgen05.alloc(slot.ptr_to([0]), n_cols=64, cta_group=2)
+        T.cuda.cta_sync()
+        D[rank, lane] = slot[0]
+        if between:
+            T.cuda.cluster_sync()
+        T.ptx.tcgen05.relinquish_alloc_permit(cta_group=2)
+        T.ptx.tcgen05.dealloc(slot[0], n_cols=64, cta_group=2)  # wrong
+        T.cuda.cluster_sync()
+
+    return kernel
+
+
+@pair("TX308", "fault", isa="tcgen05.dealloc, .cta_group::2")
+def a_pair_that_never_synchronises(wrong: bool) -> PrimFunc:
+    return pair_of_allocations(before=False, between=not wrong)
+
+
+@pair("TX308", "ok", isa="tcgen05.dealloc, .cta_group::2")
+def a_pair_that_synchronises_before_the_allocation_only(wrong: bool) -> PrimFunc:
+    return pair_of_allocations(before=True, between=not wrong)
+
+
 PAIRS = pairs_of(globals())
 
 

@@ -11,7 +11,7 @@ from .strong import BadAddress, MisalignedAddress, StrongAccesses
 from .submatrix import LateMatrix, Matrix, Submatrix, below, beside
 from .sums import DEPTH, accumulate_registers, accumulate_tmem, fragments
 from .tcgen05 import TensorCores
-from .tcgen05_facts import CommitAtExit, CommitOfOtherThread, MmaAtExit
+from .tcgen05_facts import CommitAtExit, CommitOfOtherThread, FreedBeforePeer, MmaAtExit
 from .tensor_map import BoxCopier, LoadedBox, Strips, TensorMapRule, WideBox, broken_rule
 from .tma import BulkWait, TmaEngine
 from .tma_rules import (
@@ -59,7 +59,7 @@ __all__ = [
     "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAddress", "BadAllocation", "BadBulkSize", "BadDealloc",
     "BadTensorMap", "Block", "BoxCopier", "BoxOutOfSharedMemory", "BulkCopyAtExit", "BulkWait", "ClusterCopies",
     "ColumnsWait", "CommitAtExit", "CommitOfOtherThread", "CopyAtExit", "CopyOutOfBounds", "CopyOutOfLanes",
-    "CopyOutOfShared", "CopyTooLarge", "CpAsync",
+    "CopyOutOfShared", "CopyTooLarge", "CpAsync", "FreedBeforePeer",
     "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane", "LaunchControl", "Leads",
     "LoadAtExit", "LoadedBox", "LostResult", "MisalignedAddress", "MisalignedBox", "MisalignedBoxStart",
     "MisalignedCopy",

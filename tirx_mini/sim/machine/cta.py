@@ -225,6 +225,11 @@ class ResidentCta:
                 by = Origin(used.role, used.role, self.name, used.span)
                 self.gpu.facts.record(RemoteAccessAtExit(by, used, relaxed))
 
+    def known_to(self, w: Warp) -> bool:
+        """Whether what a warp does next comes after something that a thread of this CTA has done."""
+        known = np.maximum(w.agent.clocks[ORDER], w.agent.clocks[PAST])
+        return any(known[warp.lanes.whole.index] for warp in self.warps)
+
     def accessed(self, w: RunningWarp, writes: bool) -> None:
         """A thread of another CTA accesses the shared memory, which is there from the CTA's start to its end.
 
@@ -235,8 +240,7 @@ class ResidentCta:
             return
         agent = w.agent
         self.remote[agent.index, writes] = RemoteAccess(agent.epoch, writes, w.place, w.span)
-        known = np.maximum(agent.clocks[ORDER], agent.clocks[PAST])
-        if not any(known[warp.lanes.whole.index] for warp in self.warps):
+        if not self.known_to(w):
             self.gpu.facts.record(AccessBeforeStart(w.origin, self.name, writes))
 
     # -- as the owner of events ------------------------------------------------------------------------------------

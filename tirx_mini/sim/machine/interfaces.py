@@ -270,6 +270,10 @@ class Cta(Protocol):
         """The CTA itself, where no warp acts."""
         ...
 
+    def known_to(self, w: Any) -> bool:
+        """Whether what a warp does next comes after something that a thread of this CTA has done."""
+        ...
+
     def accessed(self, w: Any, writes: bool) -> None:
         """A thread of another CTA accesses the shared memory."""
         ...
