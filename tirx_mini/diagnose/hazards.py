@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from tirx_mini.sim import Access, EarlyAccess, Extent, Hazard, HazardKind, Operation, Space, place_key
+from tirx_mini.sim import Access, EarlyAccess, Extent, Hazard, HazardKind, Operation, ReadOnlyPath, Space, place_key
 
 from .kind import MISSING_TMEM_WAIT, RACE, Explanation, Kind, Notes, explains
 from .orders import between, missing_wait
@@ -332,6 +332,21 @@ def extent_text(extent: Extent) -> str:
     if extent.first is None:
         return f"bytes {extent.low} to {extent.high - 1} of shared memory"
     return str(extent.first) if extent.first == extent.last else f"{extent.first} to {extent.last}"
+
+
+@explains(ReadOnlyPath, RACE)
+def read_only_path(fact: ReadOnlyPath) -> Explanation:
+    written = fact.written
+    return Explanation(
+        f"{fact.origin.place} reads {fact.buffer} by ld.global.nc, which is for memory that nobody writes during the "
+        f"kernel, and {written.role} writes it",
+        "load it without nc (not by __ldg), so that the load sees what was written",
+        ((f"{written.role} writes it here", written.span),),
+        {"buffer": fact.buffer, "role": fact.origin.role},
+        "PTX ISA: ld.global.nc",
+        severity="error" if fact.kept else "warning",
+        order="if the read-only cache holds the bytes from before",
+    )
 
 
 @explains(EarlyAccess, MISSING_GRID_WAIT)

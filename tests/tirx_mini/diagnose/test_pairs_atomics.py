@@ -125,6 +125,48 @@ def the_last_cta_sums_up(wrong: bool) -> PrimFunc:
     return kernel
 
 
+def handed_over(nc: bool, evict: str = "") -> PrimFunc:
+    @T.prim_func
+    def kernel(F: T.Buffer((1,), "uint32"), X: T.Buffer((32,), "uint32"), D: T.Buffer((32,), "uint32")):
+        T.device_entry()
+        cta = T.cta_id([2])
+        lane = T.thread_id([32])
+        if cta == 1:
+            X[lane] = T.uint32(3)
+            T.cuda.warp_sync()
+            if lane == 0:
+                T.ptx.st(F.ptr_to([0]), T.uint32(1), sem="release", scope="gpu", space="global")
+        else:
+            while T.ptx.ld(F.ptr_to([0]), sem="acquire", scope="gpu") != T.uint32(1):
+                pass
+            D[lane] = T.ptx.ld(X.ptr_to([lane]), type="u32", nc=nc, evict=evict)  # wrong
+
+    return kernel
+
+
+@pair("TX201", "hazard", isa="ld.global.nc: read-only memory", zeros=True)
+def a_value_that_another_cta_wrote_through_the_read_only_cache(wrong: bool) -> PrimFunc:
+    return handed_over(nc=wrong)
+
+
+@pair("TX201", "ok", isa="ld.global.nc: read-only memory", zeros=True)
+def a_value_that_the_read_only_cache_does_not_keep(wrong: bool) -> PrimFunc:
+    return handed_over(nc=wrong, evict="L1::no_allocate" if wrong else "")
+
+
+@pair("TX201", "hazard", isa="ld.global.nc: read-only memory, the bytes that are written")
+def a_table_beside_the_results(wrong: bool) -> PrimFunc:
+    @T.prim_func
+    def kernel(X: T.Buffer((64,), "uint32"), D: T.Buffer((32,), "uint32")):
+        T.device_entry()
+        lane = T.thread_id([32])
+        X[lane] = T.uint32(5)
+        T.cuda.cta_sync()
+        D[lane] = T.ptx.ld(X.ptr_to([31 - lane if wrong else 32 + lane]), type="u32", nc=True)  # wrong
+
+    return kernel
+
+
 PAIRS = pairs_of(globals())
 
 

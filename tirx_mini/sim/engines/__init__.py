@@ -7,7 +7,7 @@ from .launch_control import LaunchControl
 from .leading import Leads
 from .operands import OperandOutOfBounds
 from .stand_ins import StandIns
-from .strong import BadAddress, MisalignedAddress, StrongAccesses
+from .strong import BadAddress, MisalignedAddress, ReadOnlyPath, StrongAccesses
 from .submatrix import LateMatrix, Matrix, Submatrix, below, beside
 from .sums import DEPTH, accumulate_registers, accumulate_tmem, fragments
 from .tcgen05 import TensorCores
@@ -56,6 +56,7 @@ from .wgmma_engines import WgmmaEngines
 from .wgmma_facts import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, WgmmasDiffer, WgmmaWait
 
 __all__ = [
+    "ReadOnlyPath",
     "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAddress", "BadAllocation", "BadBulkSize", "BadDealloc",
     "BadTensorMap", "Block", "BoxCopier", "BoxOutOfSharedMemory", "BulkCopyAtExit", "BulkWait", "ClusterCopies",
     "ColumnsWait", "CommitAtExit", "CommitOfOtherThread", "CopyAtExit", "CopyOutOfBounds", "CopyOutOfLanes",

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tirx_mini.ir import Span
 from tirx_mini.isa import MemoryAccess
 
 from ..facts import Fact, Fault
@@ -49,6 +50,19 @@ class MisalignedAddress(Fact):
 
     address: int
     width: int
+
+
+@dataclass(frozen=True)
+class ReadOnlyPath(Fact):
+    """ld.global.nc of bytes that the kernel has written. written: the write. kept: whether the line is kept there."""
+
+    buffer: str
+    written: Access
+    kept: bool
+
+    @property
+    def other(self) -> Span | None:
+        return self.written.span
 
 
 @dataclass(frozen=True)
@@ -256,6 +270,8 @@ class StrongAccesses:
         if run.segment is None:
             return
         actor, where = self._actor(w, access, run, Operation.LOAD), _granules(run, access)
+        if access.nc and (written := run.segment.last_write(where)) is not None:
+            self.gpu.facts.record(ReadOnlyPath(w.origin, run.name, written, access.allocates))
         if actor.strong is None:
             run.segment.read(where, actor)
         else:

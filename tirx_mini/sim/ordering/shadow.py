@@ -301,6 +301,15 @@ class Segment:
                 return self.log.accesses[number]
         return None
 
+    def last_write(self, where: Select) -> Access | None:
+        """A write of the run to the granules, or None."""
+        added = self.readers.get(REDUCTIONS)
+        for numbers in (self.writes, *(() if added is None else (added,))):
+            for number in distinct(numbers[where]):
+                if number > 0 or (number < -1 and numbers is added):
+                    return self.log.accesses[self.log.members(number)[0]]
+        return None
+
     def untouched(self) -> np.ndarray:
         """Which granules of a memory that is initialised nobody has written, or added to."""
         added = self.readers.get(REDUCTIONS)
