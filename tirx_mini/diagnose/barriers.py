@@ -263,11 +263,16 @@ def unordered_phases(fact: UnorderedPhases) -> Explanation:
 @explains(StoreOverBarrier, MISUSE)
 def store_over_barrier(fact: StoreOverBarrier) -> Explanation:
     return Explanation(
-        f"an ordinary store overwrites {fact.barrier}, which is an mbarrier",
-        "give the barrier memory of its own, and check the offset of the store",
+        f"{'an ordinary store' if fact.what == 'store' else f'the {fact.what}'} overwrites {fact.barrier}, which is an "
+        "mbarrier" + ("" if fact.used else " that nobody invalidated"),
+        f"give the barrier memory of its own, and check the offset of the {fact.what}"
+        if fact.used
+        else f"call mbarrier.inval on {fact.barrier}, behind a synchronisation, before its memory is used again",
         (("it was initialised here", fact.init),),
         _barrier(fact),
-        "PTX ISA: mbarrier",
+        "PTX ISA: mbarrier" if fact.used else "PTX ISA: mbarrier.inval",
+        severity="error" if fact.used else "warning",
+        order=None if fact.used else "if a later kernel's barrier lies there, and its init finds the old one",
     )
 
 

@@ -262,7 +262,7 @@ class Services:
         if not cluster.checked:
             return ()
         clocks = self.strong.fenced(w, "cluster")
-        announced = [barrier for barrier in w.cta.initialised if barrier.announced_by(w)]
+        announced = [barrier for barrier in w.cta.initialised if barrier.init_by.announced_by(w)]
         if announced:
             alone, clock = cluster.causality.fork(w.agent, "mbarrier.init"), cluster.causality.transient_clock()
             clock.release_epoch(alone.index, alone.epoch)

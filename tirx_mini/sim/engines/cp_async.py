@@ -105,6 +105,7 @@ class CpAsyncGroups:
         if segment is not None and cta.cluster.data:
             first = (places - segment.start) // segment.granule
             segment.read(first[:, None] + np.arange(max(1, nbytes // segment.granule)), actor)
+        cta.written(w.origin, offsets, nbytes, "cp.async")
         cta.smem.shadow.write_items(offsets, nbytes, actor)
         memory = w.gpu.memory.view(buffer.slot, nbytes) if w.cta.cluster.data else w.gpu.memory.bytes[buffer.slot]
         self._open.append(
@@ -120,6 +121,7 @@ class CpAsyncGroups:
             raise Fault(CopyOutOfBounds(w.origin, writes=True))
         agent = cta.cluster.causality.fork(w.agent, "cp.async")
         actor = Actor(agent, cta.cluster.domain, Proxy.GENERIC, Operation.CP_ASYNC, w.place, w.span, w.time)
+        cta.written(w.origin, offsets, nbytes, "cp.async")
         cta.smem.shadow.write_items(offsets, nbytes, actor)
         zeros = np.zeros_like(cta.smem.view(nbytes)[:1])
         places = np.zeros(len(offsets), np.int64)

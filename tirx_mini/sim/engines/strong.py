@@ -189,7 +189,7 @@ class StrongAccesses:
         if sem in RELEASES:
             if _covers(scope, "cluster"):
                 for barrier in w.cta.initialised:
-                    barrier.fence_memory(w)
+                    barrier.init_by.fence_memory(w)
             kept = [(lanes, r) for lanes, r in patterns.fences if lanes & ~word or not _covers(scope, r.scope)]
             patterns.fences = [*kept, (word, self._released(w, scope))]
 
@@ -227,6 +227,8 @@ class StrongAccesses:
         wrong = access.space == "global" or (cta is not w.cta and access.space in ("shared", "shared::cta"))
         if wrong or offsets.max() + n > cta.smem.size or not cta.alive:
             raise Fault(BadAddress(w.origin, access.space, int(own.max()), n))
+        if write and cta.cluster.checked:
+            cta.written(w.origin, offsets, n, "store")
         if cta is not w.cta:
             cta.accessed(w, write)
         spend_shared(w, len(lanes), n, write)

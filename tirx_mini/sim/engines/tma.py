@@ -252,6 +252,9 @@ class TmaEngine:
             if copier.segment is None:  # nothing writes the source
                 actor.value = KnownValue((copier.name, copy.coords, copy.offset))
             if cta.alive:
+                if copy.offset < cta.barriers_end:
+                    by = Origin(copy.role, copy.role, cta.name, copy.span)
+                    cta.written(by, copy.offset, copier.box_bytes, "TMA load")
                 cta.smem.shadow.write(copy.offset, copy.offset + copier.box_bytes, actor)
                 copier.write_smem(cta.smem, copy.offset, data if probe is None else probe.loaded(copy, cta, data))
 

@@ -246,11 +246,21 @@ class UnorderedPhases(MbarrierFact):
 
 @dataclass(frozen=True)
 class StoreOverBarrier(MbarrierFact):
-    """An ordinary store overwrites an mbarrier."""
+    """A write that is no operation on it overwrites an mbarrier. what: as in "TMA load".
+
+    used: whether a phase was open, or an operation on the barrier followed.
+    """
+
+    what: str = "store"
+    used: bool = True
 
     @property
     def other(self) -> Span | None:
         return self.init
+
+    @property
+    def variety(self) -> Hashable:
+        return self.used
 
 
 @dataclass(frozen=True)

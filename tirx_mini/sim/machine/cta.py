@@ -23,7 +23,7 @@ from ..ordering import (
     UncheckedCausality,
 )
 from ..timing import Clock, FairShare, SmTraffic
-from .barriers import AccessBeforeStart, RemoteAccess, RemoteAccessAtExit, StoreOverBarrier
+from .barriers import AccessBeforeStart, RemoteAccess, RemoteAccessAtExit
 from .counting import ClusterBarrier, NamedBarriers
 from .image import KernelImage
 from .interfaces import QUARTERS, Gpu, Warp
@@ -146,6 +146,7 @@ class ResidentCta:
             self.smem = SharedMemory(nbytes, buffers, cluster.log, shared, cluster.data)
             self.tmem = TensorMemory(cluster.tmem_log, tensor)
         self.mbarriers: dict[int, Mbarrier] = {}
+        self.barriers_end = 0
         self.remote: dict[tuple[int, bool], RemoteAccess] = {}
         self.named = NamedBarriers(self)
         self.registers = RegisterPool(self)
@@ -180,18 +181,18 @@ class ResidentCta:
         barrier = self.mbarriers.get(offset)
         if barrier is None:
             made = self.gpu.mbarrier_type(self.cluster.checked)
+            self.barriers_end = max(self.barriers_end, offset + 8)
             barrier = self.mbarriers[offset] = made(self, offset, self.gpu.locator.element(offset))
             segment = self.smem.shadow.segment(offset)
             if segment is not None:
                 segment.barriers = True
         return barrier
 
-    def stored_over_barrier(self, w: Warp, buffer: Any, index: Any, width: int) -> None:
-        """Record an ordinary store onto an mbarrier."""
-        first = buffer.byte_offset + index * buffer.dtype.itemsize
+    def written(self, origin: Origin, first: Any, width: int, what: str) -> None:
+        """Record a write of `width` bytes from each byte of `first` on that meets an mbarrier."""
         for offset, barrier in self.mbarriers.items():
             if barrier.expected and np.any((first < offset + 8) & (first + width > offset)):
-                w.gpu.facts.record(StoreOverBarrier(w.origin, barrier.element, barrier.init_span))
+                barrier.overwrite(origin, what)
 
     def warp_ended(self, warp: RunningWarp) -> None:
         """A warp has executed its last instruction."""

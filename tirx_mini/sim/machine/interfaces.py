@@ -278,7 +278,12 @@ class Cta(Protocol):
         """A thread of another CTA accesses the shared memory."""
         ...
 
-    def stored_over_barrier(self, w: Any, buffer: Any, index: Any, width: int) -> None:
+    @property
+    def barriers_end(self) -> int:
+        """The byte of shared memory behind the last mbarrier."""
+        ...
+
+    def written(self, origin: Origin, first: Any, width: int, what: str) -> None:
         """Record an ordinary store onto an mbarrier."""
         ...
 

@@ -32,6 +32,7 @@ from .barriers import (
     RepeatedWait,
     Signal,
     SignalAtExit,
+    StoreOverBarrier,
     TxCountOverflow,
     UninitialisedBarrier,
     UnorderedInit,
@@ -113,6 +114,7 @@ class Mbarrier:
         self.done_time = self.phase_time = w.time
         self.init_by = Init(w.span, w.agent.index, w.agent.epoch, w, w.mask.word)
         self.history.observers.clear()
+        self.history.overwritten = None
         for counted in self.history.wait_counts.values():
             counted.seen = -1  # the phases begin anew: the same number is another phase
 
@@ -125,22 +127,23 @@ class Mbarrier:
             else:
                 init.fenced = (w.agent.index, w.agent.epoch)
 
-    def fence_memory(self, w: Warp) -> None:
-        """A fence that releases to the cluster what its thread did: the initialisation, if it was that thread's."""
-        init = self.init_by
-        if init.warp is w and init.fenced_memory is None and not init.word & ~w.mask.word:
-            init.fenced_memory = (w.agent.index, w.agent.epoch)
-
-    def announced_by(self, w: Warp) -> bool:
-        """Whether a relaxed arrival of `w` releases the initialisation, which fence.mbarrier_init made ready for it."""
-        init = self.init_by
-        return init.warp is w and init.fenced is not None and init.announced is None and not init.word & ~w.mask.word
-
     def invalidate(self, w: Warp) -> None:
         """mbarrier.inval: the memory may be used for something else."""
         if self.usable(w, BarrierUse.INVALIDATE):
             self.expected = 0
             self.history.invalidated = w.span
+
+    def overwrite(self, origin: Origin, what: str) -> None:
+        """Something else writes over the barrier, which may be over and done with."""
+        self.history.overwritten = origin, what
+        if self.pending != self.expected or self.tx or self.waiters:
+            self._overwritten(used=True)
+
+    def _overwritten(self, used: bool) -> None:
+        """Record the last write over the barrier, if there was one that is not recorded."""
+        if self.history.overwritten is not None:
+            (origin, what), self.history.overwritten = self.history.overwritten, None
+            self.cta.gpu.facts.record(StoreOverBarrier(origin, self.element, self.init_span, what, used))
 
     def usable(self, w: Warp, use: BarrierUse) -> bool:
         """Whether the barrier is initialised, and that happens before; records what is wrong otherwise."""
@@ -157,6 +160,7 @@ class Mbarrier:
         proxy: whether an asynchronous operation is to signal it, which sees what a fence made visible to its proxy.
         """
         init, facts = self.init_by, w.gpu.facts
+        self._overwritten(used=True)
         known = w.agent.happens_after(init.agent, init.epoch)
         if not known and not (init.announced is not None and w.agent.happens_after(*init.announced)):
             if not facts.seen(UnorderedInit, w.span, init.span):
@@ -434,6 +438,7 @@ class Mbarrier:
         if self.expected and not self.pending and self.tx:
             # Bytes that nothing expected keep the phase incomplete, and might have come after its end.
             self.cta.gpu.doubts.record(Doubt.BYTES, self.cta.origin(self.init_span), self.name)
+        self._overwritten(used=False)
         for origin in self.history.failed.values():
             self.cta.gpu.doubts.record(Doubt.TEST, origin, self.name)
         if 0 < self.pending < self.expected:
