@@ -21,7 +21,6 @@ from tirx_mini.course import (
     scheduled_in,
     what_if,
 )
-from tirx_mini.diagnose import DEFAULT_LIMIT
 from tirx_mini.files import write_whole
 from tirx_mini.ir import TirxError
 from tirx_mini.report import barrier_table, plan_text, report_page

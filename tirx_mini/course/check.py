@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tirx_mini.arguments import ArgumentError, check_room
-from tirx_mini.diagnose import BUDGET, Exploration, Finding, Report, as_dict, failed, state_notes
+from tirx_mini.diagnose import BUDGET, Finding, Report, as_dict, failed, state_notes
 from tirx_mini.driver import Exploration, explore, simulate
 from tirx_mini.foreign import language_of
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec

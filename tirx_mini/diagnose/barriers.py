@@ -33,7 +33,17 @@ from tirx_mini.sim import (
     UnpairedClusterBarrier,
 )
 
-from .kind import ALIVE, IN_FLIGHT_AT_EXIT, MISALIGNED_ACCESS, RACE, Explanation, Kind, Notes, explains
+from .kind import (
+    ALIVE,
+    IN_FLIGHT_AT_EXIT,
+    MISALIGNED_ACCESS,
+    RACE,
+    RELAXED_END,
+    Explanation,
+    Kind,
+    Notes,
+    explains,
+)
 
 INCOMPLETE = Kind(
     "barrier-incomplete", "TX115", "deadlock", "A phase that was begun gets all of its arrivals.",
@@ -153,6 +163,15 @@ def foreign_barrier(fact: ForeignBarrier) -> Explanation:
 
 @explains(UnorderedInit, RACE)
 def unordered_init(fact: UnorderedInit) -> Explanation:
+    if fact.remote:
+        return Explanation(
+            f"{fact.origin.place} uses {fact.barrier} of {fact.owner} with no synchronisation of the cluster after its "
+            "initialisation",
+            "after the initialisation: fence.mbarrier_init(), then cluster_sync(), which orders both CTAs",
+            _here(fact),
+            {**_barrier(fact), "buffer": str(fact.barrier), "owner": fact.owner},
+            order=f"if {fact.origin.place} gets to {fact.barrier} before {fact.owner} has initialised it",
+        )
     return Explanation(
         f"{fact.origin.role} uses {fact.barrier} with no synchronisation after its initialisation",
         "after the initialisation: fence.mbarrier_init(), then cta_sync() (cluster_sync() in a cluster)",
@@ -244,11 +263,16 @@ def unordered_phases(fact: UnorderedPhases) -> Explanation:
 @explains(StoreOverBarrier, MISUSE)
 def store_over_barrier(fact: StoreOverBarrier) -> Explanation:
     return Explanation(
-        f"an ordinary store overwrites {fact.barrier}, which is an mbarrier",
-        "give the barrier memory of its own, and check the offset of the store",
+        f"{'an ordinary store' if fact.what == 'store' else f'the {fact.what}'} overwrites {fact.barrier}, which is an "
+        "mbarrier" + ("" if fact.used else " that nobody invalidated"),
+        f"give the barrier memory of its own, and check the offset of the {fact.what}"
+        if fact.used
+        else f"call mbarrier.inval on {fact.barrier}, behind a synchronisation, before its memory is used again",
         (("it was initialised here", fact.init),),
         _barrier(fact),
-        "PTX ISA: mbarrier",
+        "PTX ISA: mbarrier" if fact.used else "PTX ISA: mbarrier.inval",
+        severity="error" if fact.used else "warning",
+        order=None if fact.used else "if a later kernel's barrier lies there, and its init finds the old one",
     )
 
 
@@ -265,6 +289,15 @@ def barrier_of_ended_cta(fact: BarrierOfEndedCta) -> Explanation:
 @explains(SignalAtExit, IN_FLIGHT_AT_EXIT)
 def signal_at_exit(fact: SignalAtExit) -> Explanation:
     what = "arrival" if fact.signal.signal.value == "arrive" else fact.signal.signal
+    if fact.relaxed:
+        return Explanation(
+            f"{fact.signal.role} arrives at {fact.barrier} of {fact.origin.cta} before a relaxed arrival: "
+            f"{RELAXED_END}",
+            "arrive at the cluster's barrier without .relaxed: a release orders the arrival before the end of the CTA",
+            about=_barrier(fact),
+            severity="warning",
+            order=f"if the arrival lands after the end of {fact.origin.cta}",
+        )
     return Explanation(
         f"{fact.origin.cta} may end before the {what} of {fact.signal.role} gets to its {fact.barrier}",
         ALIVE,

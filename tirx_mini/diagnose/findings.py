@@ -194,7 +194,7 @@ class Report(Displayed):
         if self.right:
             return f"right here; wrong {order}; seldom seen on a chip"
         if self.right is None:
-            return f"nothing went wrong in this run; it goes wrong {order}"
+            return f"nobody compared the result; it goes wrong {order}"
         return f"the result is wrong: in this run, perhaps, as it goes wrong {order}"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:

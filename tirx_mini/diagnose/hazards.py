@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from tirx_mini.sim import Access, EarlyAccess, Extent, Hazard, HazardKind, Operation, Space, place_key
+from tirx_mini.sim import Access, EarlyAccess, Extent, Hazard, HazardKind, Operation, ReadOnlyPath, Space, place_key
 
 from .kind import MISSING_TMEM_WAIT, RACE, Explanation, Kind, Notes, explains
 from .orders import between, missing_wait
@@ -39,6 +39,7 @@ MISSING_GRID_WAIT = Kind(
 KINDS: Mapping[HazardKind, Kind] = MappingProxyType({
     HazardKind.RACE: RACE,
     HazardKind.IDENTICAL_WRITES: IDENTICAL_WRITES,
+    HazardKind.EQUAL_STORES: IDENTICAL_WRITES,
     HazardKind.UNPAIRED: UNPAIRED_OPERATIONS,
     HazardKind.MISSING_TMEM_WAIT: MISSING_TMEM_WAIT,
     HazardKind.MISSING_PROXY_FENCE: MISSING_PROXY_FENCE,
@@ -117,7 +118,7 @@ def hazard(fact: Hazard) -> Explanation:
     if fact.extent.others:
         notes = (*notes, (f"{fact.extent.buffer} shares memory with {' and '.join(fact.extent.others)}", None))
     severity = "warning" if fact.kind in FORGIVEN else "error"
-    if fact.kind is HazardKind.MISSING_READ_FENCE:
+    if fact.kind in (HazardKind.MISSING_READ_FENCE, HazardKind.EQUAL_STORES):
         severity = "note"
     return Explanation(
         message, hint, (*notes, *_barrier_notes(fact)), about,
@@ -149,7 +150,7 @@ def order_of(fact: Hazard) -> str | None:
         return f"if {first} is still under way when its warp signals, as the ISA allows without the fence"
     if fact.kind is HazardKind.MISSING_TMEM_WAIT:
         return f"if {first} is still in flight when {second} executes"
-    if fact.kind is HazardKind.IDENTICAL_WRITES:
+    if fact.kind in (HazardKind.IDENTICAL_WRITES, HazardKind.EQUAL_STORES):
         return "if two writes at once left other bytes than both write"
     if fact.kind is HazardKind.UNPAIRED:
         return f"if {second} overtakes {first}, which no chip is known to let it do"
@@ -196,9 +197,10 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
             f"{does}, {did} and issued before by the same thread: the ISA does not say that the two execute in order",
             "wait for the commit of the first operation, or give the second one columns of its own",
         )
-    if fact.kind is HazardKind.IDENTICAL_WRITES:
+    if fact.kind in (HazardKind.IDENTICAL_WRITES, HazardKind.EQUAL_STORES):
+        seen = "" if fact.kind is HazardKind.EQUAL_STORES or fact.operation is not Operation.STORE else " in this run"
         return (
-            f"{does}, which is also {did}, in no order; both write the same bytes",
+            f"{does}, which is also {did}, in no order; both write the same bytes{seen}",
             "let one thread write it: select one warp before electing a lane",
         )
     hint = _race_hint(fact, earlier)
@@ -218,6 +220,13 @@ def verb_of(operation: Operation, writes: bool) -> str:
 
 BULK_STORES = (Operation.TMA_STORE, Operation.TMA_REDUCE)
 """Operations that read shared memory for a bulk group."""
+
+
+def _read_by_a_thread(fact: Hazard, earlier: Access) -> bool:
+    """Whether one of the two is a bulk store to global memory, and the other a read."""
+    return (earlier.operation in BULK_STORES and earlier.write and not fact.writes) or (
+        fact.operation in BULK_STORES and fact.writes and not earlier.write
+    )
 
 
 def _same_store(fact: Hazard, earlier: Access) -> bool:
@@ -244,6 +253,11 @@ def _race_hint(fact: Hazard, earlier: Access) -> str:
             f"this statement writes the same elements in {earlier.role} and in {fact.origin.role}: its index lacks the "
             f"number of the {what}, and no synchronisation makes up for that"
         )
+    if fact.extent.space is Space.GLOBAL and _read_by_a_thread(fact, earlier):
+        return (
+            "before anybody is told that the bytes are there: commit_group(), wait_group(0); with read=True it says "
+            "only that shared memory was read, and nothing of the writes"
+        )
     if fact.strong or earlier.strong:
         return _strong_hint(fact, earlier)
     if fact.foreign or (fact.extent.space is Space.GLOBAL and _cta(earlier.role) != _cta(fact.origin.role)):
@@ -260,6 +274,11 @@ def _race_hint(fact: Hazard, earlier: Access) -> str:
     meant = (fact.operation, earlier.operation) if fact.overtaken else (earlier.operation, fact.operation)
     if meant in _ORDERED_BY:
         return _ORDERED_BY[meant]
+    if _cta(earlier.role) != _cta(fact.origin.role):
+        return (
+            "cluster_sync() between the two, or an mbarrier that one CTA signals and the other waits for: cta_sync() "
+            "orders the threads of one CTA only"
+        )
     if Operation.TCGEN05_DEALLOC in operations:
         return "synchronise all warps that use tensor memory (cta_sync or cluster_sync) before tcgen05.dealloc"
     if earlier.operation is Operation.TCGEN05_MMA or fact.operation is Operation.TCGEN05_LD:
@@ -313,6 +332,21 @@ def extent_text(extent: Extent) -> str:
     if extent.first is None:
         return f"bytes {extent.low} to {extent.high - 1} of shared memory"
     return str(extent.first) if extent.first == extent.last else f"{extent.first} to {extent.last}"
+
+
+@explains(ReadOnlyPath, RACE)
+def read_only_path(fact: ReadOnlyPath) -> Explanation:
+    written = fact.written
+    return Explanation(
+        f"{fact.origin.place} reads {fact.buffer} by ld.global.nc, which is for memory that nobody writes during the "
+        f"kernel, and {written.role} writes it",
+        "load it without nc (not by __ldg), so that the load sees what was written",
+        ((f"{written.role} writes it here", written.span),),
+        {"buffer": fact.buffer, "role": fact.origin.role},
+        "PTX ISA: ld.global.nc",
+        severity="error" if fact.kept else "warning",
+        order="if the read-only cache holds the bytes from before",
+    )
 
 
 @explains(EarlyAccess, MISSING_GRID_WAIT)

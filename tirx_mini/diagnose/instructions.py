@@ -201,7 +201,7 @@ def load_at_exit(fact: LoadAtExit) -> Explanation:
     )
 
 
-@explains(StoreAtExit, IN_FLIGHT_AT_EXIT)
+@explains(StoreAtExit, IN_FLIGHT_AT_EXIT, "warning")
 def store_at_exit(fact: StoreAtExit) -> Explanation:
     return Explanation(
         f"{fact.origin.cta} ends while a TMA store may still read its shared memory",

@@ -8,7 +8,7 @@ from typing import Any
 
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.sim import Entry, Outcome, Sampled, UnreadColumns, Unwritten, place_key
+from tirx_mini.sim import Entry, Hazard, Operation, Outcome, Sampled, UnreadColumns, Unwritten, place_key
 
 from .bound import bound_of
 from .deadlock import (
@@ -78,7 +78,7 @@ def report_of(
             findings, suspicions = with_suspects([*suspicions, *findings], states), []
     findings = _handed_over(func, findings, suspicions, deadlock, outcome)
     findings = _without_echoes(causes_first(func, [_with_states(func, finding) for finding in findings]))
-    findings = together(_bytes_first(suspicions, findings, deadlock))
+    findings = together(_bytes_first(suspicions, findings, deadlock, outcome))
     finished = not outcome.blocked and outcome.fault is None
     stats: dict[str, Any] = dict(outcome.stats)
     time_us = None
@@ -94,6 +94,7 @@ def report_of(
         verdict = "clock"
     known = outcome.open_orders if verdict == "ok" else None
     trace, bound = outcome.trace, None
+    unread = map(_unread_text, outcome.unread)
     if trace is not None:
         trace = replace(trace, clock_ghz=stats.get("clock_ghz", spec.clock_ghz))
     if trace is not None and trace.ctas and time_us is not None:
@@ -112,7 +113,7 @@ def report_of(
         seed,
         proof=None if known is None else proof_of(known),
         sampled="" if outcome.sampled is None else _sampled_text(outcome.sampled),
-        unwritten=(*map(_unwritten_text, outcome.unwritten), *map(_unread_text, outcome.unread)),
+        unwritten=(*map(_unwritten_text, outcome.unwritten), *(() if _racing(outcome) else unread)),
         bound=bound,
         plan=outcome.plan,
     ).named(func.name)
@@ -129,6 +130,8 @@ def _handed_over(
     if suspect is None or (deadlock is not None and deadlock.rule.kind.code == suspect.kind.code):
         return findings
     cause = _suspicion(suspect)
+    if not _used(cause, outcome):
+        return [*_standing_alone(findings), cause]
     if any(f.happened and f.severity == "error" for f in findings):
         cause = replace(cause, order=None)
     return with_suspects(findings, [cause])
@@ -151,6 +154,16 @@ def _unwritten_text(part: Unwritten) -> str:
     boxes = [f"{part.buffer}[{', '.join(f'{start}:{stop}' for start, stop in box)}]" for box in part.boxes]
     more = f" and {len(boxes) - MOST_BOXES} more parts" if len(boxes) > MOST_BOXES else ""
     return f"no thread writes {', '.join(boxes[:MOST_BOXES])}{more}"
+
+
+def _racing(outcome: Outcome) -> bool:
+    """Whether a read of tensor memory is out of order: it may be the one that seems to be missing."""
+    reads = Operation.TCGEN05_LD
+    return any(
+        isinstance(fact := entry.fact, Hazard)
+        and (fact.operation is reads or (fact.earlier is not None and fact.earlier.operation is reads))
+        for entry in outcome.facts
+    )
 
 
 def _unread_text(part: UnreadColumns) -> str:
@@ -186,7 +199,7 @@ def _without_echoes(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _bytes_first(
-    suspicions: Sequence[Finding], findings: Sequence[Finding], deadlock: Deadlock | None
+    suspicions: Sequence[Finding], findings: Sequence[Finding], deadlock: Deadlock | None, outcome: Outcome
 ) -> Sequence[Finding]:
     """The findings after wrong counts of bytes, from which the others follow, but for fences that are missing.
 
@@ -200,10 +213,32 @@ def _bytes_first(
             return deadlock is not None and deadlock.after_bytes
         return finding.verdict == "hazard" and finding.kind not in FENCES
 
-    rest = [consequence(finding) if follows(finding) else finding for finding in findings]
+    used = [one for one in suspicions if _used(one, outcome)]
+    rest = [consequence(finding) if used and follows(finding) else finding for finding in findings]
     if deadlock is not None and deadlock.about_bytes:
         return rest
-    return [*(replace(one, order=None if deadlock is not None else one.order) for one in suspicions), *rest]
+    unused = [one for one in suspicions if all(one is not other for other in used)]
+    if not used:
+        rest = list(_standing_alone(rest))
+    return [*(replace(one, order=None if deadlock is not None else one.order) for one in used), *rest, *unused]
+
+
+def _standing_alone(findings: Sequence[Finding]) -> Sequence[Finding]:
+    """The findings, of which a deadlock that no other one explains is the cause, although its rule is not sure."""
+    if any(f.severity == "error" and not f.details.get("consequence") for f in findings):
+        return findings
+    return [
+        replace(f, details={k: v for k, v in f.details.items() if k != "consequence"}) if f.kind == "deadlock" else f
+        for f in findings
+    ]
+
+
+def _used(suspicion: Finding, outcome: Outcome) -> bool:
+    """Whether a run got as far as the barrier of a suspicion: otherwise nothing can follow from it yet."""
+    clusters = {id(warp.cta.cluster): warp.cta.cluster for warp in outcome.blocked}.values()
+    named = suspicion.details.get("barrier")
+    barriers = [b for cluster in clusters for b in cluster.mbarriers() if b.element.buffer == named]
+    return not barriers or any(b.history.arrivals or b.history.wait_counts or b.waiters for b in barriers)
 
 
 def _details(explanation: Explanation) -> dict[str, Any]:

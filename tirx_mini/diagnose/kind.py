@@ -145,6 +145,9 @@ BAD_DESCRIPTOR = Kind(
 ALIVE = "call cluster_sync() before the kernel ends: it keeps every CTA alive until its peers are done"
 """What to write where a CTA may end before its peers are done with it."""
 
+RELAXED_END = "barrier.cluster.arrive.relaxed releases no access, so the CTA may end before this one lands"
+"""Why a relaxed arrival does not keep a CTA alive for a write."""
+
 
 def counted(number: int, what: str) -> str:
     """ "1 arrival", "2 arrivals"."""

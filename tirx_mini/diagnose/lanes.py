@@ -40,12 +40,17 @@ def lane_hazard(fact: LaneHazard) -> Explanation:
             f"{message}, which the lane that elect.sync chose {did}, as if the two were one thread", ELECT_HINT, notes,
             about, kind=ELECTED_LANE, severity="warning", order="if elect.sync chooses another lane than the lowest",
         )  # fmt: skip
-    severity, order = "error", "if the lanes take different times from where they part to here"
-    if not fact.parted:
-        severity, order = "warning", "if the compiler lets the lanes of the warp part between the two"
+    order = "if the compiler keeps a lane's value in a register, or lets the lanes part between the two"
+    if fact.parted:
+        order = "if the lanes take different times from where they part to here"
+    between = "with no bar.warp.sync between the two"
+    if fact.travelled:
+        between = "and only the value that travels by shuffles keeps the two in order"
+    elif fact.kept:
+        between = "with no bar.warp.sync between the two, which alone orders the lanes"
     return Explanation(
-        f"{message}, which another lane {did}, with no bar.warp.sync between the two", SYNC_HINT, notes, about,
-        kind=MISSING_WARP_SYNC, severity=severity, order=order,
+        f"{message}, which another lane {did}, {between}", SYNC_HINT, notes, about,
+        kind=MISSING_WARP_SYNC, severity="warning" if fact.travelled or fact.kept else "error", order=order,
     )  # fmt: skip
 
 

@@ -6,15 +6,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tirx_mini.ir import Expr, PrimFunc, Span, Special, walk
+from tirx_mini.ir import Expr, PrimFunc, Span, Special, int_value, walk
 from tirx_mini.sim import place_key
 
 from .accesses import MISSING_WGMMA_WAIT
-from .deadlock import STANDS_STILL, WRONG_PARITY, find_sites
+from .deadlock import STANDS_STILL, WRONG_PARITY, Site, find_sites, source_text
 from .findings import Finding
 
 _FOLLOWING = ("race", "deadlock", "in-flight-at-exit", "uninitialised-read", "lost-result", "barrier-overflow")
 """Kinds of findings that may follow from a wrong handover between roles."""
+
+NAMED = ("bar.sync", "bar.arrive", "barrier.sync", "barrier.arrive")
+"""The instructions that name a barrier and a count."""
+
+MOST_USES = 4
+"""How many other places are named at which the same synchronisation is missing."""
 
 _NAMED = re.compile(r"barrier [1-9]\d*")
 
@@ -46,19 +52,66 @@ def may_follow(finding: Finding) -> bool:
 
 def causes_first(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:
     """The findings, with those marked that follow from others."""
-    found = _shared_barrier(findings)
+    found = _shared_barrier(func, _one_cluster_sync(func, findings))
     found = _missing_second_sync(func, _wgmma_in_flight(found))
     return _lost_in_a_race(_same_place(func, found))
 
 
-def _shared_barrier(findings: Sequence[Finding]) -> list[Finding]:
+def _one_cluster_sync(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:
+    """Uses of another CTA's barriers that their initialisation does not come before: one synchronisation is missing."""
+    uses = [f for f in findings if f.kind == "race" and "owner" in f.details]
+    if not uses:
+        return list(findings)
+    first = uses[0]
+    sync = _sync_after(func, _other(first))
+    message, notes = first.message, list(first.details.get("notes", ()))
+    if sync is not None:
+        place, _, _ = message.partition(" with no synchronisation")
+        owner = first.details["owner"]
+        call = "cta_sync()" if sync.span and "cta_sync" in source_text(sync.span.user) else "barrier"
+        message = f"{place}: the {call} of line {_line(sync.span)} orders {owner} only"
+        notes.append(("this one synchronises one CTA", sync.span))
+    notes += [(f"and the same with {f.details['barrier']} here", f.span) for f in uses[1 : 1 + MOST_USES]]
+    count = sum(f.details.get("count", 1) for f in uses)
+    root = replace(first, message=message, details={**first.details, "notes": tuple(notes), "count": count})
+    rest = [f for f in findings if all(f is not use for use in uses)]
+    return [root, *(consequence(f) if may_follow(f) else f for f in rest)]
+
+
+def _sync_after(func: PrimFunc, init: Span | None) -> Site | None:
+    """The first barrier of a CTA after an initialisation."""
+    sites = find_sites(func)
+    orders = [site.order for site in sites.at(init)]
+    later = [s for s in sites.all if orders and s.order > min(orders) and s.instruction.waits_at_named_barrier]
+    return min(later, key=lambda site: site.order, default=None)
+
+
+def _shared_barrier(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:
     """Two groups of warps at one named barrier: rounds that mix, counts that do not add up, waits that never end."""
     shared = next((f for f in findings if f.kind == "race" and _NAMED.fullmatch(str(f.details.get("barrier")))), None)
     if shared is None:
         return list(findings)
     hangs = any(f.kind == "deadlock" for f in findings)
+    if (count := _uncounted(func, int(str(shared.details["barrier"]).split()[1]))) is not None:
+        hint = f"count all threads that arrive or wait: {count} in each call for {shared.details['barrier']}"
+        rest = [consequence(f) for f in findings if f is not shared]
+        return [replace(shared, details={**shared.details, "hint": hint}), *rest]
     root = replace(shared, order=None) if hangs else shared
     return [root, *(consequence(f) for f in findings if f is not shared)]
+
+
+def _uncounted(func: PrimFunc, number: int) -> int | None:
+    """The threads of a named barrier for which some arrive and others wait, if that is not what its calls count."""
+    calls = [s for s in find_sites(func).all if s.instruction.name in NAMED and _number(s, "barrier_id") == number]
+    waits = [site for site in calls if site.instruction.waits_at_named_barrier]
+    counts, total = {_number(site, "threads") for site in calls}, sum(int(site.threads.sum()) for site in calls)
+    others = [site for site in calls if not site.instruction.waits_at_named_barrier]
+    apart = len(waits) == 1 and others and not any((waits[0].threads & site.threads).any() for site in others)
+    return total if apart and len(counts) == 1 and None not in counts and counts != {total} else None
+
+
+def _number(site: Site, operand: str) -> int | None:
+    return int_value(site.argument(operand))
 
 
 def _wgmma_in_flight(findings: Sequence[Finding]) -> list[Finding]:

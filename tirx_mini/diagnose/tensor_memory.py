@@ -12,6 +12,7 @@ from tirx_mini.sim import (
     CommitAtExit,
     CopyAtExit,
     CopyOutOfLanes,
+    FreedBeforePeer,
     FreedTwice,
     ImplicitTmemLane,
     LostResult,
@@ -106,6 +107,18 @@ def freed_twice(fact: FreedTwice) -> Explanation:
         hint,
         notes,
         order="if one of the two warps executes it after the other is done: code compiled by CUDA 13 then traps",
+    )
+
+
+@explains(FreedBeforePeer, ALLOCATION)
+def freed_before_peer(fact: FreedBeforePeer) -> Explanation:
+    return Explanation(
+        f"{fact.origin.place} frees tensor memory of the pair, and nothing orders that after the tcgen05.alloc of "
+        f"{fact.peer}",
+        "cluster_sync() between tcgen05.alloc and tcgen05.dealloc with cta_group=2",
+        rule="PTX ISA: tcgen05.dealloc, .cta_group::2",
+        severity="warning" if fact.met else "error",
+        order=f"if {fact.peer} has not returned from its tcgen05.alloc by then",
     )
 
 

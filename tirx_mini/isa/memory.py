@@ -40,9 +40,12 @@ WIDE: Mapping[tuple[str, object], tuple[int, ...]] = {("vec", "v8"): (100, 101, 
 """The architectures whose accesses of global memory have up to 32 bytes (PTX ISA: "ld", "st", target notes)."""
 
 
-def access(sem: str, scope: str, space: str, type: str, words: int = 1, returned: str = "") -> MemoryAccess:
+def access(
+    sem: str, scope: str, space: str, type: str, words: int = 1, returned: str = "", nc: bool = False, evict: str = ""
+) -> MemoryAccess:
     """What the simulator is told. Without a name, loads and stores are weak."""
-    return MemoryAccess(_held(type, returned), sem or "weak", scope or "sys", space, words)
+    kept = evict != "L1::no_allocate"
+    return MemoryAccess(_held(type, returned), sem or "weak", scope or "sys", space, words, nc, kept)
 
 
 def _atomic(sem: str, scope: str, space: str, type: str, returned: str = "") -> MemoryAccess:
@@ -128,7 +131,7 @@ def ld(
 
     With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
     """
-    return gpu.load_memory(thread, access(sem, scope, space, type, 1, returned), address)
+    return gpu.load_memory(thread, access(sem, scope, space, type, 1, returned, nc, evict), address)
 
 
 def _registers(vec: str, **_: Any) -> int:
@@ -186,7 +189,7 @@ def ld_registers(
 
     Before Blackwell a load of 8 words is two of 4.
     """
-    gpu.load_registers(thread, access(sem, scope, space, type, _WORDS[vec]), address, dst)
+    gpu.load_registers(thread, access(sem, scope, space, type, _WORDS[vec], nc=nc, evict=evict), address, dst)
 
 
 def _store(vec: str, **_: Any) -> str:

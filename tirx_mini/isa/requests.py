@@ -10,13 +10,17 @@ from .descriptors import InstructionDescriptor, SmemDescriptor
 @dataclass(frozen=True)
 class MemoryAccess:
     """An access with a memory order. dtype: of each of its `words`, which lie side by side. sem: "weak", "volatile",
-    "relaxed", "acquire", "release" or "acq_rel". scope: "cta", "cluster", "gpu" or "sys". space: as PTX names it."""
+    "relaxed", "acquire", "release" or "acq_rel". scope: "cta", "cluster", "gpu" or "sys". space: as PTX names it.
+    nc: of a load, whether it takes the path for memory that nobody writes; allocates: whether its line is kept there.
+    """
 
     dtype: str
     sem: str
     scope: str
     space: str
     words: int
+    nc: bool = False
+    allocates: bool = True
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from .engines import (
     CopyOutOfLanes,
     CopyOutOfShared,
     CopyTooLarge,
+    FreedBeforePeer,
     FreedTwice,
     GroupOfOtherThread,
     ImplicitTmemLane,
@@ -46,6 +47,7 @@ from .engines import (
     NoPair,
     OperandOutOfBounds,
     PairWait,
+    ReadOnlyPath,
     StoreAtExit,
     StoreBeforeTensor,
     TensorMapRule,
@@ -73,6 +75,7 @@ from .launch import (
 )
 from .machine import (
     LANES,
+    AccessBeforeStart,
     Arrival,
     ArrivalOverflow,
     BadInitCount,
@@ -112,6 +115,7 @@ from .machine import (
     RegisterOutOfBounds,
     RegisterWait,
     Reinitialised,
+    RemoteAccessAtExit,
     RepeatedWait,
     ResidentCluster,
     ResidentCta,
@@ -203,4 +207,5 @@ __all__ = [
     "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnreadColumns",
     "UnsynchronisedRegisters", "Unwritten", "Wait", "WarpgroupTooSmall", "Watch", "WgmmaAtExit", "WgmmasDiffer",
     "WgmmaWait", "BatchedRegisters", "WrongRegisterDirection", "WrongTmemLane",
+    "AccessBeforeStart", "FreedBeforePeer", "ReadOnlyPath", "RemoteAccessAtExit",
 ]  # fmt: skip

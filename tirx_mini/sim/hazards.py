@@ -12,7 +12,7 @@ from tirx_mini.ir import Span
 from .engines import TmemAccesses
 from .facts import Fact, Origin
 from .machine import Element, Gpu, ResidentCluster, ResidentCta, element_of
-from .ordering import Access, Conflict, ConflictKind, Operation, Strong
+from .ordering import Access, Actor, Conflict, ConflictKind, Operation, Strong
 
 
 class Space(Enum):
@@ -28,7 +28,9 @@ class HazardKind(Enum):
 
     RACE = auto()
     IDENTICAL_WRITES = auto()
-    """Two writes in no order, which are known to leave the same bytes in every run of this launch."""
+    """Two writes in no order, which leave the same bytes: always, or by threads in this run."""
+    EQUAL_STORES = auto()
+    """Two such writes by threads, each of which stores what follows from the program alone."""
     UNPAIRED = auto()
     """Two operations of the tensor core, by one thread, whose order the ISA leaves open and chips keep."""
     MISSING_TMEM_WAIT = auto()
@@ -118,7 +120,9 @@ class LaneHazard(Fact):
     """Two lanes of one warp access a place in no order. origin: of the later access, of which the rest is as `Hazard`.
 
     elected: whether the two are in order if elect.sync chose the lowest lane. parted: whether lanes went different ways
-    between the two, so that not even the compiler keeps them together.
+    between the two, so that not even the compiler keeps them together. kept: whether the compiler keeps both where they
+    are, as it does accesses with a memory order and asynchronous ones. travelled: whether a write has its value from
+    the earlier read, through other lanes.
     """
 
     operation: Operation
@@ -127,6 +131,8 @@ class LaneHazard(Fact):
     extent: Extent
     elected: bool
     parted: bool
+    kept: bool = False
+    travelled: bool = False
 
     @property
     def other(self) -> Span | None:
@@ -136,6 +142,15 @@ class LaneHazard(Fact):
 def _variety(kind: HazardKind) -> HazardKind:
     """Fences of tcgen05 come in pairs: where both are missing, one finding is enough."""
     return HazardKind.MISSING_FENCE_AFTER if kind is HazardKind.MISSING_FENCE_BEFORE else kind
+
+
+_BY_THREADS = (Operation.LOAD, Operation.STORE, Operation.ATOMIC)
+
+
+def _kept(earlier: Access, actor: Actor) -> bool:
+    """Whether the compiler keeps two accesses in their order: it may hold the value of a plain one in a register."""
+    asynchronous = earlier.operation not in _BY_THREADS or actor.operation not in _BY_THREADS
+    return asynchronous or (earlier.strong is not None and actor.strong is not None)
 
 
 class HazardWatch:
@@ -176,16 +191,27 @@ class HazardWatch:
             return
         origin = Origin(actor.role, actor.role, cta.name if cta else "", actor.span)
         elected, parted = conflict.kind is ConflictKind.ELECTED_LANE, earlier.parted != actor.parted
+        if conflict.writes and earlier.write and actor.value is not None and actor.value.is_the_same(earlier.value):
+            return  # the same bytes in every order
+        reads = self._gpu.image.travelled.get(actor.span, frozenset()) if actor.span is not None else frozenset()
         facts.record(
-            LaneHazard(origin, actor.operation, conflict.writes, earlier, self._extent(conflict), elected, parted)
-        )
+            LaneHazard(
+                origin, actor.operation, conflict.writes, earlier, self._extent(conflict), elected, parted,
+                _kept(earlier, actor), not earlier.write and earlier.span in reads,
+            )
+        )  # fmt: skip
 
     def _kind(self, conflict: Conflict) -> HazardKind:
         earlier, actor = conflict.earlier, conflict.actor
         if conflict.kind is not ConflictKind.RACE or earlier is None:
             return _KINDS[conflict.kind]
-        if earlier.write and conflict.writes and actor.value is not None and actor.value.is_the_same(earlier.value):
-            return HazardKind.IDENTICAL_WRITES
+        if earlier.write and conflict.writes:
+            known = actor.value is not None and actor.value.is_the_same(earlier.value)
+            if actor.operation is earlier.operation is Operation.STORE and (known or not conflict.changes()):
+                fixed = self._gpu.image.fixed
+                return HazardKind.EQUAL_STORES if {actor.span, earlier.span} <= fixed else HazardKind.IDENTICAL_WRITES
+            if known:
+                return HazardKind.IDENTICAL_WRITES
         if self._cta is None or earlier.operation not in (Operation.TCGEN05_LD, Operation.TCGEN05_ST):
             return HazardKind.RACE
         awaited = self._tmem.awaited(self._cta.cluster, earlier.agent, earlier.epoch)

@@ -254,7 +254,21 @@ class Services:
         return self.grid_barrier.sync(w)
 
     def cluster_arrive(self, w: RunningWarp, *, releases: bool = True, aligned: bool = True) -> None:
-        w.cta.cluster.barrier.arrive(w, releases, aligned)
+        fenced = () if releases else w.cta.cluster.order.of(self._fenced, w) or ()
+        w.cta.cluster.barrier.arrive(w, releases, aligned, fenced)
+
+    def _fenced(self, w: RunningWarp) -> Sequence[np.ndarray]:
+        """The clocks of what fences before a relaxed arrival at the cluster's barrier release by it."""
+        cluster = w.cta.cluster
+        clocks = self.scoped.fenced(w, "cluster")
+        announced = [barrier for barrier in w.cta.initialised if barrier.init_by.announced_by(w)]
+        if announced:
+            alone, clock = cluster.causality.fork(w.agent, "mbarrier.init"), cluster.causality.transient_clock()
+            clock.release_epoch(alone.index, alone.epoch)
+            clocks.append(clock.clocks)
+            for barrier in announced:
+                barrier.init_by.announced = alone.index, alone.epoch
+        return clocks
 
     def cluster_wait(self, w: RunningWarp, *, aligned: bool = True) -> Blocking:
         return w.cta.cluster.barrier.wait(w, aligned)

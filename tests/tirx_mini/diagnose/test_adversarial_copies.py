@@ -375,7 +375,7 @@ stored | hazard | TX201 | causality order
          Tx.ptx.cp_async.bulk.wait_group(1, read=True)
 -Tx.cuda.warpgroup_sync(1)
 # in flight at the end
-stored | hazard | TX209 | cp.async.bulk
+stored | ok | TX209 | cp.async.bulk
 -Tx.ptx.cp_async.bulk.wait_group(0)
 +Tx.ptx.cp_async.bulk.wait_group(2)
 # read, if not written, at the end

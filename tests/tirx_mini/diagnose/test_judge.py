@@ -125,3 +125,53 @@ def test_the_events_of_barriers_are_kept_on_demand() -> None:
     shape = (128, 128, 128)
     report = tvm.simulate(reference(4, shape), *prepare_data(*shape, target="sim"), log_barriers=True, trace=True)
     assert report.trace and any("tma_bar" in str(entry) for entry in report.stats["barriers"])
+
+
+# -- what a report does not claim --------------------------------------------------------------------------------------
+
+
+def test_a_report_does_not_say_that_a_result_is_right_which_nobody_compared() -> None:
+    @T.prim_func
+    def kernel(D: T.Buffer((32,), "float32")):
+        T.device_entry()
+        cta = T.cta_id([2])
+        lane = T.thread_id([32])
+        D[lane] = T.float32(cta)
+
+    report = tvm.simulate(kernel, np.zeros(32, np.float32))
+    assert report.only_possible and report.outlook.startswith("nobody compared the result; it goes wrong if ")
+
+
+@pytest.mark.parametrize("equal", [True, False])
+def test_equal_stores_of_ctas_are_a_note_and_equal_data_a_warning(equal: bool) -> None:
+    @T.prim_func
+    def kernel(A: T.Buffer((2, 32), "float32"), D: T.Buffer((64,), "float32")):
+        T.device_entry()
+        cta = T.cta_id([2])
+        lane = T.thread_id([32])
+        D[lane] = T.float32(lane)
+        D[32 + lane] = A[cta, lane]
+
+    data = np.arange(64, dtype=np.float32).reshape(2, 32) % (32 if equal else 64)
+    report = tvm.simulate(kernel, data, np.zeros(64, np.float32))
+    assert sorted((f.severity, f.code) for f in report.findings) == [
+        *([] if equal else [("error", "TX201")]), ("note", "TX206"), *([("warning", "TX206")] if equal else []),
+    ]  # fmt: skip
+
+
+def test_warps_that_wait_elsewhere_are_named_with_their_own_places() -> None:
+    @T.prim_func
+    def kernel(D: T.Buffer((96,), "float32")):
+        T.device_entry()
+        warp = T.warp_id([3])
+        lane = T.lane_id([32])
+        if warp == 0:
+            T.ptx.bar.sync(1, 96)
+        elif warp == 1:
+            T.ptx.bar.sync(2, 96)
+        else:
+            T.ptx.bar.sync(3, 96)
+        D[warp * 32 + lane] = 1.0
+
+    (finding,) = tvm.simulate(kernel, np.zeros(96, np.float32)).findings
+    assert finding.code == "TX111" and "warp 1 at line" in finding.message and "warp 2 at line" in finding.message

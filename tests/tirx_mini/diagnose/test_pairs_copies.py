@@ -8,8 +8,11 @@ import pytest
 import tirx_mini as tvm
 from tests.tirx_mini.diagnose.pairs import Pair, pair, pairs_of
 from tirx_mini.ir import PrimFunc
+from tirx_mini.lang import MBarrier, TMABar
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
 from tirx_mini.script import tirx as T
+
+TILE = tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (64, 64))
 
 
 @pair(("TX201", "TX214"), "hazard", isa="bar.warp.sync: the other lanes' writes before the copy", result=lambda A: A)
@@ -344,6 +347,63 @@ def test_the_results_are_those_of_the_run_whose_tests_are_not_late() -> None:
     A, D = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
     report = tvm.simulate(kernel, A, D)
     assert report.verdict == "ok" and not report.findings and (D == A).all(), (report, D)
+
+
+def tile_over_a_barrier(how: str, *, over: bool, later: bool = True) -> PrimFunc:
+    """A tile arrives behind the barrier of the next role, or over it. later: whether that barrier is used then."""
+    place = 1024 + (1024 if over else 8192)
+
+    @T.prim_func
+    def kernel(A: T.Buffer((64, 64), "float16"), D: T.Buffer((64,), "float16")):
+        T.device_entry()
+        tx = T.thread_id([64])
+        pool = T.SMEMPool()
+        full = TMABar(pool, 1, "full")
+        pool.move_base_to(1024)
+        tile = pool.alloc((64, 64), "float16", layout=TILE)
+        pool.move_base_to(place)
+        other = MBarrier(pool, 1, "other")
+        pool.commit()
+        full.init(1)
+        other.init(64)
+        T.ptx.fence.proxy_async("shared::cta")
+        T.ptx.fence.mbarrier_init()
+        T.cuda.cta_sync()
+        if not later:
+            other.arrive(0)
+            other.wait(0, 0)
+            T.cuda.cta_sync()
+        if how == "tma":
+            if tx == 0:
+                full.arrive(0, 8192)
+                T.copy_async(tile[:, :], A[:, :], dispatch="tma", mbar=full.ptr_to([0]))  # wrong
+            full.wait(0, 0)
+        else:
+            T.ptx.cp_async(tile.ptr_to([tx, 0]), A.ptr_to([tx, 0]), bytes=16)  # wrong
+            T.ptx.cp_async.commit_group()
+            T.ptx.cp_async.wait_group(0)
+        T.cuda.cta_sync()
+        if later:
+            other.arrive(0)
+            other.wait(0, 0)
+        D[tx] = A[tx, 0]
+
+    return kernel
+
+
+@pair("TX124", "fault", isa="mbarrier: other operations on its memory")
+def a_tma_load_over_a_barrier_in_use(wrong: bool) -> PrimFunc:
+    return tile_over_a_barrier("tma", over=wrong)
+
+
+@pair("TX124", "fault", isa="mbarrier: other operations on its memory")
+def a_cp_async_over_a_barrier_in_use(wrong: bool) -> PrimFunc:
+    return tile_over_a_barrier("cp.async", over=wrong)
+
+
+@pair("TX124", "ok", isa="mbarrier.inval")
+def a_tma_load_over_a_barrier_that_nobody_uses_again(wrong: bool) -> PrimFunc:
+    return tile_over_a_barrier("tma", over=wrong, later=False)
 
 
 PAIRS = pairs_of(globals())

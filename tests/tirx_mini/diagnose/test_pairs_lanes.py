@@ -9,7 +9,7 @@ from tirx_mini.ir import PrimFunc
 from tirx_mini.script import tirx as T
 
 
-@pair("TX214", "ok", isa="bar.warp.sync", result=lambda A: A[[i ^ 1 for i in range(32)]])
+@pair("TX214", "hazard", isa="bar.warp.sync", result=lambda A: A[[i ^ 1 for i in range(32)]])
 def a_neighbours_value_through_shared_memory(wrong: bool) -> PrimFunc:
     @T.prim_func
     def kernel(A: T.Buffer((32,), "float32"), D: T.Buffer((32,), "float32")):
@@ -55,7 +55,7 @@ def a_value_of_lane_3_through_global_memory(wrong: bool) -> PrimFunc:
     return kernel
 
 
-@pair("TX214", "ok", isa="bar.warp.sync")
+@pair("TX214", "hazard", isa="bar.warp.sync")
 def a_write_after_a_neighbours_read(wrong: bool) -> PrimFunc:
     @T.prim_func
     def kernel(A: T.Buffer((32,), "float32"), D: T.Buffer((32,), "float32")):
@@ -90,6 +90,65 @@ def a_shuffle_hands_over_a_value_but_no_memory(wrong: bool) -> PrimFunc:
             D[lane] = words[0]  # wrong
         else:
             D[lane] = value[0]
+
+    return kernel
+
+
+@pair("TX214", "hazard", isa="bar.warp.sync", result=lambda A: A.cumsum())
+def a_scan_through_shared_memory(wrong: bool) -> PrimFunc:
+    @T.prim_func
+    def kernel(A: T.Buffer((32,), "float32"), D: T.Buffer((32,), "float32")):
+        T.device_entry()
+        lane = T.thread_id([32])
+        words = T.alloc_shared((64,), "float32")
+        words[lane + 32] = A[lane]
+        words[lane] = 0.0
+        T.cuda.warp_sync()
+        for i in T.unroll(5):
+            other = words[lane + 32 - (1 << i)]  # wrong
+            if not wrong:
+                T.cuda.warp_sync()
+            words[lane + 32] = words[lane + 32] + other  # wrong
+            if not wrong:
+                T.cuda.warp_sync()
+        D[lane] = words[lane + 32]
+
+    return kernel
+
+
+@pair("TX214", "ok", isa="a memory order of one lane does not order the others")
+def relaxed_accesses_of_neighbours(wrong: bool) -> PrimFunc:
+    @T.prim_func
+    def kernel(A: T.Buffer((32,), "uint32"), D: T.Buffer((32,), "uint32")):
+        T.device_entry()
+        lane = T.thread_id([32])
+        words = T.alloc_shared((32,), "uint32")
+        T.ptx.st(words.ptr_to([lane]), A[lane], sem="relaxed", scope="cta", space="shared", type="u32")
+        if not wrong:
+            T.cuda.warp_sync()
+        D[lane] = T.ptx.ld(words.ptr_to([lane ^ 1]), sem="relaxed", scope="cta", space="shared", type="u32")  # wrong
+
+    return kernel
+
+
+@pair("TX214", ("ok", "hazard"), isa="a value that a shuffle brought was read before")
+def a_sum_by_shuffles_written_over_what_was_read(wrong: bool) -> PrimFunc:
+    @T.prim_func
+    def kernel(A: T.Buffer((32,), "float32"), D: T.Buffer((32,), "float32")):
+        T.device_entry()
+        lane = T.thread_id([32])
+        words = T.alloc_shared((32,), "float32")
+        total = T.alloc_local((1,), "float32")
+        words[lane] = A[lane]
+        T.cuda.warp_sync()
+        total[0] = words[31 - lane]
+        for i in T.unroll(5):
+            total[0] = total[0] + T.ptx.shfl.xor(total[0], 16 >> i)
+        if not wrong:
+            T.cuda.warp_sync()
+        words[lane] = total[0]  # wrong
+        T.cuda.warp_sync()
+        D[lane] = words[lane]
 
     return kernel
 
@@ -342,7 +401,7 @@ def one_lane_fences_for_all_before_they_have_met(wrong: bool) -> PrimFunc:
     return kernel
 
 
-@pair(("TX209", "TX201"), ("hazard"), isa="cp.async.bulk.commit_group: of the executing thread", result=lambda A: A)
+@pair("TX209", "ok", isa="cp.async.bulk.commit_group: of the executing thread", result=lambda A: A)
 def another_lane_commits_and_waits(wrong: bool) -> PrimFunc:
     @T.prim_func
     def kernel(A: T.Buffer((8, 32), "float32"), D: T.Buffer((8, 32), "float32")):

@@ -118,7 +118,10 @@ def a_write_after_three_readers(wrong: bool) -> PrimFunc:
     return kernel
 
 
-@pair("TX201", "hazard", isa="causality order: one array for two arguments", alias=True, result=lambda A: (A + 1) % 64)
+@pair(
+    ("TX214", "TX201"), "hazard", isa="causality order: one array for two arguments", alias=True,
+    result=lambda A: (A + 1) % 64,
+)  # fmt: skip
 def one_array_for_two_arguments(wrong: bool) -> PrimFunc:
     @T.prim_func
     def kernel(A: T.Buffer((64,), "float32"), D: T.Buffer((64,), "float32")):

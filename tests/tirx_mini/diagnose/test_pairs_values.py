@@ -46,6 +46,34 @@ def all_warps_write_one_value(wrong: bool) -> PrimFunc:
     return kernel
 
 
+@pair("TX206", "ok", isa="causality order: equal values", result=lambda A: np.arange(32))
+def two_ctas_number_the_same_elements(wrong: bool) -> PrimFunc:
+    @T.prim_func
+    def kernel(A: T.Buffer((32,), "float32"), D: T.Buffer((32,), "int32")):
+        T.device_entry()
+        cta = T.cta_id([2])
+        lane = T.thread_id([32])
+        if wrong or cta == 0:
+            D[lane] = lane  # wrong
+
+    return kernel
+
+
+@pair("TX201", "hazard", isa="causality order: values in other places")
+def two_warps_number_elements_from_both_ends(wrong: bool) -> PrimFunc:
+    @T.prim_func
+    def kernel(A: T.Buffer((32,), "float32"), D: T.Buffer((64,), "int32")):
+        T.device_entry()
+        warp = T.warp_id([2])
+        lane = T.lane_id([32])
+        if warp == 0:
+            D[lane] = lane  # wrong
+        else:
+            D[31 - lane if wrong else 32 + lane] = lane  # wrong
+
+    return kernel
+
+
 @pair(("TX201", "TX214"), "hazard", isa="causality order: a histogram without atomics")
 def lanes_count_in_one_word(wrong: bool) -> PrimFunc:
     @T.prim_func

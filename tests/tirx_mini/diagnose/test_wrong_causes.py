@@ -256,3 +256,75 @@ def test_a_missing_wait_for_both_operands_is_one_finding(tmp_path: Path) -> None
     report = check_kernel(Edit(7, "tma2mma.wait(mma_phase.stage, mma_phase.phase)", "pass").kernel(tmp_path)).report
     reads = [f for f in report.findings if f.details.get("operation") == "MMA" and f.kind == "race"]
     assert [f.details["buffer"] for f in reads] == ["Asmem and Bsmem"], str(report)
+
+
+INNER_ARRIVE = Edit(
+    step=7,
+    old="                    ld2mma.arrive(0)\n                    store()",
+    new="                    store()",
+    then=(("                    # The next chunk overwrites Dsmem.\n", "                    ld2mma.arrive(0)\n"),),
+)
+ALLOC_TWICE = (
+    "            if wg_id == 0:\n                if warp_id == 0:\n                    Tx.ptx.tcgen05.alloc",
+    "            if warp_id == 0:\n                if True:\n                    Tx.ptx.tcgen05.alloc",
+)
+
+
+def test_what_hangs_now_comes_before_a_mistake_that_no_thread_has_got_to(tmp_path: Path) -> None:
+    both = Edit(INNER_ARRIVE.step, INNER_ARRIVE.old, INNER_ARRIVE.new, (*INNER_ARRIVE.then, ALLOC_TWICE))
+    report = simulate(both.kernel(tmp_path), 7)
+    found = [(f.code, f.happened, bool(f.details.get("consequence"))) for f in report.errors]
+    assert found == [("TX113", True, False), ("TX110", False, False)], str(report)
+    assert "what follows from it" not in str(report)
+
+
+def test_the_same_mistake_is_the_cause_where_its_barrier_was_used(tmp_path: Path) -> None:
+    report = simulate(Edit(7, "tma2mma.init(1)", "tma2mma.init(2)").kernel(tmp_path), 7)
+    assert [f.code for f in report.causes] == ["TX107"], str(report)
+
+
+@pytest.mark.parametrize("step", [9, 10])
+def test_a_missing_synchronisation_of_the_cluster_is_one_finding_of_both_ctas(step: int, tmp_path: Path) -> None:
+    edit = Edit(
+        step,
+        "barriers of both CTAs are initialised.\n            Tx.cuda.cluster_sync()",
+        "barriers of both CTAs are initialised.\n            Tx.cuda.cta_sync()  # one CTA",
+    )
+    report = simulate(edit.kernel(tmp_path), step)
+    (finding,) = report.findings
+    assert finding.code == "TX201" and "of CTA 1 uses tma2mma[0] of CTA 0" in finding.message
+    line = edit.line_of("Tx.cuda.cta_sync()  # one CTA")
+    assert f"the cta_sync() of line {line} orders CTA 0 only" in finding.message
+    assert "cluster_sync()" in finding.details["hint"]
+
+
+STEP_BACK = "advance the state (move_to_next_stage) behind the wait"
+
+
+def advanced(step: int, indent: int, wait: str, state: str, between: str = "") -> Edit:
+    """A reference whose role advances its state ahead of the wait. between: the lines from the wait to the advance."""
+    wait, move = (f"{' ' * indent}{line}\n" for line in (wait, f"{state}.move_to_next_stage()"))
+    return Edit(step, f"{wait}{between}{move}", f"{move.rstrip()}  # first\n{wait}{between}")
+
+
+LOADED = f"{' ' * 32}tma_load(tma_phase.stage, k)\n"
+FIRST = "  # first"
+
+
+@pytest.mark.parametrize(
+    ("edit", "line", "help"),
+    [
+        (advanced(7, 32, "mma2tma.wait(tma_phase.stage, tma_phase.phase)", "tma_phase", LOADED), FIRST, STEP_BACK),
+        (advanced(9, 32, "mma2tma.wait(tma_phase.stage, tma_phase.phase)", "tma_phase", LOADED), FIRST, STEP_BACK),
+        (advanced(7, 20, "mma2ld.wait(wb_phase.stage, wb_phase.phase)", "wb_phase"), FIRST, STEP_BACK),
+        (advanced(7, 28, "ld2mma.wait(ld_phase.stage, ld_phase.phase)", "ld_phase"), FIRST, STEP_BACK),
+        (Edit(7, "tma2mma.ptr_to([stage])})", "tma2mma.ptr_to([0])})"), "A[m_st", "mbar=tma2mma.ptr_to([stage])"),
+        (Edit(9, "tma2mma_cta0.ptr_to([stage])})", "tma2mma.ptr_to([stage])})"), "tma2mma.wait(", "the leader's"),
+    ],
+    ids=["TMA role of step 7", "TMA role of step 9", "write-back", "MMA role", "one stage", "the local barrier"],
+)
+def test_a_help_does_not_recommend_what_the_code_has(edit: Edit, line: str, help: str, tmp_path: Path) -> None:
+    report = simulate(edit.kernel(tmp_path), edit.step)
+    finding = report.causes[0]
+    assert help in finding.details["hint"], str(report)
+    assert finding.span is not None and line in edit.source().splitlines()[finding.span.user.line - 1], str(report)

@@ -78,7 +78,7 @@ CLUSTERS = (
         kind="deadlock",
         code="TX106",
         line=FULL,
-        page_says=("announces 65536", "deliver 32768"),
+        page_says=("announced at one CTA's tma2mma", "remote view of the leader"),
         also_shows=LOAD_A,
     ),
     Wrong(

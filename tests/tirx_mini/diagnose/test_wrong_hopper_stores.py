@@ -56,7 +56,7 @@ STORES = (
             "                        Tx.ptx.cp_async.bulk.wait_group(0)\n",
             new="",
         ),
-        verdict="hazard",
+        verdict="ok",
         kind="in-flight-at-exit",
         line="Tx.copy_async(",
         page_says=("wait_group(0)",),

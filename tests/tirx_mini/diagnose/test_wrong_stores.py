@@ -112,7 +112,7 @@ STORES = (
     Wrong(
         name="no wait_group before the end",
         edit=Edit(step=4, old=WAIT_GROUP[4:], new=""),
-        verdict="hazard",
+        verdict="ok",
         kind="in-flight-at-exit",
         code="TX209",
         line=STORE_D,

@@ -119,11 +119,12 @@ def simulate_on_hopper(edit: Edit, folder: Path, seed: int = 0, shape: Shape | N
 
 
 def assert_named(wrong: Wrong, report: Report) -> None:
-    """One of the errors is what the edit leads to; several are as likely to come first."""
+    """One of the errors, or warnings, is what the edit leads to; several are as likely to come first."""
     assert_users_places(report)
     assert report.verdict == wrong.verdict, str(report)
     lines = wrong.edit.source().splitlines()
-    found = [f for f in report.errors if f.kind == wrong.kind and f.span and wrong.line in lines[f.span.user.line - 1]]
+    worst = report.errors or report.warnings
+    found = [f for f in worst if f.kind == wrong.kind and f.span and wrong.line in lines[f.span.user.line - 1]]
     assert found, str(report)
     assert wrong.code in (None, found[0].code), str(report)
     for words in wrong.page_says:

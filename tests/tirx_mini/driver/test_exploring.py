@@ -103,3 +103,46 @@ def test_a_kernel_that_cannot_be_lowered_is_a_report(tmp_path: Path) -> None:
     body = 'Tx.copy_async(A[0:2], A[0:2], dispatch="tma")'
     result = tvm.explore(kernel(tmp_path, body), np.zeros(2, np.int32))
     assert result.report.verdict == "fault" and result.schedules == 0
+
+
+FLAG = """
+if warp == 0:
+    Tx.ptx.st(Tx.address_of(slots[0]), Tx.uint32(0), sem="relaxed", scope="cta")
+Tx.cuda.cta_sync()
+if warp == 0:
+    Tx.ptx.st(Tx.address_of(slots[0]), Tx.uint32(1), sem="release", scope="cta")
+if warp == 1:
+    while Tx.ptx.ld(Tx.address_of(slots[0]), sem="acquire", scope="cta", space="shared") != 1:
+        pass
+"""
+
+TICKETS = """
+if warp == 0:
+    with Tx.thread(parent="warp")[lane == 0]:
+        slots[0] = Tx.uint32(0)
+        slots[1] = Tx.uint32(0)
+Tx.cuda.cta_sync()
+if lane == 0:
+    mine = Tx.ptx.atom(slots.ptr_to([0]), Tx.uint32(1), op="add", sem="relaxed", scope="cta", space="shared")
+    while Tx.ptx.ld(slots.ptr_to([1]), sem="acquire", scope="cta", space="shared") != mine:
+        pass
+    A[0] = A[0] + 1
+    Tx.ptx.red(slots.ptr_to([1]), Tx.uint32(1), op="add", sem="release", scope="cta", space="shared")
+"""
+
+TRIES = """
+if warp == 0:
+    with Tx.thread(parent="warp")[lane == 0]:
+        bar.arrive(0)
+if warp == 1:
+    with Tx.thread(parent="warp")[lane == 0]:
+        while not Tx.ptx.mbarrier.test_wait(bar.ptr_to([0]), 0):
+            pass
+"""
+
+
+@pytest.mark.parametrize("whole", [FLAG, TICKETS, TRIES], ids=["flag", "ticket lock", "test_wait loop"])
+def test_a_warp_that_another_one_polls_for_is_not_held_for_ever(whole: str, tmp_path: Path) -> None:
+    result = tvm.explore(kernel(tmp_path, "", whole), np.zeros(2, np.int32), limit=40)
+    assert result.report.verdict == "ok", str(result.report)
+    assert result.schedules > 10

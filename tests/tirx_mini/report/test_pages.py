@@ -146,7 +146,7 @@ possible = (Finding("race", "error", "m", order="if the load lands first"),)
     ("right", "text"),
     [
         (True, "right here; wrong if the load lands first; seldom seen on a chip"),
-        (None, "nothing went wrong in this run; it goes wrong if the load lands first"),
+        (None, "nobody compared the result; it goes wrong if the load lands first"),
         (False, "the result is wrong: in this run, perhaps, as it goes wrong if the load lands first"),
     ],
 )

@@ -13,7 +13,11 @@ import tirx_mini as tvm
 from tirx_mini.arguments import ArgumentError
 from tirx_mini.course import STEPS, default_kernels, load_kernels
 from tirx_mini.hardware import gpu_spec
+from tirx_mini.layout import S, TCol, TileLayout, TLane
 from tirx_mini.script import from_source
+from tirx_mini.script import tirx as T
+
+COLUMNS = TileLayout(S[(128, 32) : (1 @ TLane, 1 @ TCol)])
 
 FOLDERS = {"b200": "sm100", "h100": "sm90"}
 
@@ -127,3 +131,34 @@ def test_deadlocks_are_found() -> None:
     body = "bar = T.alloc_shared((1,), \"uint64\")\nif tx == 0:\n    T.ptx.mbarrier.init(bar.ptr_to([0]), 1)\n"
     kernel = written(body + "T.cuda.cta_sync()\nT.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)\nB[tx] = A[tx]")
     assert tvm.simulate(kernel, data=False).verdict == "deadlock"
+
+
+@pytest.mark.parametrize(("freeing", "sync"), [(2, True), (1, False), (2, False)])
+def test_what_only_some_orders_forbid_in_tensor_memory_is_no_fault_without_data(
+    freeing: int, sync: bool
+) -> None:
+    @T.prim_func
+    def kernel(D: T.Buffer((128, 8), "float32")):
+        T.device_entry()
+        T.cta_id([1])
+        T.warpgroup_id([1])
+        warp = T.warp_id([4])
+        pool = T.SMEMPool()
+        slot = pool.alloc((1,), "uint32")
+        pool.commit()
+        if warp == 0:
+            T.ptx.tcgen05.alloc(slot.ptr_to([0]), n_cols=32, cta_group=1)
+        T.cuda.cta_sync()
+        held = T.decl_buffer((128, 32), "float32", scope="tmem", allocated_addr=0, layout=COLUMNS)
+        values = T.wg_reg_tile(8, "float32")
+        T.wg.copy(values[:, :], held[:, 0:8])
+        T.wg.copy(D[:, :], values[:, :])
+        if sync:
+            T.cuda.cta_sync()
+        if warp < freeing:
+            T.ptx.tcgen05.relinquish_alloc_permit(cta_group=1)
+            T.ptx.tcgen05.dealloc(slot[0], n_cols=32, cta_group=1)
+
+    report = tvm.simulate(kernel, data=False)
+    assert report.verdict == "clock", report
+    assert all(finding.severity == "warning" for finding in report.findings)

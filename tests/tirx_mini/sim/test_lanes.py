@@ -61,7 +61,7 @@ def test_a_lane_reads_its_own_writes_without_synchronisation() -> None:
     assert kinds(program) == []
 
 
-def test_a_value_of_another_lane_needs_bar_warp_sync_and_is_a_warning_while_the_lanes_are_together() -> None:
+def test_a_value_of_another_lane_needs_bar_warp_sync_also_while_the_lanes_are_together() -> None:
     def program(w: RunningWarp, sync: bool) -> Any:
         write(w, 1)
         if sync:
@@ -70,7 +70,7 @@ def test_a_value_of_another_lane_needs_bar_warp_sync_and_is_a_warning_while_the_
         yield from ()
 
     result = run(lambda w: program(w, sync=False), shared=DATA)
-    assert result.kinds == ["(missing-warp-sync)"] and result.lines == {1, 2}
+    assert result.kinds == ["missing-warp-sync"] and result.lines == {1, 2}
     assert "compiler" in (result.finding.order or "")
     assert kinds(lambda w: program(w, sync=True)) == []
 
@@ -374,7 +374,7 @@ def test_bulk_groups_are_those_of_the_thread_that_issued_the_copies() -> None:
     assert copied_back(one_lane, one_lane) == []
     assert copied_back(elect, elect) == []
     assert copied_back(elect, one_lane) == ["(elected-lane)"]
-    assert copied_back(one_lane, lambda w: one_lane(w, 1)) == ["in-flight-at-exit"]
+    assert copied_back(one_lane, lambda w: one_lane(w, 1)) == ["(in-flight-at-exit)"]
 
 
 def test_unchecked_runs_keep_no_lanes_apart() -> None:

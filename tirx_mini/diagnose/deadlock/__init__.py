@@ -6,7 +6,7 @@
 from .byte_counts import BYTE_COUNT, Suspect, suspects
 from .explain import RULES, Deadlock, explain_deadlock
 from .handovers import EARLY_COMMIT, OTHER_COUNT, OTHER_ROUNDS, OTHER_STAGE, PASSES_AT_ONCE, SWAPPED, handover_suspect
-from .sites import find_sites, source_text
+from .sites import Site, find_sites, source_text
 from .situation import barrier_of, line
 from .states import STANDS_STILL, WRONG_PARITY, state_suspects
 from .stuck_role import StuckRole
@@ -14,7 +14,7 @@ from .twice import state_notes
 
 __all__ = [
     "BYTE_COUNT", "EARLY_COMMIT", "OTHER_COUNT", "OTHER_ROUNDS", "OTHER_STAGE", "PASSES_AT_ONCE", "RULES",
-    "STANDS_STILL", "SWAPPED", "WRONG_PARITY", "Deadlock", "StuckRole", "Suspect", "barrier_of", "explain_deadlock",
-    "find_sites", "handover_suspect", "line", "source_text", "state_notes", "state_suspects",
+    "STANDS_STILL", "SWAPPED", "WRONG_PARITY", "Deadlock", "Site", "StuckRole", "Suspect", "barrier_of",
+    "explain_deadlock", "find_sites", "handover_suspect", "line", "source_text", "state_notes", "state_suspects",
     "suspects",
 ]  # fmt: skip

@@ -26,6 +26,16 @@ class ByteCount:
         """What is wrong with `name`."""
         return f"each round announces {self.announced} bytes to {name}, and its TMA loads deliver {self.delivered}"
 
+    def other_barrier(self, name: str) -> tuple[str, str] | None:
+        """What is wrong and what to write, where the bytes are right and the loads name another CTA's barrier."""
+        own = [load for load in self.loads if not load.remote]
+        if not own or not self.announce.remote or self.delivered * 2 != self.announced:
+            return None
+        return (
+            f"the bytes of all CTAs are announced at one CTA's {name}, and each CTA's loads signal its own {name}",
+            "give the loads the barrier at which their bytes are announced: the remote view of the leader's",
+        )
+
     @property
     def notes(self) -> Notes:
         return (
@@ -120,7 +130,8 @@ def suspects(func: PrimFunc) -> list[Suspect]:
         if count is not None and count.announced != count.delivered:
             about = {"barrier": name}
             order = f"if {name} completes a phase whose bytes have not all landed"
-            explanation = Explanation(count.sentence(name), bytes_hint(func), count.notes[1:], about, order=order)
+            message, hint = count.other_barrier(name) or (count.sentence(name), bytes_hint(func))
+            explanation = Explanation(message, hint, count.notes[1:], about, order=order)
             found.append(Suspect(BYTE_COUNT, explanation, count.announce.span))
     return found
 

@@ -13,14 +13,14 @@ from tirx_mini.ir import PrimFunc
 from tirx_mini.sim import RepeatedWait, RunningWarp
 
 from ..kind import Explanation, collect
-from . import bytes, counts, general, handovers, rounds, signals, states, threads
+from . import bytes, counts, general, handovers, rounds, signals, sometimes, states, threads
 from .rule import DeadlockRule
 from .sites import find_sites
 from .situation import Group, Situation
 
 RULES: tuple[DeadlockRule, ...] = tuple(
     sorted(
-        collect((signals, states, handovers, threads, bytes, counts, rounds, general), DeadlockRule),
+        collect((signals, states, handovers, threads, bytes, counts, rounds, sometimes, general), DeadlockRule),
         key=lambda rule: -rule.certainty,
     )
 )

@@ -14,6 +14,7 @@ from tirx_mini.isa import BarrierEffect, Completion
 from tirx_mini.sim import FreshWait, MbarrierWait, RunningWarp
 
 from ..kind import Explanation, Kind, counted
+from .advances import advanced_first
 from .byte_counts import Suspect
 from .notes import site_notes
 from .phases import Rounds, differing_rounds
@@ -127,6 +128,8 @@ def _passes_at_once(sites: Sites, fresh: Sequence[FreshWait]) -> Suspect | None:
             if not (_hands_over(sites, user, empty) and _hands_over(sites, filler, full)):
                 continue
             waits = [site for site in sites.at(user.origin.span) if site.barrier == full]
+            if (advanced := advanced_first(sites, waits)) is not None:
+                return Suspect(PASSES_AT_ONCE, advanced, advanced.span)
             begins = [one for site in waits[:1] for one in sites.origins(site.argument("phase"))]
             message = (
                 f"the first wait of {user.origin.role} for {user.barrier} passes at once, before {filler.origin.role} "

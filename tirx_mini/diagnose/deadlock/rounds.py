@@ -11,6 +11,7 @@ from tirx_mini.isa import BarrierEffect
 from tirx_mini.sim import Mbarrier
 
 from ..kind import Explanation, counted
+from .advances import advanced_first
 from .handovers import fullness, other_stage
 from .notes import guard_notes, site_notes
 from .rule import cause
@@ -34,6 +35,8 @@ def wrong_first_phase(situation: Situation, group: Group) -> Explanation | None:
             continue
         if fullness(situation.sites, barrier.element.buffer) < fullness(situation.sites, peer.element.buffer):
             name = barrier.element.buffer
+            if (advanced := advanced_first(situation.sites, [*group.sites, *other.sites])) is not None:
+                return replace(advanced, order=None)
             notes = tuple((f"{name} is signalled here", site.span) for site in situation.signals(barrier))
             return Explanation(
                 f"{group.role} {group.waits} for phase 0 of {barrier.name} before anything was produced, and "

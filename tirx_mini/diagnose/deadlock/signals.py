@@ -183,7 +183,14 @@ def one_cta_signals(situation: Situation, group: Group) -> Explanation | None:
             "remote_view or a cta_id go to that CTA only",
             tuple((f"the {site.role} is here", site.span) for site in signals),
         )
-    mask = (1 << len(situation.cluster.ctas)) - 1
+    mask, pairs = (1 << len(situation.cluster.ctas)) - 1, len(situation.cluster.ctas) > 2
+    if pairs and all(commit.call.attr("cta_group", 1) == 2 for commit in commits):
+        return Explanation(
+            f"the commit signals {barrier.name} of {served.cta.name}, and {barrier.cta.name} waits for its own: the "
+            "mask counts CTAs of the cluster, and not of the pair",
+            "commit with the mask of the leader's own pair: cta_mask=3 << rank, where rank is that of the leader",
+            tuple(("the commit is here", site.span) for site in commits),
+        )
     return Explanation(
         f"the commit signals {barrier.name} of {served.cta.name} only, and {barrier.cta.name} waits for its own",
         f"commit with cta_mask={mask}, so that the barrier of every CTA of the cluster is signalled",

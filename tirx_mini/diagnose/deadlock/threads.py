@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tirx_mini.sim import GridBarrierWait, Mbarrier, NamedBarrierWait, RegisterWait, WgmmaWait
+from tirx_mini.sim import GridBarrierWait, Mbarrier, NamedBarrierWait, RegisterWait, RunningWarp, WgmmaWait
 
 from ..kind import Explanation
 from .notes import guard_notes
@@ -58,12 +58,15 @@ def some_never_call(situation: Situation, group: Group) -> Explanation | None:
     if any(other is None for _, other in waits):
         return None  # the cause is what those wait for
     gone = [w for w in absent if w.done]
-    elsewhere = [w for w in absent if w.waiting is not None]
-    where = f"{role_name(elsewhere)} at {line(elsewhere[0].waiting.span)}" if elsewhere and elsewhere[0].waiting else ""
-    ended = f"{role_name(gone)} at the end of the kernel" if gone else ""
+    places: dict[str, list[RunningWarp]] = {}
+    for w in absent:
+        if w.waiting is not None:
+            places.setdefault(line(w.waiting.span), []).append(w)
+    where = [f"{role_name(warps)} at {place}" for place, warps in places.items()]
+    ended = [f"{role_name(gone)} at the end of the kernel"] if gone else []
     return Explanation(
         f"{group.call} waits for {barrier.expected} threads, and only {barrier.arrived} reach it: the others are "
-        f"elsewhere, {' and '.join(filter(None, (where, ended)))}",
+        f"elsewhere, {' and '.join([*where, *ended])}",
         f"let every thread that {group.call} counts call it, or count only those that do",
         guard_notes(group.sites[0].guards if group.sites else ()),
     )

@@ -7,11 +7,11 @@ from .launch_control import LaunchControl
 from .leaders import Leaders
 from .operands import OperandOutOfBounds
 from .representatives import NoRepresentatives, Representatives
-from .scoped import BadAddress, MisalignedAddress, ScopedAccesses
+from .scoped import BadAddress, MisalignedAddress, ReadOnlyPath, ScopedAccesses
 from .submatrix import LateMatrix, Matrix, Submatrix, below, beside
 from .sums import DEPTH, accumulate_registers, accumulate_tmem, fragments
 from .tcgen05 import TensorCores
-from .tcgen05_facts import CommitAtExit, CommitOfOtherThread, MmaAtExit
+from .tcgen05_facts import CommitAtExit, CommitOfOtherThread, FreedBeforePeer, MmaAtExit
 from .tensor_map import BatchedBox, BoxCopier, LoadedBox, Strips, TensorMapRule, broken_rule
 from .tma import BulkWait, TmaEngine
 from .tma_rules import (
@@ -67,4 +67,5 @@ __all__ = [
     "StoreAtExit", "StoreBeforeTensor", "Strips", "Submatrix", "TensorCores", "TensorMapRule", "TmaEngine",
     "TmemAccesses", "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns",
     "WarpgroupTooSmall", "WarpWgmma", "WgmmaAtExit", "WgmmaEngines", "WgmmasDiffer", "WgmmaWait", "WrongTmemLane",
+    "FreedBeforePeer", "ReadOnlyPath",
 ]  # fmt: skip

@@ -69,6 +69,11 @@ class Sent:
         domain = self.cta.cluster.domain
         return Actor(self.agent, domain, self.proxy, self.operation, self.role, self.span, self.issued)
 
+    @property
+    def origin(self) -> Origin:
+        """Who sent it, in the CTA that receives it."""
+        return Origin(self.role, self.role, self.target.name, self.span)
+
     def land(self) -> None:
         """Write the bytes."""
         raise NotImplementedError
@@ -86,6 +91,7 @@ class ClusterCopy(Sent):
         first, begin, count = self.source // size, self.place // size, self.nbytes // size
         self.cta.smem.shadow.read(self.source, self.source + self.nbytes, actor)
         chunks = self.cta.smem.view(size)[first : first + count].copy()
+        self.target.written(self.origin, self.place, self.nbytes, "bulk copy")
         self.target.smem.shadow.write(self.place, self.place + self.nbytes, actor)
         self.target.smem.view(size)[begin : begin + count] = chunks
 
@@ -107,6 +113,7 @@ class AsyncStore(Sent):
 
     def land(self) -> None:
         memory, actor, width = self.target.smem, self.actor, 4 * len(self.words)
+        self.target.written(self.origin, self.places, width, self.what)
         for place in self.places.tolist():
             memory.shadow.write(place, place + width, actor)
         items = memory.view(4)

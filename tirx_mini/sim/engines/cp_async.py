@@ -104,6 +104,7 @@ class CpAsyncGroups:
         segment = w.gpu.memory.segments.get(buffer.slot)
         if segment is not None:
             cta.cluster.values.apply(_read, segment, places, nbytes, actor)
+        cta.written(w.origin, offsets, nbytes, "cp.async")
         cta.smem.shadow.write_items(offsets, nbytes, actor)
         memory = cta.cluster.values.of(w.gpu.memory.view, buffer.slot, nbytes)
         if memory is None:
@@ -121,6 +122,7 @@ class CpAsyncGroups:
             raise Fault(CopyOutOfBounds(w.origin, writes=True))
         agent = cta.cluster.causality.fork(w.agent, "cp.async")
         actor = Actor(agent, cta.cluster.domain, Proxy.GENERIC, Operation.CP_ASYNC, w.place, w.span, w.time)
+        cta.written(w.origin, offsets, nbytes, "cp.async")
         cta.smem.shadow.write_items(offsets, nbytes, actor)
         zeros = np.zeros_like(cta.smem.view(nbytes)[:1])
         places = np.zeros(len(offsets), np.int64)

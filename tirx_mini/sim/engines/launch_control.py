@@ -22,10 +22,12 @@ ANSWER_BYTES = 16
 
 @dataclass(eq=False)
 class Request:
-    """A request on its way. barriers: of the CTAs that get the answer. offset: where, in bytes of shared memory."""
+    """A request on its way. barriers: of the CTAs that get the answer. agents: of the bytes of each. offset: where, in
+    bytes of shared memory.
+    """
 
     cta: Cta
-    agent: Agent
+    agents: Sequence[Agent]
     offset: int
     barriers: tuple[Mbarrier, ...]
     role: str
@@ -57,8 +59,8 @@ class LaunchControl:
             raise Fault(MisalignedBox(w.origin, False, element, offset, TMA_GLOBAL_ALIGN))
         if offset + ANSWER_BYTES > w.cta.smem.size:
             raise Fault(BoxOutOfSharedMemory(w.origin, ANSWER_BYTES, offset, w.cta.smem.size))
-        agent = w.cta.cluster.causality.fork(w.agent, "try_cancel")
-        request = Request(w.cta, agent, offset, tuple(barriers), w.place, w.span, w.time)
+        agents = [w.cta.cluster.causality.fork(w.agent, "try_cancel") for _ in barriers]
+        request = Request(w.cta, agents, offset, tuple(barriers), w.place, w.span, w.time)
         self.gpu.clock.at(w.time + self.gpu.spec.l2_far_latency, request, self._answer, request)
 
     def _answer(self, request: Request) -> None:
@@ -66,17 +68,16 @@ class LaunchControl:
         first = self.gpu.take_cluster()
         words = np.array([*(first or (0, 0, 0)), first is not None], np.uint32)
         domain = request.cta.cluster.domain
-        actor = Actor(
-            request.agent, domain, Proxy.ASYNC, Operation.TRY_CANCEL, request.role, request.span, request.issued
-        )
-        for barrier in request.barriers:
+        for barrier, agent in zip(request.barriers, request.agents, strict=True):
             if not barrier.cta.alive:
                 continue
+            actor = Actor(agent, domain, Proxy.ASYNC, Operation.TRY_CANCEL, request.role, request.span, request.issued)
             request.cta.cluster.values.apply(_write, barrier.cta, request.offset, words, actor)
             if barrier.expected:
                 now = self.gpu.clock.now
-                barrier.complete_tx(request.cta, request.agent, ANSWER_BYTES, now, request.role, request.span)
-        request.cta.cluster.causality.finish(request.agent)
+                barrier.complete_tx(request.cta, agent, ANSWER_BYTES, now, request.role, request.span)
+        for agent in request.agents:
+            request.cta.cluster.causality.finish(agent)
 
 
 def _write(cta: Cta, offset: int, words: np.ndarray, actor: Actor) -> None:

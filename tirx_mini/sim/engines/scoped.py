@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tirx_mini.ir import Span
 from tirx_mini.isa import MemoryAccess
 
 from ..facts import Fact, Fault
@@ -49,6 +50,19 @@ class MisalignedAddress(Fact):
 
     address: int
     width: int
+
+
+@dataclass(frozen=True)
+class ReadOnlyPath(Fact):
+    """ld.global.nc of bytes that the kernel has written. written: the write. kept: whether the line is kept there."""
+
+    buffer: str
+    written: Access
+    kept: bool
+
+    @property
+    def other(self) -> Span | None:
+        return self.written.span
 
 
 @dataclass(frozen=True)
@@ -174,8 +188,18 @@ class ScopedAccesses:
             for agent in w.lanes.within(word, w.agent):
                 agent.fence_gpu(sem in ACQUIRES, sem in RELEASES)
         if sem in RELEASES:
+            if _covers(scope, "cluster"):
+                for barrier in w.cta.initialised:
+                    barrier.init_by.fence_memory(w)
             kept = [(lanes, r) for lanes, r in patterns.fences if lanes & ~word or not _covers(scope, r.scope)]
             patterns.fences = [*kept, (word, self._released(w, scope))]
+
+    def fenced(self, w: RunningWarp, scope: str) -> list[np.ndarray]:
+        """The clocks of what fences of at least `scope` release by a relaxed arrival of the active lanes."""
+        patterns, word = self._patterns.get(w), w.mask.word
+        if patterns is None:
+            return []
+        return [r.clocks for lanes, r in patterns.fences if not lanes & ~word and _covers(r.scope, scope)]
 
     # -- memories ------------------------------------------------------------------------------------------------
 
@@ -204,8 +228,13 @@ class ScopedAccesses:
         wrong = access.space == "global" or (cta is not w.cta and access.space in ("shared", "shared::cta"))
         if wrong or offsets.max() + n > cta.smem.size or not cta.alive:
             raise Fault(BadAddress(w.origin, access.space, int(own.max()), n))
+        order = cta.cluster.order
+        if write:
+            order.record(cta.written, w.origin, offsets, n, "store")
+        if cta is not w.cta:
+            order.record(cta.accessed, w, write)
         spend_shared(w, len(lanes), n, write)
-        segment = cta.cluster.order.of(cta.smem.shadow.segment, int(offsets.min()))
+        segment = order.of(cta.smem.shadow.segment, int(offsets.min()))
         return Run(lanes, offsets, cta.smem.view, segment)
 
     def _global(
@@ -236,6 +265,7 @@ class ScopedAccesses:
         else:
             actor.lanes = w.mask.owner
         if access.sem != "weak":
+            actor.decides = w.span not in self.gpu.image.idle
             actor.strong = Strong(access.scope, _place(w), numpy_dtype(access.dtype).itemsize)
         return actor
 
@@ -244,6 +274,8 @@ class ScopedAccesses:
         if run.segment is None:
             return
         actor, where = self._actor(w, access, run, Operation.LOAD), _granules(run, access)
+        if access.nc and (written := run.segment.last_write(where)) is not None:
+            self.gpu.facts.record(ReadOnlyPath(w.origin, run.name, written, access.allocates))
         if actor.strong is None:
             run.segment.read(where, actor)
         else:
@@ -276,8 +308,10 @@ class ScopedAccesses:
         self, w: RunningWarp, access: MemoryAccess, found: Sequence[tuple[int, Access]]
     ) -> Collection[int]:
         """A strong read finds these writes: acquire what they release, or keep it for a fence. Returns those acquired.
+
+        A read whose value decides nothing may find other writes in another order, so it acquires nothing.
         """
-        if not found:
+        if not found or w.span in self.gpu.image.idle:
             return ()
         place, acquired = _place(w), []
         for number, write in found:

@@ -18,6 +18,17 @@ class CommitAtExit(Fact):
 
 
 @dataclass(frozen=True)
+class FreedBeforePeer(Fact):
+    """A CTA of a pair frees columns, and nothing makes that come after the other one's tcgen05.alloc has returned.
+
+    met: whether the CTAs had synchronised before they allocated. peer: the other CTA.
+    """
+
+    peer: str
+    met: bool
+
+
+@dataclass(frozen=True)
 class MmaAtExit(Fact):
     """A CTA, or its peer, ends while an MMA is in flight."""
 

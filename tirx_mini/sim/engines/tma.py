@@ -26,6 +26,7 @@ from .tma_rules import (
     BadTensorMap,
     BoxOutOfSharedMemory,
     GroupOfOtherThread,
+    Incoming,
     LoadAtExit,
     MisalignedBox,
     MisalignedBoxStart,
@@ -38,7 +39,8 @@ from .tma_rules import (
 class BulkCopy:
     """A copy in flight. warp: the number of the warp that issued it in its CTA.
 
-    targets: for a load, the CTAs that receive it, each with the barrier it signals there.
+    targets: for a load, the CTAs that receive it, each with the barrier it signals there. parts: the agent of the bytes
+    of each: they are complete for those who wait at the barrier that is signalled for them.
     source: what a store has read: its map, the byte of shared memory, and the writes that it found there.
     moved: from when to when its bytes come to shared memory, or leave it, in cycles.
     """
@@ -54,6 +56,7 @@ class BulkCopy:
     issued: float
     targets: Sequence[tuple[Cta, Mbarrier]] = ()
     reduce: str | None = None
+    parts: Sequence[Agent] = ()
     groups: BulkGroups | None = field(default=None, init=False)
     read_done: bool = field(default=False, init=False)
     write_done: bool = field(default=False, init=False)
@@ -103,16 +106,6 @@ class BulkGroups:
     waiter: Wait | None = None
     needs: tuple[int, bool] = (0, False)
     """What the waiter waits for: at most so many unfinished groups; whether `.read`."""
-
-
-@dataclass(frozen=True)
-class Incoming:
-    """A TMA load into a CTA's shared memory: the epoch of its agent, what it loads, who issued it and where."""
-
-    epoch: int
-    buffer: str
-    role: str
-    span: Span | None
 
 
 class TmaEngine:
@@ -192,16 +185,16 @@ class TmaEngine:
         self._check_start(w, copier, coords[0])
         if w.dependence is not None:
             w.dependence.check(w, Operation.TMA_LOAD, copier.name, writes=False)
-        agent = w.cta.cluster.causality.fork(w.agent, "TMA load")
-        copy = BulkCopy(w.cta, w.warp_id, agent, copier, tuple(coords), offset, w.place, w.span, w.time, bars)
         cluster = w.cta.cluster
+        parts = [cluster.causality.fork(w.agent, "TMA load") for _ in bars]
+        copy = BulkCopy(w.cta, w.warp_id, parts[0], copier, tuple(coords), offset, w.place, w.span, w.time, bars)
+        copy.parts = parts
         cluster.order.record(self._expect, copy)
         cluster.time.begin(self.gpu.clock, w.time, copy, self._start_load, self._land_load, copy)
 
     def _expect(self, copy: BulkCopy) -> None:
         """Keep a load, which must land before the CTAs that receive it end."""
-        agent = copy.agent
-        for cta, _ in copy.targets:
+        for (cta, _), agent in zip(copy.targets, copy.parts, strict=True):
             incoming = Incoming(agent.epoch, copy.copier.name, copy.role, copy.span)
             self._incoming.setdefault(cta, {})[agent.index] = incoming
 
@@ -231,10 +224,11 @@ class TmaEngine:
         if recorder is not None:
             recorder.loaded(copy)
         copy.cta.cluster.values.apply(self._move_load, copy)
-        for _, barrier in copy.targets:
+        for (_, barrier), agent in zip(copy.targets, copy.parts, strict=True):
             if barrier.cta.alive and barrier.expected:
-                barrier.complete_tx(copy.cta, copy.agent, copier.box_bytes, now, copy.role, copy.span)
-        copy.cta.cluster.causality.finish(copy.agent)
+                barrier.complete_tx(copy.cta, agent, copier.box_bytes, now, copy.role, copy.span)
+        for agent in copy.parts:
+            copy.cta.cluster.causality.finish(agent)
 
     @staticmethod
     def _move_load(copy: BulkCopy) -> None:
@@ -246,13 +240,17 @@ class TmaEngine:
             return
         if copier.constant and probe is None and copy.cta.cluster.order.shortcut(_bring, copy):
             return
-        actor = _actor(copy)
-        copier.read_shadow(copy.coords, actor)
         data = copier.read(copy.coords)
-        if copier.segment is None:  # nothing writes the source
-            actor.value = KnownValue((copier.name, copy.coords, copy.offset))
-        for cta, _ in copy.targets:
+        for (cta, _), agent in zip(copy.targets, copy.parts, strict=True):
+            actor = _actor(copy)
+            actor.agent = agent
+            copier.read_shadow(copy.coords, actor)
+            if copier.segment is None:  # nothing writes the source
+                actor.value = KnownValue((copier.name, copy.coords, copy.offset))
             if cta.alive:
+                if copy.offset < cta.barriers_end:
+                    by = Origin(copy.role, copy.role, cta.name, copy.span)
+                    cta.written(by, copy.offset, copier.box_bytes, "TMA load")
                 cta.smem.shadow.write(copy.offset, copy.offset + copier.box_bytes, actor)
                 copier.write_smem(cta.smem, copy.offset, data if probe is None else probe.loaded(copy, cta, data))
 

@@ -13,7 +13,8 @@ from tirx_mini.ir import Span
 from ..doubts import Doubt
 from ..facts import Fact, Fault, place_key
 from ..machine import Cta, Sm, Wait, Warp
-from ..ordering import Actor, Operation, Proxy
+from ..ordering import Actor, Operation, Proxy, UncheckedCausality
+from .tcgen05_facts import FreedBeforePeer
 from .unread import unread_columns
 
 MIN_COLUMNS = TMEM_ALLOCATIONS[0]
@@ -68,7 +69,9 @@ class Freed:
     span: Span | None
 
     def before(self, w: Warp) -> bool:
-        """Whether what the warp does now comes after the dealloc."""
+        """Whether what the warp does now comes after the dealloc in every order; without clocks, its own does."""
+        if isinstance(w.cta.cluster.causality, UncheckedCausality):
+            return w.place == self.role
         return w.agent.happens_after(self.agent, self.epoch)
 
 
@@ -218,6 +221,8 @@ class TmemAllocator:
         self._asked: list[int] = []  # columns of each allocation so far
         self._asking: tuple[int, Warp] | None = None
         self._granted: int | None = None
+        self._allocated: tuple[int, int] | None = None  # the agent and the epoch of the last allocation
+        self._met = False  # whether it came after something that the pair's other CTA did
 
     @property
     def peer(self) -> TmemAllocator | None:
@@ -244,6 +249,7 @@ class TmemAllocator:
         block = self.blocks[column] = Block(column, columns, cta_group, w.span)
         self.freed = [old for old in self.freed if not block.covers(old.block.column, 1)]
         self.cta.tmem.clear(column, columns)
+        self._allocated = w.agent.index, w.agent.epoch
         return column
 
     def _note_doubt(self, w: Warp, columns: int, cta_group: int) -> None:
@@ -278,6 +284,7 @@ class TmemAllocator:
     def _pair_alloc(self, w: Warp, columns: int) -> Generator[Wait, None, int]:
         """Both CTAs of a pair allocate together, at one address."""
         peer = self._peer(w, "tcgen05.alloc")
+        self._met = peer.cta.known_to(w)
         self._asking, self._granted = (columns, w), None
         while self._granted is None:
             if peer._asking is None:
@@ -310,6 +317,8 @@ class TmemAllocator:
         block = self.blocks.get(address)
         if block is None and self._freed_twice(w, address, columns):
             return
+        if cta_group == 2:
+            self._check_peer(w)
         bad = BadDealloc(w.origin, address, columns, tuple(self.blocks.values()), self.last_freed)
         if block is None or not block.whole or not 0 < columns <= block.columns:
             raise Fault(bad)
@@ -322,6 +331,14 @@ class TmemAllocator:
             self.blocks[end] = replace(block, column=end, columns=block.columns - columns, whole=False)
         self.freed.append(Freed(replace(block, columns=columns), w.agent.index, w.agent.epoch, w.place, w.span))
         self.columns.mark(address, columns, False)
+
+    def _check_peer(self, w: Warp) -> None:
+        """Record a dealloc that may come before the pair's other CTA has returned from its own tcgen05.alloc."""
+        peer = self.peer
+        if peer is None or isinstance(self.cta.cluster.causality, UncheckedCausality):
+            return
+        if peer._allocated is None or not w.agent.happens_after(*peer._allocated):
+            w.gpu.facts.record(FreedBeforePeer(w.origin, peer.cta.name, self._met))
 
     def _keep_unread(self, first: int, columns: int) -> None:
         """Keep which results of MMAs nobody has read in columns that are freed."""

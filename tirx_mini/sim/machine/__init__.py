@@ -5,6 +5,7 @@ from .addresses import OFFSET_MASK, WINDOW_BITS, offset_of
 from .arriving import Arriving
 from .banks import conflicts
 from .barriers import (
+    AccessBeforeStart,
     Arrival,
     ArrivalOverflow,
     BadInitCount,
@@ -21,6 +22,7 @@ from .barriers import (
     MissingInitFence,
     NoSuchBarrier,
     Reinitialised,
+    RemoteAccessAtExit,
     RemoteSignal,
     RepeatedWait,
     RoundsUnordered,
@@ -116,4 +118,5 @@ __all__ = [
     "Time", "TIME", "TxCountOverflow", "UncheckedMbarrier", "UniformArray", "UninitialisedBarrier",
     "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters",
     "Values", "VALUES", "values_by_cluster", "Wait", "Warp", "WIDTHS", "WINDOW_BITS", "WrongRegisterDirection",
+    "AccessBeforeStart", "RemoteAccessAtExit",
 ]  # fmt: skip

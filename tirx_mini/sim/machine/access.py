@@ -254,13 +254,14 @@ def _write(w: Warp, buffer: Buffer, span: _Span, items: Any) -> None:
         actor.span = w.span
         actor.time = w.time
         actor.lanes = span.lanes
+        actor.stored = span.items, where, items
         segment.write(span.granules, actor)
-        actor.value = None
+        actor.value = actor.stored = None
     span.items[where] = items
     if np.shape(items) == np.shape(where) != () and span.items[where].tobytes() != items.tobytes():
         _lanes_disagree(w, buffer)
-    if segment is not None and segment.barriers:
-        w.cta.stored_over_barrier(w, buffer, span.index, span.width)
+    if segment is not None and segment.barriers and isinstance(buffer, SharedBuffer):
+        w.cta.written(w.origin, buffer.byte_offset + span.index * buffer.dtype.itemsize, span.width, "store")
     _spend(w, buffer, span, write=True)
 
 

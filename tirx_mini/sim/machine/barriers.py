@@ -165,7 +165,11 @@ class UninitialisedBarrier(MbarrierFact):
 
 @dataclass(frozen=True)
 class UnorderedInit(MbarrierFact):
-    """The initialisation does not happen before this use."""
+    """The initialisation does not happen before this use. owner: the CTA of the barrier. remote: if it is another one.
+    """
+
+    owner: str = ""
+    remote: bool = False
 
     @property
     def other(self) -> Span | None:
@@ -242,11 +246,21 @@ class UnorderedPhases(MbarrierFact):
 
 @dataclass(frozen=True)
 class StoreOverBarrier(MbarrierFact):
-    """An ordinary store overwrites an mbarrier."""
+    """A write that is no operation on it overwrites an mbarrier. what: as in "TMA load".
+
+    used: whether a phase was open, or an operation on the barrier followed.
+    """
+
+    what: str = "store"
+    used: bool = True
 
     @property
     def other(self) -> Span | None:
         return self.init
+
+    @property
+    def variety(self) -> Hashable:
+        return self.used
 
 
 @dataclass(frozen=True)
@@ -265,9 +279,42 @@ class MisalignedBarrier(Fact):
 
 @dataclass(frozen=True)
 class SignalAtExit(MbarrierFact):
-    """A CTA may end before a signal from another one gets to its barrier. signal: by whom, and where."""
+    """A CTA may end before a signal from another one gets to its barrier. signal: by whom, and where.
+
+    relaxed: whether the CTA ends behind a relaxed arrival that follows the signal.
+    """
 
     signal: RemoteSignal
+    relaxed: bool = False
+
+
+@dataclass(frozen=True)
+class RemoteAccess:
+    """The last access of one kind by an agent to the shared memory of another CTA. epoch: of that agent."""
+
+    epoch: int
+    writes: bool
+    role: str
+    span: Span | None
+
+
+@dataclass(frozen=True)
+class RemoteAccessAtExit(Fact):
+    """A CTA may end before a thread of another one has accessed its shared memory. access: by whom, and where.
+
+    relaxed: whether the CTA ends behind a relaxed arrival that follows the access.
+    """
+
+    access: RemoteAccess
+    relaxed: bool
+
+
+@dataclass(frozen=True)
+class AccessBeforeStart(Fact):
+    """A thread accesses the shared memory of a CTA that may not have started. owner: that CTA."""
+
+    owner: str
+    writes: bool
 
 
 @dataclass(frozen=True)

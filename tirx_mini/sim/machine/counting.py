@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
+
+import numpy as np
 
 from tirx_mini.hardware import NAMED_BARRIERS
 from tirx_mini.ir import Span
@@ -103,6 +105,8 @@ class CountingBarrier:
         self.current.places.append((w.place, w.span))
         if releases:
             w.release(self.released)
+        else:
+            self.released.release_past(w.agent)
         self.arrived += threads
         if w.time > self.time:
             self.time = w.time
@@ -229,16 +233,21 @@ class ClusterBarrier:
         self._released: SyncClock = causality.sync_clock()
         self._joined: dict[Warp, int] = {}
 
-    def arrive(self, w: Warp, releases: bool = True, aligned: bool = True) -> None:
+    def arrive(
+        self, w: Warp, releases: bool = True, aligned: bool = True, fenced: Iterable[np.ndarray] = ()
+    ) -> None:
         """Arrive once in this round, with release semantics unless the arrival is relaxed.
 
         aligned: all lanes of the warp arrive together; else each for itself.
+        fenced: clocks of what fences before a relaxed arrival release by it (PTX ISA: "Release and Acquire Patterns").
         """
         if aligned:
             w.converged("barrier.cluster.arrive")
         if aligned and self._joined.get(w) == self.barrier.rounds:
             raise Fault(UnpairedClusterBarrier(w.origin, ClusterBarrierMisuse.ARRIVES_TWICE))
         self._joined[w] = self.barrier.rounds
+        for clocks in fenced:
+            self.barrier.released.join_clocks(clocks)
         self.barrier.arrive(w, LANES if w.mask is w.all_lanes else w.mask.count, releases)
         self.check()
 

@@ -11,9 +11,18 @@ from tirx_mini.hardware import REGISTERS_PER_SM, GpuSpec
 from tirx_mini.ir import Span
 
 from ..facts import Origin
-from ..ordering import ORDER, AccessLog, Causality, Complain, GridBefore, GridDependence, UncheckedCausality
+from ..ordering import (
+    ORDER,
+    PAST,
+    AccessLog,
+    Causality,
+    Complain,
+    GridBefore,
+    GridDependence,
+    UncheckedCausality,
+)
 from ..timing import Clock, FairShare, SmTraffic
-from .barriers import StoreOverBarrier
+from .barriers import AccessBeforeStart, RemoteAccess, RemoteAccessAtExit
 from .batched import BatchedSharedMemory, BatchedTensorMemory
 from .collaborators import TIME
 from .counting import ClusterBarrier, NamedBarriers
@@ -49,7 +58,8 @@ class Multiprocessor:
 class ResidentCta:
     """A resident CTA. rank: its %cluster_ctarank. name: its blockIdx, as in "CTA (3, 0, 0)". number: the same, linear.
 
-    mbarriers: by their byte of shared memory. exited: how many of its warps have ended.
+    mbarriers: by their byte of shared memory. exited: how many of its warps have ended. remote: accesses of threads of
+    other CTAs to its shared memory, by agent and whether they write.
     """
 
     def __init__(
@@ -84,6 +94,8 @@ class ResidentCta:
             self.smem = SharedMemory(nbytes, buffers, cluster.log, shared, fill)
             self.tmem = TensorMemory(cluster.tmem_log, tensor)
         self.mbarriers: dict[int, Mbarrier] = {}
+        self.barriers_end = 0
+        self.remote: dict[tuple[int, bool], RemoteAccess] = {}
         self.named = NamedBarriers(self)
         self.registers = RegisterPool(self)
         self.warps: list[RunningWarp] = []
@@ -117,18 +129,18 @@ class ResidentCta:
         barrier = self.mbarriers.get(offset)
         if barrier is None:
             made = self.cluster.order.of(self.gpu.checked_mbarrier) or self.gpu.unchecked_mbarrier
+            self.barriers_end = max(self.barriers_end, offset + 8)
             barrier = self.mbarriers[offset] = made(self, offset, self.gpu.locator.element(offset))
             segment = self.smem.shadow.segment(offset)
             if segment is not None:
                 segment.barriers = True
         return barrier
 
-    def stored_over_barrier(self, w: Warp, buffer: Any, index: Any, width: int) -> None:
-        """Record an ordinary store onto an mbarrier."""
-        first = buffer.byte_offset + index * buffer.dtype.itemsize
+    def written(self, origin: Origin, first: Any, width: int, what: str) -> None:
+        """Record a write of `width` bytes from each byte of `first` on that meets an mbarrier."""
         for offset, barrier in self.mbarriers.items():
             if barrier.expected and np.any((first < offset + 8) & (first + width > offset)):
-                w.gpu.facts.record(StoreOverBarrier(w.origin, barrier.element, barrier.init_span))
+                barrier.overwrite(origin, what)
 
     def warp_ended(self, warp: RunningWarp) -> None:
         """A warp has executed its last instruction."""
@@ -151,10 +163,32 @@ class ResidentCta:
     def _end(self) -> None:
         """Record what must be over by now, judged by what happens before the end: engines may be fast or slow."""
         ordered = np.maximum.reduce([warp.agent.clocks[ORDER] for warp in self.warps])
+        past = np.maximum.reduce([ordered, *(warp.agent.clocks[PAST] for warp in self.warps)])
         self.gpu.cta_ended(self, ordered)
         for barrier in self.mbarriers.values():
-            barrier.check_signals(ordered)
+            barrier.check_signals(ordered, past)
             barrier.check_phase()
+        for (agent, writes), used in self.remote.items():
+            relaxed = past.item(agent) >= used.epoch
+            if ordered[agent] < used.epoch and (writes or not relaxed):
+                by = Origin(used.role, used.role, self.name, used.span)
+                self.gpu.facts.record(RemoteAccessAtExit(by, used, relaxed))
+
+    def known_to(self, w: Warp) -> bool:
+        """Whether what a warp does next comes after something that a thread of this CTA has done."""
+        known = np.maximum(w.agent.clocks[ORDER], w.agent.clocks[PAST])
+        return any(known[warp.lanes.whole.index] for warp in self.warps)
+
+    def accessed(self, w: RunningWarp, writes: bool) -> None:
+        """A thread of another CTA accesses the shared memory, which is there from the CTA's start to its end.
+
+        A load that another CTA's thread has behind it is complete; a store may still be under way (PTX ISA:
+        "barrier.cluster": a relaxed arrival orders no memory).
+        """
+        agent = w.agent
+        self.remote[agent.index, writes] = RemoteAccess(agent.epoch, writes, w.place, w.span)
+        if not self.known_to(w):
+            self.gpu.facts.record(AccessBeforeStart(w.origin, self.name, writes))
 
     # -- as the owner of events ------------------------------------------------------------------------------------
 

@@ -73,6 +73,9 @@ class KernelImage:
     alike: whether clusters are alike that have the same `RunningWarp.decisions`, as `plans.equality` says.
     batchable: whether such clusters may be executed as one, as `translate.batched` says.
     represented: whether one warp may act for others of its warpgroup, as `translate.representatives` says.
+    idle: the places of reads by instructions whose results decide nothing, as `translate.decided` says.
+    fixed: the places of stores of which each thread writes the same in every run, as `translate.sameness` says.
+    travelled: the reads whose values come to a write through other lanes, as `translate.travels` says.
     instructions: those that the program calls, by the names of their functions in its globals.
     """
 
@@ -90,4 +93,7 @@ class KernelImage:
     alike: bool = False
     batchable: bool = False
     represented: bool = False
+    idle: frozenset[Span] = frozenset()
+    fixed: frozenset[Span] = frozenset()
+    travelled: Mapping[Span, frozenset[Span]] = field(default_factory=dict)
     instructions: Mapping[str, Instruction] = field(default_factory=dict)

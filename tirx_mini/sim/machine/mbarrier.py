@@ -32,6 +32,7 @@ from .barriers import (
     RepeatedWait,
     Signal,
     SignalAtExit,
+    StoreOverBarrier,
     TxCountOverflow,
     UninitialisedBarrier,
     UnorderedInit,
@@ -113,6 +114,7 @@ class Mbarrier:
         self.done_time = self.phase_time = w.time
         self.init_by = Init(w.span, w.agent.index, w.agent.epoch, w, w.mask.word)
         self.history.observers.clear()
+        self.history.overwritten = None
         for counted in self.history.wait_counts.values():
             counted.seen = -1  # the phases begin anew: the same number is another phase
 
@@ -131,6 +133,18 @@ class Mbarrier:
             self.expected = 0
             self.history.invalidated = w.span
 
+    def overwrite(self, origin: Origin, what: str) -> None:
+        """Something else writes over the barrier, which may be over and done with."""
+        self.history.overwritten = origin, what
+        if self.pending != self.expected or self.tx or self.waiters:
+            self._overwritten(used=True)
+
+    def _overwritten(self, used: bool) -> None:
+        """Record the last write over the barrier, if there was one that is not recorded."""
+        if self.history.overwritten is not None:
+            (origin, what), self.history.overwritten = self.history.overwritten, None
+            self.cta.gpu.facts.record(StoreOverBarrier(origin, self.element, self.init_span, what, used))
+
     def usable(self, w: Warp, use: BarrierUse) -> bool:
         """Whether the barrier is initialised, and that happens before; records what is wrong otherwise."""
         if not self.expected:
@@ -146,12 +160,15 @@ class Mbarrier:
         proxy: whether an asynchronous operation is to signal it, which sees what a fence made visible to its proxy.
         """
         init, facts = self.init_by, w.gpu.facts
-        if not w.agent.happens_after(init.agent, init.epoch):
+        self._overwritten(used=True)
+        known = w.agent.happens_after(init.agent, init.epoch)
+        if not known and not (init.announced is not None and w.agent.happens_after(*init.announced)):
             if not facts.seen(UnorderedInit, w.span, init.span):
-                facts.record(UnorderedInit(w.origin, self.element, init.span))
+                remote = w.cta is not self.cta
+                facts.record(UnorderedInit(w.origin, self.element, init.span, self.cta.name, remote))
         elif (
             (proxy or w.cta is not self.cta)
-            and not self._init_fenced(w)
+            and not self._init_fenced(w, proxy)
             and not facts.seen(MissingInitFence, init.span, None, proxy)
         ):
             origin, remote = Origin("", "", "", init.span), w.cta is not self.cta
@@ -159,9 +176,16 @@ class Mbarrier:
                 MissingInitFence(origin, self.element, init.span, w.span, remote, proxy, init.other_lane)
             )
 
-    def _init_fenced(self, w: Warp) -> bool:
-        """Whether fence.mbarrier_init, or in this CTA fence.proxy.async, happens between the initialisation and `w`."""
+    def _init_fenced(self, w: Warp, proxy: bool) -> bool:
+        """Whether fence.mbarrier_init, or in this CTA fence.proxy.async, happens between the initialisation and `w`.
+
+        proxy: whether an asynchronous operation is to see it; for threads, a fence of all memory does as well.
+        """
         init, agent = self.init_by, w.agent
+        if init.announced is not None and agent.happens_after(*init.announced):
+            return True
+        if not proxy and init.fenced_memory is not None and agent.happens_after(*init.fenced_memory):
+            return True
         if init.fenced is not None:
             itself = agent.index == init.agent  # it may have executed the fence with its warp
             if itself or agent.happens_after(*init.fenced):
@@ -401,19 +425,24 @@ class Mbarrier:
 
     # -- the end of the CTA --------------------------------------------------------------------------------------
 
-    def check_signals(self, ordered: np.ndarray) -> None:
-        """Record signals that may come after the CTA's end. ordered: the epochs that happen before it, by agent."""
+    def check_signals(self, ordered: np.ndarray, past: np.ndarray) -> None:
+        """Record signals that may come after the CTA's end.
+
+        ordered: the epochs that happen before it, by agent. past: those that were executed before it.
+        """
         cta = self.cta
         for agent, signal in self.history.remote.items():
             if ordered[agent] < signal.epoch:
                 by = Origin(signal.role, signal.role, cta.name, signal.span)
-                cta.gpu.facts.record(SignalAtExit(by, self.element, self.init_span, signal))
+                relaxed = signal.signal is Signal.ARRIVE and past.item(agent) >= signal.epoch
+                cta.gpu.facts.record(SignalAtExit(by, self.element, self.init_span, signal, relaxed))
 
     def check_phase(self) -> None:
         """Record a phase in which only some threads arrived: nobody waits for it, or this would be a deadlock."""
         if self.expected and not self.pending and self.tx:
             # Bytes that nothing expected keep the phase incomplete, and might have come after its end.
             self.cta.gpu.doubts.record(Doubt.BYTES, self.cta.origin(self.init_span), self.name)
+        self._overwritten(used=False)
         for origin in self.history.failed.values():
             self.cta.gpu.doubts.record(Doubt.TEST, origin, self.name)
         if 0 < self.pending < self.expected:

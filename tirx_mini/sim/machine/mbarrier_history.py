@@ -16,6 +16,9 @@ class Init:
     """An mbarrier.init. agent, epoch: of its thread, which is the lanes `word` of `warp`.
 
     fenced: the agent and epoch of its later fence.mbarrier_init. other_lane: whether only another lane executed one.
+    fenced_memory: likewise of a fence that releases all that the thread did, to the cluster at least.
+    announced: the agent and epoch that stand for the initialisation alone, where a relaxed arrival behind
+        fence.mbarrier_init has released it.
     """
 
     span: Span | None
@@ -25,6 +28,18 @@ class Init:
     word: int = 0
     fenced: tuple[int, int] | None = None
     other_lane: bool = False
+    fenced_memory: tuple[int, int] | None = None
+    announced: tuple[int, int] | None = None
+
+    def fence_memory(self, w: Warp) -> None:
+        """A fence of `w` releases to the cluster what its threads did: the initialisation, if it was theirs."""
+        if self.warp is w and self.fenced_memory is None and not self.word & ~w.mask.word:
+            self.fenced_memory = (w.agent.index, w.agent.epoch)
+
+    def announced_by(self, w: Warp) -> bool:
+        """Whether a relaxed arrival of `w` releases the initialisation, which fence.mbarrier_init made ready for it."""
+        ready = self.warp is w and self.fenced is not None and self.announced is None
+        return ready and not self.word & ~w.mask.word
 
 
 @dataclass
@@ -35,6 +50,7 @@ class History:
     waits: the last completed wait of each role; wait_counts: how often each completed one.
     observers: of each agent, its wait that found the previous phase complete.
     remote: the last signal by each agent of another CTA. invalidated: where its last mbarrier.inval is.
+    overwritten: who wrote over it last, and by what.
     failed: by role and parity, the first test that found the phase incomplete and was not repeated until it did not.
     """
 
@@ -46,3 +62,4 @@ class History:
     remote: dict[int, RemoteSignal] = field(default_factory=dict)
     failed: dict[tuple[str, int], Origin] = field(default_factory=dict)
     invalidated: Span | None = None
+    overwritten: tuple[Origin, str] | None = None

@@ -77,7 +77,7 @@ class PartMbarrier(UncheckedMbarrier):
     def _check_observers(self) -> None:
         """Nobody is kept."""
 
-    def check_signals(self, ordered: np.ndarray) -> None:
+    def check_signals(self, ordered: np.ndarray, past: np.ndarray) -> None:
         """Every signal happens before the CTA's end."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,8 +31,8 @@ class Access:
     """
 
     __slots__ = (
-        "agent", "cluster", "epoch", "known", "operation", "parted", "pipeline", "proxy", "released", "repeated",
-        "role", "span", "strong", "time", "value", "warp", "word", "write",
+        "agent", "cluster", "decides", "epoch", "known", "operation", "parted", "pipeline", "proxy", "released",
+        "repeated", "role", "span", "strong", "time", "value", "warp", "word", "write",
     )  # fmt: skip
 
     def __init__(self, actor: Actor, write: bool) -> None:
@@ -53,6 +54,7 @@ class Access:
         self.strong = actor.strong
         self.released: tuple[Release, ...] = ()
         self.repeated = False
+        self.decides = actor.decides
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,12 +87,14 @@ class Actor:
     issued: of an asynchronous operation, the agent that issued it, and in which of its epochs; else None.
     lanes: of a warp's access, the lane that makes it, or int8 with the lane for each granule; None for an engine.
     strong: of an access with a memory order that is not weak; else None.
+    decides: of an atomic operation, whether what its thread does next depends on the value that it found.
+    stored: of a store that is about to be made, the items of memory, which of them it writes, and what.
     word: the lanes that are active, lane 0 lowest. parted: how often the lanes of the warp have parted and come back.
     """
 
     __slots__ = (
-        "agent", "awaited", "cluster", "fenced", "handed", "issued", "lanes", "operation", "own", "parted", "pipeline",
-        "preceded", "proxy", "role", "span", "strong", "tcgen05", "time", "value", "word",
+        "agent", "awaited", "cluster", "decides", "fenced", "handed", "issued", "lanes", "operation", "own", "parted",
+        "pipeline", "preceded", "proxy", "role", "span", "stored", "strong", "tcgen05", "time", "value", "word",
     )  # fmt: skip
 
     def __init__(
@@ -123,6 +127,8 @@ class Actor:
         self.word = 0
         self.parted = 0
         self.strong: Strong | None = None
+        self.decides = False
+        self.stored: tuple[np.ndarray, Any, Any] | None = None
 
     def sees(self, agent: int, epoch: int) -> bool:
         """Whether the issuing thread has executed fence::after_thread_sync since an access of `agent` at `epoch`."""

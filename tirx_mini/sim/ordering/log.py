@@ -65,7 +65,8 @@ class AccessLog:
         """Whether an atomic operation among `members` that happens before `actor`'s access came after a strong write.
 
         It found what that wrote, itself or through others, so the write precedes the access (PTX ISA: "Observation
-        Order", "Causality Order"): a counter may be reset by the thread that was the last one to count.
+        Order", "Causality Order"): a counter may be reset by the thread that was the last one to count. Where nothing
+        depends on what it found, it might as well have come first.
         """
         write = self.accesses[member]
         if write.strong is None or write.repeated:
@@ -73,6 +74,7 @@ class AccessLog:
         after = [self.accesses[later] for later in members if later > member]
         return any(
             access.operation is Operation.ATOMIC
+            and access.decides
             and access.strong is not None
             and access.strong.together_with(write.strong)
             and actor.agent.happens_after(access.agent, access.epoch)

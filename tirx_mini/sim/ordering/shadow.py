@@ -75,6 +75,20 @@ class Conflict:
         low, high = int(hit.min()), int(hit.max()) + 1
         return segment.start + low * segment.granule, min(segment.stop, segment.start + high * segment.granule)
 
+    def changes(self) -> bool:
+        """Whether a store changes what an earlier write has left in memory, as far as the run shows.
+
+        One value shows little, as in a launch whose arguments are ones: several different ones are equal for a reason.
+        """
+        if self.actor.stored is None:
+            return True
+        items, where, values = self.actor.stored
+        before, after = np.broadcast_arrays(items[where], values)
+        same, hit = before == after, self.ids[self.where] == self.number
+        if (after == after.flat[0]).all():
+            return True
+        return not bool(same[hit].all() if same.shape == hit.shape else same.all())
+
 
 Complain = Callable[[Conflict], None]
 
@@ -287,6 +301,15 @@ class Segment:
                 return self.log.accesses[number]
         return None
 
+    def last_write(self, where: Select) -> Access | None:
+        """A write of the run to the granules, or None."""
+        added = self.readers.get(REDUCTIONS)
+        for numbers in (self.writes, *(() if added is None else (added,))):
+            for number in distinct(numbers[where]):
+                if number > 0 or (number < -1 and numbers is added):
+                    return self.log.accesses[self.log.members(number)[0]]
+        return None
+
     def untouched(self) -> np.ndarray:
         """Which granules of a memory that is initialised nobody has written, or added to."""
         added = self.readers.get(REDUCTIONS)
@@ -309,7 +332,11 @@ class Segment:
                 kind = _crossing(earlier, ids[where] == number, self.lanes.get(key), where, actor, writes)
         else:
             kind = self._conflict(earlier, actor)
-        if kind is not None and not _both_strong(earlier, actor):
+        if kind is ConflictKind.LANES and not _decides(actor):
+            allowed = False  # nothing orders the lanes, also where a memory order keeps it from being a race
+        else:
+            allowed = _both_strong(earlier, actor)
+        if kind is not None and not allowed:
             self.complain(Conflict(kind, self, where, ids, number, earlier, actor, writes))
 
     def _conflict(self, earlier: Access, actor: Actor) -> ConflictKind | None:
@@ -344,6 +371,11 @@ def _both_strong(earlier: Access | None, actor: Actor) -> bool:
     if earlier is None or earlier.strong is None or actor.strong is None:
         return False
     return actor.strong.together_with(earlier.strong)
+
+
+def _decides(actor: Actor) -> bool:
+    """Whether lanes may wait for one another by a strong access: the value that it finds decides what comes next."""
+    return actor.decides or actor.operation is not Operation.LOAD
 
 
 def _in_one_queue(earlier: Access, actor: Actor) -> bool:

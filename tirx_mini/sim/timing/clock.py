@@ -81,10 +81,21 @@ class Event:
     text: str
 
 
+FAIR_POLLS = 16
+"""Rounds of loops that spin on memory, with nothing else between, after which what is held goes on."""
+
+
+def _spins(owner: EventOwner | None) -> bool:
+    """Whether it is a warp that looks at memory again and again, until another one has changed it."""
+    return bool(getattr(getattr(owner, "waiting", None), "polls", False))
+
+
 class HoldingClock(Clock):
     """A clock that holds the events of the given numbers, in the order in which they fall due.
 
-    What the same owner does later waits behind what is held, until nothing else can happen. events: all that fell due.
+    What the same owner does later waits behind what is held, until nothing else can happen, or only warps that spin on
+    memory go on: a schedule is fair, so no warp may be held for as long as another one looks for what it does. events:
+    all that fell due.
     """
 
     def __init__(self, holds: Sequence[int] = ()) -> None:
@@ -93,6 +104,7 @@ class HoldingClock(Clock):
         self.holds = frozenset(holds)
         self.events: list[Event] = []
         self._held: dict[EventOwner, deque[tuple[Action, tuple[Any, ...]]]] = {}
+        self._polls = 0  # without a break
 
     def run(self) -> None:
         heap = self._heap
@@ -111,7 +123,11 @@ class HoldingClock(Clock):
             elif len(self.events) - 1 in self.holds:
                 self._held[owner] = deque([(action, args)])
             else:
+                self._polls = self._polls + 1 if _spins(owner) else 0
                 action(*args)
+                if self._held and self._polls >= FAIR_POLLS and all(_spins(event[3]) for event in heap):
+                    self._polls = 0
+                    self._release()
 
     def _release(self) -> None:
         """Let what has been held longest happen now, and what waited behind it fall due."""

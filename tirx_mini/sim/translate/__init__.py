@@ -33,6 +33,7 @@ from tirx_mini.isa import addressed_widths, grid_wide, written_params
 from ..machine import GlobalBuffer, KernelImage, SharedBuffer
 from .batchable import batchable
 from .clock_only import ClockStatements
+from .decided import idle_reads
 from .needed import extent, needed
 from .pressure import registers_of
 from .repeats import Cut, Repeats, repeats
@@ -42,6 +43,7 @@ from .statements import Statements
 from .storage import Place
 from .support import NAMESPACE, DivisionByZero, EndlessLoop, Poll, RunawayLoop
 from .threads import selected, thread_values
+from .travels import travelled
 from .uniformity import analyse
 from .untimed import UntimedStatements
 from .values import Value, ranged
@@ -99,7 +101,10 @@ def translate(
         registers=registers_of(func), local_bytes=sum(b.nbytes for b in _declared(func) if b.scope == "local"),
         tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
         grid_wide=grid_wide(func), alike=data and decided is not None and decided <= statements.course.noted,
-        batchable=batchable(func), represented=statements.represented > 0, instructions=statements.calls.used,
+        batchable=batchable(func), represented=statements.represented > 0,
+        idle=idle_reads(func) if data else frozenset(),
+        fixed=parts[2].fixed(func) if data else frozenset(), travelled=travelled(func) if data else {},
+        instructions=statements.calls.used,
     )  # fmt: skip
     statements.close()
     return Translation(source, image)

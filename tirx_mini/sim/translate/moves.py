@@ -60,7 +60,7 @@ def stored(statements: StatementTranslator, stmt: BufferStore, base: Expr, lanes
     split = statements.expressions.split(base)
     at = statements.expressions.joined(base, *split)
     width = f", {lanes}" if lanes > 1 else ""
-    if not value.lanes and same is not Sameness.NONE:
+    if not value.lanes and same <= Sameness.CTA:
         width = f", {lanes}, {same is Sameness.CTA}"
     elif moved := _start_and_pattern(statements, *split):
         statements.out.line(f"w.put({place.name}, {moved}, {value.code}{width})")

@@ -24,6 +24,7 @@ from tirx_mini.ir import (
     For,
     If,
     PrimFunc,
+    Span,
     Special,
     Stmt,
     Str,
@@ -38,16 +39,18 @@ class Sameness(IntEnum):
     """Where a value is the same.
 
     LAUNCH: in the whole launch: constants, arguments, global memory that the kernel only reads. CTA: in each CTA.
-    NONE: it depends on the thread, on memory that the kernel writes, or on when it is computed.
+    THREAD: in each thread, in every run. NONE: it depends on memory that the kernel writes, or on when it is computed.
     """
 
     LAUNCH = 0
     CTA = 1
-    NONE = 2
+    THREAD = 2
+    NONE = 3
 
 
 LAUNCH_SPECIALS = ("gridDim.",)
 CTA_SPECIALS = ("blockIdx.", "clusterCtaIdx.", "cluster_ctarank")
+THREAD_SPECIALS = ("threadIdx.",)
 
 
 Key = TypeVar("Key")
@@ -75,13 +78,17 @@ class Samenesses:
         if isinstance(expr, Special):
             if expr.name.startswith(LAUNCH_SPECIALS):
                 return Sameness.LAUNCH
-            return Sameness.CTA if expr.name.startswith(CTA_SPECIALS) else Sameness.NONE
+            if expr.name.startswith(CTA_SPECIALS):
+                return Sameness.CTA
+            return Sameness.THREAD if expr.name.startswith(THREAD_SPECIALS) else Sameness.NONE
         own = Sameness.LAUNCH
         if isinstance(expr, BufferLoad):
             if expr.buffer.scope == "local":
                 own = self._locals.get(expr.buffer.root, Sameness.LAUNCH)
             elif expr.buffer.scope != "global" or expr.buffer in self._written:
                 return Sameness.NONE
+            elif any(self.of(index) is Sameness.THREAD for index in expr.indices):
+                return Sameness.NONE  # the data of a run may be equal by chance
         elif isinstance(expr, Call):
             entry = instruction_of(expr)
             if entry is None or not entry.pure or entry.lanes is not LaneResult.AS_OPERANDS:
@@ -89,6 +96,12 @@ class Samenesses:
         elif isinstance(expr, AddressOf):
             return Sameness.NONE
         return max((own, *(self.of(child) for child in children(expr) if isinstance(child, Expr))))
+
+    def fixed(self, func: PrimFunc) -> frozenset[Span]:
+        """The places of stores to memory of which each thread writes the same in every run."""
+        stores = [n for n in func.nodes if isinstance(n, BufferStore) and n.buffer.scope != "local" and n.span]
+        open_ = {store.span for store in stores if self.of(store.value) is Sameness.NONE}
+        return frozenset(store.span for store in stores if store.span is not None and store.span not in open_)
 
     def _stmt(self, stmt: Stmt, under: Sameness, loop: Stmt | None) -> None:
         """Go through a statement of `loop` that is executed, or how often, as values say that are the same `under`."""

@@ -243,13 +243,14 @@ def test_a_store_needs_the_proxy_fence() -> None:
 @pytest.mark.parametrize("missing", ["wait", "commit"])
 def test_a_store_that_is_not_waited_for_reads_what_comes_next(missing: str) -> None:
     result, array = store_then(**{missing: False})
-    assert sorted(result.kinds) == ["in-flight-at-exit", "race"]
+    assert sorted(result.kinds) == ["(in-flight-at-exit)", "race"]
     assert (array[0] == 2).all()
     assert all("wait_group" in f.details["hint"] for f in result.findings)
 
 
 def test_the_source_must_live_until_it_is_read() -> None:
     result, _ = store_then(wait=False, again=False)
+    assert result.kinds == ["(in-flight-at-exit)"]
     assert result.finding.kind == "in-flight-at-exit" and result.lines == {6}
     result, _ = store_then(read=True, again=False)
     assert result.kinds == []

@@ -1,0 +1,113 @@
+"""Which reads decide nothing: their result reaches no condition, no bound, no index and no operand of an address.
+
+A thread may infer from a value that it read that another thread has written it, and go on only then. Where nothing
+depends on the value, another order of the events gives another one, and the thread goes on all the same: such a read
+orders nothing (PTX ISA: "Observation Order" is about what one execution reads, not about what each must).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tirx_mini.ir import (
+    AddressOf,
+    Bind,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Evaluate,
+    Expr,
+    For,
+    If,
+    PrimFunc,
+    Select,
+    Span,
+    Var,
+    While,
+    children,
+    walk,
+)
+from tirx_mini.isa import instruction_of
+
+
+def idle_reads(func: PrimFunc) -> frozenset[Span]:
+    """The places of statements in which the loads and atomic operations by instructions decide nothing."""
+    calls = [(place, call) for node in func.nodes for place, call in _reads(node) if place is not None]
+    if not calls:
+        return frozenset()
+    decided = _Decided(func).calls
+    return frozenset(place for place, _ in calls) - {place for place, call in calls if call in decided}
+
+
+def _reads(node: object) -> Iterator[tuple[Span | None, Call]]:
+    """The instructions of a statement that read memory, with its place as the machine knows it."""
+    if isinstance(node, Evaluate):
+        place, value = node.call.span or node.span, node.call
+    elif isinstance(node, Bind):
+        place, value = node.value.span or node.span, node.value
+    elif isinstance(node, BufferStore):
+        place, value = node.span, node.value
+    else:
+        return
+    for part in walk(value):
+        if isinstance(part, Call) and (entry := instruction_of(part)) and entry.reads and entry.completion is None:
+            yield place, part
+
+
+class _Decided:
+    """The slice of all that decides something. calls: the instructions in it, by identity."""
+
+    def __init__(self, func: PrimFunc) -> None:
+        self.calls: set[Call] = set()
+        self._binds: dict[Var, Bind] = {}
+        self._stores: dict[Buffer, list[BufferStore]] = {}
+        self._given: dict[Buffer, list[Call]] = {}
+        self._seen: set[Var | Buffer] = set()
+        for node in func.nodes:
+            if isinstance(node, Bind):
+                self._binds[node.var] = node
+            elif isinstance(node, BufferStore):
+                self._stores.setdefault(node.buffer.root, []).append(node)
+            elif isinstance(node, Call):
+                for argument in node.args:
+                    if isinstance(argument, AddressOf):
+                        self._given.setdefault(argument.buffer.root, []).append(node)
+        self._todo = [root for node in func.nodes for root in _decisions(node)]
+        while self._todo:
+            self._visit(self._todo.pop())
+
+    def _visit(self, expr: Expr) -> None:
+        if isinstance(expr, Var) and expr in self._binds and expr not in self._seen:
+            self._seen.add(expr)
+            self._todo.append(self._binds[expr].value)
+        elif isinstance(expr, (BufferLoad, AddressOf)):
+            self._read(expr.buffer.root)
+        elif isinstance(expr, Call):
+            self.calls.add(expr)
+        self._todo.extend(child for child in children(expr) if isinstance(child, Expr))
+
+    def _read(self, buffer: Buffer) -> None:
+        """All that is stored in a memory that is read reaches the decision, also from other threads."""
+        if buffer in self._seen:
+            return
+        self._seen.add(buffer)
+        for store in self._stores.get(buffer, ()):
+            self._todo.extend((store.value, *store.indices))
+        for call in self._given.get(buffer, ()):
+            if buffer.scope == "local":
+                self.calls.add(call)
+            self._todo.extend(argument for argument in call.args if not isinstance(argument, AddressOf))
+
+
+def _decisions(node: object) -> Iterator[Expr]:
+    """The expressions of a node that decide what is done next, or where."""
+    if isinstance(node, (If, While, Select)):
+        yield node.cond
+    elif isinstance(node, For):
+        yield from (node.start, node.stop)
+    elif isinstance(node, (BufferLoad, BufferStore, AddressOf)):
+        yield from node.indices
+    elif isinstance(node, Evaluate) and (entry := instruction_of(node.call)) is not None:
+        values = entry.name in ("st", "red")  # what they write decides nothing by itself
+        yield from (arg for arg in node.call.args[: 1 if values else None] if not isinstance(arg, AddressOf))
