@@ -34,13 +34,13 @@ from tirx_mini.ir import (
     seq,
     special,
 )
+from tirx_mini.isa import issue, value_of
 from tirx_mini.records import dataclass, replace
 from tirx_mini.wording import described
 
 from .access import load, store
 from .checks import reduced_axes
 from .context import Context
-from .issue import issue, value_of
 from .partition import linear
 from .region import Tile, tiles_of
 from .registers import RegisterTile, register_tile

@@ -36,12 +36,13 @@ from tirx_mini.ir import (
     seq,
     special,
 )
+from tirx_mini.isa import issue
 from tirx_mini.layout import Layout, S, TCol, TileLayout, TLane, tid_in_wg
 from tirx_mini.passes import TEAM_HINT, ordered_by_mbarriers, team_of
 from tirx_mini.tile import OPS
 
 from .gemm import GEMM, NEVER, PHASE, TCGEN05_DRAIN, WG_WAIT, Place, part, tmem_fragment
-from .tma import COPY, address_of, issue, shared_layout, tma_store
+from .tma import COPY, address_of, shared_layout, tma_store
 
 
 def plan_tensor_memory(func: PrimFunc, arch: str) -> PrimFunc:

@@ -4,32 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from tirx_mini.fragments import MMA_SYNC, mma_sync, product_of
 from tirx_mini.ir import FLOAT32, HANDLE, UINT32, AddressOf, Expr, binary, cast, reinterpret
 
 from ..layouts import LinearLayout, bits_of
 from ..nv_tileas import ops
-from ..ssa import Op, OpKind, Scalar, Value
+from ..ssa import Op, OpKind, Value
+from .arithmetic import dtype_of
 from .emitter import Emitter
 from .tensors import element_dtype, elementwise, write_rows
 from .values import Tile, in_buffer
 
-PTX_TYPES: Mapping[str, str] = {
-    "f16": "f16", "bf16": "bf16", "f32": "tf32", "tf32": "tf32", "i8": "s8", "f8E4M3FN": "e4m3", "f8E5M2": "e5m2",
-}  # fmt: skip
-SUMS: Mapping[str, str] = {"f32": "f32", "f16": "f16", "i32": "s32"}
-
 
 def _mma_sync(emitter: Emitter, op: Op) -> None:
     """acc += a b, for each fragment of 16 × 8 of the accumulator and each step of mma.sync along K."""
-    kind, total = (value.type.element for value in (op.lhs, op.acc))
-    assert isinstance(kind, Scalar) and isinstance(total, Scalar)
+    dtype, total = (dtype_of(value.type.element) for value in (op.lhs, op.acc))
+    product = product_of(MMA_SYNC, dtype, total)
+    assert product is not None
     a, b, acc = _fragments(emitter, op.lhs), _fragments(emitter, op.rhs), emitter.take(op.acc)
-    depth = 8 if kind.bits == 32 else 256 // kind.bits
-    modifiers = {
-        "shape": f"m16n8k{depth}", "a_type": PTX_TYPES[kind.name], "b_type": PTX_TYPES[kind.name],
-        "c_type": SUMS[total.name], "d_type": SUMS[total.name],
-    }  # fmt: skip
-    steps = _Steps(a.layout, b.layout, acc.layout, kind.bits)
+    steps = _Steps(a.layout, b.layout, acc.layout, dtype.bits)
 
     def pointer(tile: Tile, register: Expr) -> Expr:
         assert tile.buffer is not None
@@ -38,9 +31,8 @@ def _mma_sync(emitter: Emitter, op: Op) -> None:
     def fragment(m: Expr, n: Expr) -> None:
         def step(k: Expr) -> None:
             sums = pointer(acc, steps.of_acc(m, n))
-            emitter.issue(
-                "mma.sync", sums, pointer(a, steps.of_a(m, k)), pointer(b, steps.of_b(m, n, k)), sums, **modifiers
-            )
+            factors = pointer(a, steps.of_a(m, k)), pointer(b, steps.of_b(m, n, k))
+            emitter.add(mma_sync([sums, *factors, sums], product, span=emitter.span))
 
         emitter.loop(steps.inner, step, parallel=False, name="k")
 

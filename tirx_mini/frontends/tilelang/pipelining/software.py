@@ -18,9 +18,9 @@ from tirx_mini.ir import (
     seq,
     substitute,
 )
+from tirx_mini.isa import issue
 from tirx_mini.passes import Team
 
-from ..tma import issue
 from .loops import PipelinedLoop
 from .slices import NoSlice, Renamed, Slice, slice_of
 from .stages import Staged, staged

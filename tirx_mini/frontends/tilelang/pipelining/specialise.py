@@ -33,11 +33,10 @@ from tirx_mini.ir import (
     seq,
     special,
 )
-from tirx_mini.isa import TABLE
+from tirx_mini.isa import TABLE, issue
 from tirx_mini.passes import Team
 from tirx_mini.tile import OPS
 
-from ..tma import issue
 from .consumers import CONSUMER_BARRIER, Consumer, product_in
 from .loops import PIPELINED, Copy, PipelinedLoop
 from .rings import Pipeline, Ring
