@@ -57,7 +57,7 @@ PRODUCTS: Sequence[TensorProduct] = (
 """Products of operands of one dtype. An instruction that mixes dtypes of 8 bits has an entry for both."""
 
 
-def product_of(instruction: str, operand: object, sums: object) -> TensorProduct | None:
+def tensor_product(instruction: str, operand: object, sums: object) -> TensorProduct | None:
     """The product of two operands of a dtype that an instruction computes; None where it computes none."""
     wanted = str(operand).replace("tfloat32", "float32"), str(sums)
     return next((p for p in PRODUCTS if (p.operand, p.sums) == wanted and instruction in p.by), None)

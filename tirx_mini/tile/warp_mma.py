@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from tirx_mini.fragments import MMA_SYNC, mma_sync, product_of
+from tirx_mini.fragments import MMA_SYNC, mma_sync, tensor_product
 from tirx_mini.hardware import WARP_SIZE
 from tirx_mini.ir import FLOAT32, Const, Expr, Stmt, TileCall, seq
 from tirx_mini.layout import m, tx
@@ -74,7 +74,7 @@ class WarpMma(Rule):
         d, a, b, c = matrices
         if any(not matrix.has_thread_axes for matrix in matrices):
             raise Refusal("all four matrices must be in registers, with layouts that place them in the lanes of warps")
-        product = product_of(MMA_SYNC, a.dtype, FLOAT32)
+        product = tensor_product(MMA_SYNC, a.dtype, FLOAT32)
         if product is None or a.dtype.bits != 16 or a.dtype != b.dtype or (c.dtype, d.dtype) != (FLOAT32, FLOAT32):
             raise Refusal(
                 f"A and B must be float16 or bfloat16, and C and D float32, not {a.dtype}, {b.dtype}, {c.dtype} and "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tirx_mini.fragments import STEP_BYTES, WGMMA, TensorProduct, choices, product_of
+from tirx_mini.fragments import STEP_BYTES, WGMMA, TensorProduct, choices, tensor_product
 from tirx_mini.ir import UNROLLED, Bind, Expr, For, Stmt, TileCall, const, seq
 from tirx_mini.isa import FRAGMENT_REGISTERS, issue
 from tirx_mini.layout import LayoutError, wgmma_accumulator_layout
@@ -117,7 +117,7 @@ def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> tup
         raise Refusal(f"B must be in shared memory, but {b.buffer.name} is in {b.scope} memory")
     if c.scope != "local":
         raise Refusal(f"C must be in registers, but {c.buffer.name} is in {c.scope} memory")
-    product = product_of(WGMMA, a.dtype, c.dtype)
+    product = tensor_product(WGMMA, a.dtype, c.dtype)
     if product is None or b.dtype != a.dtype:
         raise Refusal(
             f"wgmma multiplies two operands of one dtype: {choices(WGMMA)}, not {a.dtype} × {b.dtype} into {c.dtype}"

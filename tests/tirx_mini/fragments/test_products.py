@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirx_mini.fragments import MMA_SYNC, PRODUCTS, TCGEN05, WGMMA, TensorProduct, choices, mma_sync, product_of
+from tirx_mini.fragments import MMA_SYNC, PRODUCTS, TCGEN05, WGMMA, TensorProduct, choices, mma_sync, tensor_product
 from tirx_mini.ir import Buffer, DataType, Evaluate, TirxError
 from tirx_mini.isa import TABLE, mma_depth, mma_format
 
@@ -30,16 +30,16 @@ def test_each_instruction_takes_its_products(product: TensorProduct) -> None:
 
 
 def test_products_that_no_instruction_has() -> None:
-    assert product_of(MMA_SYNC, "bfloat16", "float16") is None
-    assert product_of(WGMMA, "float64", "float64") is None
-    assert product_of(TCGEN05, "int8", "float32") is None
+    assert tensor_product(MMA_SYNC, "bfloat16", "float16") is None
+    assert tensor_product(WGMMA, "float64", "float64") is None
+    assert tensor_product(TCGEN05, "int8", "float32") is None
     wrong = TensorProduct("bfloat16", "float16", (MMA_SYNC,))
     with pytest.raises(TirxError, match="C and D have the same type"):
         mma_sync([buffer.ptr_to([0]) for buffer in fragments(wrong)], wrong)
 
 
 def test_operands_that_mix_and_sums_that_begin_at_zero() -> None:
-    bytes_ = [product_of(MMA_SYNC, dtype, "int32") for dtype in ("int8", "uint8")]
+    bytes_ = [tensor_product(MMA_SYNC, dtype, "int32") for dtype in ("int8", "uint8")]
     a, b = bytes_
     assert a is not None and b is not None
     d, left, right, _ = (buffer.ptr_to([0]) for buffer in fragments(a))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tirx_mini.fragments import MMA_SYNC, mma_sync, product_of
+from tirx_mini.fragments import MMA_SYNC, mma_sync, tensor_product
 from tirx_mini.ir import FLOAT32, HANDLE, UINT32, AddressOf, Expr, binary, cast, reinterpret
 
 from ..layouts import LinearLayout, bits_of
@@ -19,7 +19,7 @@ from .values import Tile, in_buffer
 def _mma_sync(emitter: Emitter, op: Op) -> None:
     """acc += a b, for each fragment of 16 × 8 of the accumulator and each step of mma.sync along K."""
     dtype, total = (dtype_of(value.type.element) for value in (op.lhs, op.acc))
-    product = product_of(MMA_SYNC, dtype, total)
+    product = tensor_product(MMA_SYNC, dtype, total)
     assert product is not None
     a, b, acc = _fragments(emitter, op.lhs), _fragments(emitter, op.rhs), emitter.take(op.acc)
     steps = _Steps(a.layout, b.layout, acc.layout, dtype.bits)

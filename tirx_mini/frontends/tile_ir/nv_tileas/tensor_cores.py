@@ -127,7 +127,7 @@ def product(kind: str, lhs: Tensor, acc: Tensor) -> fragments.TensorProduct | No
     operand, sums = (DTYPES.get(str(tensor.element)) for tensor in (lhs, acc))
     if kind == ops.TCGEN05 and sums != "float32":  # integers only on some GPUs that have it
         return None
-    return fragments.product_of(INSTRUCTIONS[kind], operand, sums)
+    return fragments.tensor_product(INSTRUCTIONS[kind], operand, sums)
 
 
 def computes(kind: str, lhs: Tensor, acc: Tensor, warps: int) -> bool:

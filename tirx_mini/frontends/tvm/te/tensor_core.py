@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tirx_mini.fragments import MMA_SYNC, mma_sync, product_of
+from tirx_mini.fragments import MMA_SYNC, mma_sync, tensor_product
 from tirx_mini.ir import (
     AllocBuffer,
     Buffer,
@@ -63,7 +63,7 @@ def mma(dtype: str = "float16") -> TensorIntrin:
         load = NAMES["ptx.ldmatrix"]
         load_a = load.call(of_a.ptr_to([0]), left.ptr_to([lane % 16, lane // 16 * 8]), num=4, transpose=False)
         load_b = load.call(of_b.ptr_to([0]), right.ptr_to([lane % 16, 0]), num=2, transpose=True)
-        product = product_of(MMA_SYNC, dtype, "float32")
+        product = tensor_product(MMA_SYNC, dtype, "float32")
         assert product is not None
         pointers = [buffer.ptr_to([0]) for buffer in (result, of_a, of_b, result)]
         reset = seq(*(_store(result, [number], const(0.0)) for number in range(REGISTERS)))
