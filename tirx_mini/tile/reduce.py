@@ -61,10 +61,8 @@ class Accumulator:
 
     @staticmethod
     def make(ctx: Context, name: str, dtype: DataType, operator: str) -> Accumulator:
-        """An accumulator for `dtype`: float32 for half precision, int32 for small integers. Refuses 64-bit types."""
-        if dtype.bits > 32:
-            raise Refusal(f"shuffles move 32 bits, but {name} is {dtype}")
-        wide = dtype if dtype.bits == 32 else FLOAT32 if dtype.is_float else INT32
+        """An accumulator for `dtype`: float32 for half precision, int32 for small integers."""
+        wide = dtype if dtype.bits >= 32 else FLOAT32 if dtype.is_float else INT32
         return Accumulator(Buffer(f"{name}_acc", (1,), wide, "local", scalar=True, span=ctx.span), operator, ctx)
 
     @property
