@@ -30,7 +30,7 @@ from tirx_mini.isa import TABLE
 
 from ..ssa import DTYPES, Scalar, Type
 
-FLOAT64 = DataType("float64")
+FLOAT64, UINT8 = DataType("float64"), DataType("uint8")
 LOG2_E = 1 / math.log(2)
 
 SCALE = "float8_e8m0fnu"
@@ -45,6 +45,12 @@ def dtype_of(type: Type) -> DataType:
     if type.name not in DTYPES:
         raise TirxError(f"the compiler has no code for numbers of type {type}: only the interpreter computes with them")
     return DataType(DTYPES[type.name])
+
+
+def factor_dtype(type: Type, signed: bool) -> DataType:
+    """The dtype of an operand of a product."""
+    dtype = dtype_of(type)
+    return UINT8 if dtype == "int8" and not signed else dtype
 
 
 # -- integers ------------------------------------------------------------------------------------------------------

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from tirx_mini.fragments import MMA_SYNC, mma_sync, tensor_product
-from tirx_mini.ir import FLOAT32, HANDLE, UINT32, AddressOf, Expr, binary, cast, reinterpret
+from tirx_mini.ir import FLOAT32, HANDLE, UINT32, AddressOf, DataType, Expr, binary, cast, reinterpret
 
 from ..layouts import LinearLayout, bits_of
 from ..nv_tileas import ops
 from ..ssa import Op, OpKind, Value
-from .arithmetic import dtype_of
+from .arithmetic import UINT8, dtype_of, factor_dtype
 from .emitter import Emitter
 from .tensors import element_dtype, elementwise, write_rows
 from .values import Tile, in_buffer
@@ -18,10 +19,11 @@ from .values import Tile, in_buffer
 
 def _mma_sync(emitter: Emitter, op: Op) -> None:
     """acc += a b, for each fragment of 16 × 8 of the accumulator and each step of mma.sync along K."""
-    dtype, total = (dtype_of(value.type.element) for value in (op.lhs, op.acc))
+    dtype, total = factor_dtype(op.lhs.type.element, op.signed_lhs), dtype_of(op.acc.type.element)
     product = tensor_product(MMA_SYNC, dtype, total)
     assert product is not None
-    a, b, acc = _fragments(emitter, op.lhs), _fragments(emitter, op.rhs), emitter.take(op.acc)
+    a, b = (_fragments(emitter, value, dtype) for value in (op.lhs, op.rhs))
+    acc = emitter.take(op.acc)
     steps = _Steps(a.layout, b.layout, acc.layout, dtype.bits)
 
     def pointer(tile: Tile, register: Expr) -> Expr:
@@ -45,12 +47,14 @@ def _mma_sync(emitter: Emitter, op: Op) -> None:
     emitter.set_held(op.result, acc)
 
 
-def _fragments(emitter: Emitter, value: Value) -> Tile:
+def _fragments(emitter: Emitter, value: Value, dtype: DataType) -> Tile:
     """An operand in registers. Those of tf32 hold bits (PTX ISA, "mma": operands of .tf32 are of type .b32)."""
     tile = emitter.tile(value)
     if tile.dtype == FLOAT32:
         tile = elementwise(tile.layout, UINT32, [tile], lambda x: reinterpret(UINT32, x))
-    return emitter.held(tile, value.hint or "x")
+    held = emitter.held(tile, value.hint or "x")
+    assert held.buffer is not None
+    return replace(held, buffer=emitter.seen_as(held.buffer, dtype)) if dtype == UINT8 else held
 
 
 class _Steps:

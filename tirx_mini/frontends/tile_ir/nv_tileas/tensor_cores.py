@@ -114,7 +114,8 @@ def readable(op: Op, defs: Mapping[Value, Op]) -> bool:
         return True
     sides = ((op.lhs, 1), (op.rhs, 0))
     loaded = all(load_of(value, defs) is not None or _is_gathered(value, defs) for value, _ in sides)
-    return loaded and op.signed_lhs and op.signed_rhs and all(shared_layout(v, defs).dims(2)[-1] == k for v, k in sides)
+    same_signs = op.signed_lhs == op.signed_rhs
+    return loaded and same_signs and all(shared_layout(v, defs).dims(2)[-1] == k for v, k in sides)
 
 
 def element_bits(tensor: Tensor) -> int:
