@@ -14,7 +14,7 @@ import numpy as np
 from tirx_mini.fragments import MMA_SYNC, mma_sync, tensor_product
 from tirx_mini.hardware import WARP_SIZE
 from tirx_mini.ir import FLOAT32, Const, Expr, Stmt, TileCall, seq
-from tirx_mini.layout import m, tx
+from tirx_mini.layout import laneid, m, mma_fragment_layout, tx
 from tirx_mini.records import dataclass
 
 from .context import Context
@@ -173,11 +173,11 @@ def _fragment(matrix: Tile, thread: np.ndarray, register: np.ndarray) -> tuple[i
 
 def _slots(height: int, width: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The row and the column of each register of a fragment, for each lane."""
-    group, lane = np.divmod(np.arange(WARP_SIZE), 4)
-    for slot in range(height * width // WARP_SIZE):
-        pair, upper = slot & 1, slot >> 1
-        row, column = (upper & 1, upper >> 1) if height == 16 else (0, upper)
-        yield group + 8 * row, 2 * lane + pair + 8 * column
+    rows, columns = np.indices((height, width)).reshape(2, -1)
+    places = mma_fragment_layout(height, width).apply(rows, columns)
+    order = np.lexsort((places[laneid], places[m])).reshape(-1, WARP_SIZE)
+    for slot in order:
+        yield rows[slot], columns[slot]
 
 
 def _adds(call: TileCall) -> bool:
