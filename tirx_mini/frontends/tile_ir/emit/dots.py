@@ -16,7 +16,7 @@ from ..nv_tileas import pipeline_ops as ops
 from ..ssa import Op, OpKind
 from .arithmetic import UINT8, converted, dtype_of
 from .emitter import Emitter
-from .places import SharedTile, TmemTile, shared_tile
+from .places import SharedTile, TmemTile, seen_as, shared_tile
 from .values import Tile, in_buffer
 
 ROWS = 64
@@ -91,7 +91,7 @@ def _operand(emitter: Emitter, value: object) -> SharedTile | Tile:
 
 def _unsigned(emitter: Emitter, operand: SharedTile) -> SharedTile:
     """An operand of a product whose integers of 8 bits have no signs."""
-    return replace(operand, buffer=emitter.seen_as(operand.buffer, UINT8))
+    return replace(operand, buffer=seen_as(emitter, operand.buffer, UINT8))
 
 
 def tcgen05(

@@ -156,14 +156,6 @@ class Emitter:
         """Append an instruction."""
         self.add(self.instruction(name, *args, **modifiers))
 
-    def seen_as(self, buffer: Buffer, dtype: DataType) -> Buffer:
-        """The bits of a buffer as elements of another dtype of the same size."""
-        if buffer.dtype == dtype:
-            return buffer
-        view = Buffer(f"{buffer.name}_{dtype}", buffer.shape, dtype, buffer.scope, buffer.layout, buffer)
-        self.add(DeclBuffer(view, span=self.span))
-        return view
-
     def value_of(self, name: str, dtype: str, *args: Any, **modifiers: Any) -> Expr:
         """The result of an instruction."""
         return self._call(name, dtype, args, modifiers)

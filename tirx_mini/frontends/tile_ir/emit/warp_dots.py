@@ -13,6 +13,7 @@ from ..nv_tileas import ops
 from ..ssa import Op, OpKind, Value
 from .arithmetic import UINT8, dtype_of, factor_dtype
 from .emitter import Emitter
+from .places import seen_as
 from .tensors import element_dtype, elementwise, write_rows
 from .values import Tile, in_buffer
 
@@ -54,7 +55,7 @@ def _fragments(emitter: Emitter, value: Value, dtype: DataType) -> Tile:
         tile = elementwise(tile.layout, UINT32, [tile], lambda x: reinterpret(UINT32, x))
     held = emitter.held(tile, value.hint or "x")
     assert held.buffer is not None
-    return replace(held, buffer=emitter.seen_as(held.buffer, dtype)) if dtype == UINT8 else held
+    return replace(held, buffer=seen_as(emitter, held.buffer, dtype)) if dtype == UINT8 else held
 
 
 class _Steps:
