@@ -93,6 +93,7 @@ def _definition(
     body.word = str(given.get(entry.typed)) if entry.typed else ""
     result = dtype if entry.result is not None else None
     if result is not None:
+        template = _in_words(template, result)
         body.add_result(result)
     counts = entry.register_counts(given)
     for operand, args in entry.matched(kinds, given):
@@ -104,6 +105,28 @@ def _definition(
     returned = c_type(result) if result is not None else "void"
     head = f"__device__ __forceinline__ {returned} {name}({', '.join(body.parameters)})"
     return name, f"{head} {{\n{body.text(template)}}}"
+
+
+_MOVES_A_WORD = ".b32 {result}, {value},"
+
+
+def _in_words(template: str, dtype: DataType) -> str:
+    """The PTX of an instruction that moves a word of 32 bits (PTX ISA: "shfl.sync"), for a value of another size."""
+    if _MOVES_A_WORD not in template or (dtype.bits in (8, 32) and not dtype.is_bool):
+        return template
+
+    def moved(word: str) -> str:
+        return template.replace("{result}", word).replace("{value}", word)
+
+    if dtype.bits == 64:
+        steps = [".reg .b32 low, high;", "mov.b64 {low, high}, {value};", moved("low"), moved("high"),
+                 "mov.b64 {result}, {low, high};"]  # fmt: skip
+    elif dtype.is_bool:
+        steps = [".reg .b32 word;", "mov.b32 word, {value};", moved("word"), "setp.ne.b32 {result}, word, 0;"]
+    else:
+        steps = [".reg .b32 word;", ".reg .b16 none;", "mov.b32 word, {{value}, {value}};", moved("word"),
+                 "mov.b32 {{result}, none}, word;"]  # fmt: skip
+    return "\n".join(["{", *steps, "}"])
 
 
 def _ptx_name(entry: Instruction, given: Mapping[str, Any]) -> str:
@@ -183,8 +206,8 @@ class _Assembly:
             self.parameters.append(f"const CUtensorMap& {name}")
             return self._input("l", f"&{name}")
         self.parameters.append(f"{c_type(arg.dtype)} {name}")
-        if arg.dtype in WIDENED:
-            return self._input("r", f"({WIDENED[arg.dtype]}){name}")
+        if arg.dtype in WIDENED or arg.dtype.is_bool:
+            return self._input("r", f"({WIDENED.get(arg.dtype, 'int')}){name}")
         return self._input(CONSTRAINTS[arg.dtype], _register(name, arg.dtype))
 
     def add_registers(self, label: str, access: Access, pointers: Sequence[_Kind], count: int) -> None:

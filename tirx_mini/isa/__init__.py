@@ -4,6 +4,7 @@
 """
 
 from .availability import for_target
+from .calls import issue, value_of
 from .core import Instruction
 from .debug import CONVERSION
 from .descriptors import (
@@ -80,8 +81,8 @@ __all__ = [
     "SmemDescriptor", "TABLE", "TCGEN05", "ThreadVerbs", "TmemOperand", "WGMMA", "WarpProduct", "WgmmaProduct",
     "WgmmaVerbs", "addressed_widths", "architectures", "barrier_type", "bits_as", "call_text", "continuations",
     "cooperative", "cp_lanes", "describe", "facts_of", "for_target", "grid_wide", "instruction_of", "instructions",
-    "literal", "manual", "masked_at_run_time", "mma_depth", "mma_format", "multicasts", "named_params", "next_words",
-    "not_in_table", "opcode_of", "operand_chunks", "orders_memory", "parameters", "prints", "ptx_text", "readings",
-    "register_pointers",
-    "restrict_params", "scalar", "scaled_format", "shared_type", "swizzle_bytes", "written_params",
+    "issue", "literal", "manual", "masked_at_run_time", "mma_depth", "mma_format", "multicasts", "named_params",
+    "next_words", "not_in_table", "opcode_of", "operand_chunks", "orders_memory", "parameters", "prints", "ptx_text",
+    "readings", "register_pointers", "restrict_params", "scalar", "scaled_format", "shared_type", "swizzle_bytes",
+    "value_of", "written_params",
 ]  # fmt: skip

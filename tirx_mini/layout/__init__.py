@@ -72,6 +72,7 @@ from .axis import (
     wid_in_wg,
 )
 from .fragments import (
+    mma_fragment_layout,
     tcgen05_atom_layout,
     tcgen05_ld_layout,
     tmem_datapath_layout,
@@ -126,6 +127,7 @@ __all__ = [
     "laneid",
     "m",
     "mma_descriptor_params",
+    "mma_fragment_layout",
     "pid",
     "slice_region",
     "swizzle_mode",

@@ -34,6 +34,26 @@ def wgmma_accumulator_layout(n: int, rows: int = 64) -> TileLayout:
     return TileLayout(S[(row_extents, cols) : (row_strides, col_strides)])
 
 
+def mma_fragment_layout(rows: int, cols: int, bits: int = 16) -> TileLayout:
+    """The fragment of a matrix of `mma.sync.m16n8k*` in a warp: maps (row, column) to lane and register.
+
+    rows: 16 for A, C and D; 8 for B, whose rows here are its columns. cols: along K; 8 for C and D.
+    bits: of an element of A or B; C and D of any type lie as elements of 16 bits do. Registers are counted in elements.
+
+    Lane 4g + t holds rows g and g + 8 and, of each 16 bytes along K, those at 4t. PTX ISA, "Matrix Fragments for
+    mma.m16n8k16" and those of the other shapes. Raises LayoutError for other extents.
+    """
+    rows, cols, pack = whole("rows", rows), whole("cols", cols), 32 // whole("bits", bits)
+    halves, rest = divmod(cols, 4 * pack)
+    if rows not in (8, 16) or rest or halves not in (1, 2):
+        found = f"{rows} × {cols} elements of {bits} bits"
+        raise LayoutError(f"fragments of mma.sync have 16 or 8 rows of 16 or 32 bytes, not {found}")
+    upper = rows // 8
+    row_spec = ((upper, 8), (pack, 4 @ laneid)) if upper > 1 else ((8,), (4 @ laneid,))
+    col_extents, col_strides = (halves, 4, pack), (upper * pack, 1 @ laneid, 1)
+    return TileLayout(S[(row_spec[0], col_extents) : (row_spec[1], col_strides)])
+
+
 def tcgen05_ld_layout(n: int, rows: int = 128) -> TileLayout:
     """A `rows` × `n` tile loaded by `tcgen05.ld.32x32b.xN`: thread r holds row r, with column c in register c.
 

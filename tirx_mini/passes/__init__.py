@@ -1,15 +1,19 @@
 """The lowering pipeline: translates tiles and scopes to the code of one thread."""
 
+from .barriers import insert_barriers
 from .bind import TENSOR_INTRIN, Kernels, split_kernels
 from .blocks import STORAGE_ALIGN, lower_blocks
 from .compact import Padding, padded
 from .flatten import flatten_buffers
 from .pipeline import PIPELINE, lower
 from .regions import Interval, box, interval
+from .teams import TEAM_HINT, Team, ordered_by_mbarriers, team_of
+from .uniform import Dependences, Parts
 from .vectorize import vectorize
 from .verify import LoweringError, verify_lowered
 
 __all__ = [
-    "Interval", "Kernels", "LoweringError", "PIPELINE", "Padding", "STORAGE_ALIGN", "TENSOR_INTRIN", "box",
-    "flatten_buffers", "interval", "lower", "lower_blocks", "padded", "split_kernels", "vectorize", "verify_lowered",
+    "Dependences", "Interval", "Kernels", "LoweringError", "PIPELINE", "Padding", "Parts", "STORAGE_ALIGN",
+    "TEAM_HINT", "TENSOR_INTRIN", "Team", "box", "flatten_buffers", "insert_barriers", "interval", "lower",
+    "lower_blocks", "ordered_by_mbarriers", "padded", "split_kernels", "team_of", "vectorize", "verify_lowered",
 ]  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 
 from tirx_mini.hardware import WARP_SIZE
 from tirx_mini.ir import (
@@ -37,6 +38,7 @@ from tirx_mini.ir import (
     const,
     int_value,
     seq,
+    special,
     substitute,
     walk,
 )
@@ -106,7 +108,8 @@ def bind_loops(func: PrimFunc) -> PrimFunc:
     (kernel,) = kernels.functions
     extents = _grid(kernel)
     ids, names = _ids(extents)
-    body = insert_barriers(hoist_loads(_Bind(extents, names).stmt(kernel.body)))
+    body = hoist_loads(_Bind(extents, names).stmt(kernel.body))
+    body = insert_barriers(body, _threads(extents), numbers=_numbers(extents, names))
     whole = Scope("kernel", seq(*ids, Scope("thread", body, span=func.span)), span=func.span)
     attrs = tuple((key, value) for key, value in func.attrs if not key.startswith("tir."))
     return replace(kernel, body=whole, attrs=attrs, spelling=COURSE)
@@ -142,6 +145,23 @@ def _ids(extents: dict[str, int]) -> tuple[list[Stmt], dict[str, Var]]:
         names |= own
         found.append(ScopeIds(tuple(own.values()), tuple(sizes), kind, parent))
     return found, names
+
+
+def _threads(extents: Mapping[str, int]) -> int:
+    """The number of threads of a CTA."""
+    return prod(extent for index, extent in extents.items() if index.startswith("threadIdx"))
+
+
+def _numbers(extents: Mapping[str, int], names: Mapping[str, Var]) -> dict[Var, Expr]:
+    """The indices of a thread as functions of its number."""
+    number: Expr = special("threadIdx.x")
+    found: dict[Var, Expr] = {}
+    for index in (f"threadIdx.{axis}" for axis in _AXES):
+        extent = extents.get(index, 1)
+        if index in names:
+            found[names[index]] = number % extent
+        number = number // extent
+    return found
 
 
 class _Bind(Mutator):

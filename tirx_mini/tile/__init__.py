@@ -22,7 +22,7 @@ from .ops import OPS, SCOPES, SPELLINGS, TileOp, op_of
 from .options import OPTIONS, Option
 from .region import Tile, as_region, coordinate, layout_of, tiles_of
 from .rule import Refusal, Rule, dispatch
-from .threads import active_threads, evaluate, varies
+from .threads import active_threads, conjuncts, evaluate, varies
 
 RULES: Sequence[Rule] = (
     tensor_memory.TensorMemoryLoad(),
@@ -48,6 +48,6 @@ RULES: Sequence[Rule] = (
 
 __all__ = [
     "Context", "OPS", "OPTIONS", "Option", "RULES", "Refusal", "Rule", "SCOPES", "SPELLINGS", "TensorMaps", "Tile",
-    "TileOp", "active_threads", "as_region", "coordinate", "dispatch", "evaluate", "layout_of", "op_of", "tiles_of",
-    "varies",
+    "TileOp", "active_threads", "as_region", "conjuncts", "coordinate", "dispatch", "evaluate", "layout_of", "op_of",
+    "tiles_of", "varies",
 ]  # fmt: skip

@@ -7,11 +7,10 @@ from math import gcd
 import numpy as np
 
 from tirx_mini.ir import UINT32, Expr, Stmt, TileCall, as_expr, cast, const, int_value, seq
-from tirx_mini.isa import SCALED_KINDS, InstructionDescriptor, mma_depth, scaled_format
+from tirx_mini.isa import SCALED_KINDS, InstructionDescriptor, issue, mma_depth, scaled_format
 from tirx_mini.layout import LayoutError, TCol, TileLayout, TLane, sf_tmem_layout, slice_region
 
 from .context import Context
-from .issue import issue
 from .matrices import accumulate, mma_operand
 from .region import Tile, coordinate, tiles_of
 from .rule import NotMeant, Refusal, Rule

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 
 from tirx_mini.ir import HANDLE, INT32, UINT32, UNROLLED, AddressOf, Expr, For, Stmt, TileCall, as_expr, const, seq
+from tirx_mini.isa import issue, value_of
 from tirx_mini.layout import ComposeLayout, LayoutError, m, slice_region
 
 from .context import Context
-from .issue import issue, value_of
 from .region import Tile, coordinate, tiles_of
 from .rule import NotMeant, Refusal, Rule
 

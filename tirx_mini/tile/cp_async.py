@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from tirx_mini.ir import HANDLE, AddressOf, Expr, Stmt, TileCall
+from tirx_mini.isa import issue
 
 from .context import Context
-from .issue import issue
 from .partition import linear, memory_lanes
 from .region import Tile, tiles_of
 from .rule import NotMeant, Refusal, Rule

@@ -25,11 +25,11 @@ from tirx_mini.ir import (
     seq,
     unary,
 )
+from tirx_mini.isa import issue, value_of
 from tirx_mini.records import replace
 
 from .access import load, store, vector_index
 from .context import Context
-from .issue import issue, value_of
 from .partition import VECTOR_BYTES, by_register, linear, memory_lanes, register_lanes
 from .region import Tile, tiles_of
 from .registers import RegisterTile, register_tile

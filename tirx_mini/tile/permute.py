@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 
 from tirx_mini.ir import AllocBuffer, Buffer, BufferLoad, BufferStore, Expr, Stmt, TileCall, seq
+from tirx_mini.isa import issue
 
 from .access import load, store
 from .context import Context
-from .issue import issue
 from .partition import linear, memory_lanes
 from .region import tiles_of
 from .rule import Refusal, Rule

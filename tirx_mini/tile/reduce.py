@@ -34,13 +34,13 @@ from tirx_mini.ir import (
     seq,
     special,
 )
+from tirx_mini.isa import issue, value_of
 from tirx_mini.records import dataclass, replace
 from tirx_mini.wording import described
 
 from .access import load, store
 from .checks import reduced_axes
 from .context import Context
-from .issue import issue, value_of
 from .partition import linear
 from .region import Tile, tiles_of
 from .registers import RegisterTile, register_tile
@@ -61,10 +61,8 @@ class Accumulator:
 
     @staticmethod
     def make(ctx: Context, name: str, dtype: DataType, operator: str) -> Accumulator:
-        """An accumulator for `dtype`: float32 for half precision, int32 for small integers. Refuses 64-bit types."""
-        if dtype.bits > 32:
-            raise Refusal(f"shuffles move 32 bits, but {name} is {dtype}")
-        wide = dtype if dtype.bits == 32 else FLOAT32 if dtype.is_float else INT32
+        """An accumulator for `dtype`: float32 for half precision, int32 for small integers."""
+        wide = dtype if dtype.bits >= 32 else FLOAT32 if dtype.is_float else INT32
         return Accumulator(Buffer(f"{name}_acc", (1,), wide, "local", scalar=True, span=ctx.span), operator, ctx)
 
     @property

@@ -8,9 +8,9 @@ provide.
 from __future__ import annotations
 
 from tirx_mini.ir import HANDLE, UNROLLED, AddressOf, Expr, For, Stmt, TileCall, const, seq
+from tirx_mini.isa import issue
 
 from .context import Context
-from .issue import issue
 from .partition import memory_lanes
 from .region import Tile, tiles_of
 from .registers import RegisterTile, register_tile

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tirx_mini.ir import BOOL, UINT32, UNROLLED, Bind, Expr, For, If, Stmt, TileCall, const, int_value, seq
-from tirx_mini.isa import InstructionDescriptor, mma_depth, mma_format
+from tirx_mini.isa import InstructionDescriptor, issue, mma_depth, mma_format, value_of
 from tirx_mini.records import dataclass
 
 from .context import Context
-from .issue import issue, value_of
 from .matrices import accumulate, mma_operand
 from .region import Tile, tiles_of
 from .rule import NotMeant, Refusal, Rule

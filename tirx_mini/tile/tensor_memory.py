@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from tirx_mini.hardware import TMEM_LANES
 from tirx_mini.ir import UINT32, Expr, Stmt, TileCall, as_expr, cast, const, int_value, seq, special
+from tirx_mini.isa import issue
 from tirx_mini.layout import (
     Axis,
     Iter,
@@ -26,7 +27,6 @@ from tirx_mini.layout import (
 from tirx_mini.records import dataclass, replace
 
 from .context import Context
-from .issue import issue
 from .region import Tile, coordinate, tiles_of
 from .registers import RegisterTile, in_threads, register_tile
 from .rule import NotMeant, Refusal, Rule

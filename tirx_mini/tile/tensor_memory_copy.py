@@ -24,7 +24,7 @@ from tirx_mini.ir import (
     int_value,
     seq,
 )
-from tirx_mini.isa import CP_SHAPES, SmemDescriptor
+from tirx_mini.isa import CP_SHAPES, SmemDescriptor, issue
 from tirx_mini.layout import (
     LayoutError,
     R,
@@ -40,7 +40,6 @@ from tirx_mini.layout import (
 from tirx_mini.records import replace
 
 from .context import Context
-from .issue import issue
 from .matrices import mma_operand
 from .region import Tile, coordinate, tiles_of
 from .rule import NotMeant, Refusal, Rule

@@ -25,12 +25,11 @@ from tirx_mini.ir import (
     int_value,
     seq,
 )
-from tirx_mini.isa import POLICIES
+from tirx_mini.isa import POLICIES, issue
 from tirx_mini.layout import LayoutError, SwizzleMode, TmaBox, m, swizzle_mode, tma_boxes
 from tirx_mini.records import dataclass
 
 from .context import Context
-from .issue import issue
 from .region import Tile, coordinate, offsets, tiles_of
 from .rule import NotMeant, Refusal, Rule
 

@@ -11,19 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from tirx_mini.fragments import MMA_SYNC, mma_sync, tensor_product
 from tirx_mini.hardware import WARP_SIZE
 from tirx_mini.ir import FLOAT32, Const, Expr, Stmt, TileCall, seq
-from tirx_mini.layout import m, tx
+from tirx_mini.layout import laneid, m, mma_fragment_layout, tx
 from tirx_mini.records import dataclass
 
 from .context import Context
-from .issue import issue
 from .region import Tile, tiles_of
 from .registers import RegisterTile, register_tile
 from .rule import Refusal, Rule
-
-TYPES: Mapping[str, str] = {"float16": "f16", "bfloat16": "bf16"}
-"""PTX's names of the dtypes of A and B."""
 
 DEPTHS = (16, 8)
 """K of one instruction, the preferred one first; M is 16 and N is 8."""
@@ -77,7 +74,8 @@ class WarpMma(Rule):
         d, a, b, c = matrices
         if any(not matrix.has_thread_axes for matrix in matrices):
             raise Refusal("all four matrices must be in registers, with layouts that place them in the lanes of warps")
-        if a.dtype != b.dtype or str(a.dtype) not in TYPES or (c.dtype, d.dtype) != (FLOAT32, FLOAT32):
+        product = tensor_product(MMA_SYNC, a.dtype, FLOAT32)
+        if product is None or a.dtype.bits != 16 or a.dtype != b.dtype or (c.dtype, d.dtype) != (FLOAT32, FLOAT32):
             raise Refusal(
                 f"A and B must be float16 or bfloat16, and C and D float32, not {a.dtype}, {b.dtype}, {c.dtype} and "
                 f"{d.dtype}"
@@ -87,11 +85,7 @@ class WarpMma(Rule):
             raise Refusal(split, "all lanes of a warp must execute it")
         adds = _adds(call)
         steps, depth = _steps(call, ctx, matrices, adds)
-        types = {"a_type": TYPES[str(a.dtype)], "b_type": TYPES[str(b.dtype)], "shape": f"m16n8k{depth}"}
-        parts = [
-            issue("mma.sync" if len(operands) == 4 else "mma.sync.zero", *_flat(operands), **types, span=ctx.span)
-            for operands in steps
-        ]
+        parts = [mma_sync(_flat(each), product, zero=len(each) < 4, depth=depth, span=ctx.span) for each in steps]
         return seq(*parts, span=ctx.span)
 
 
@@ -179,11 +173,11 @@ def _fragment(matrix: Tile, thread: np.ndarray, register: np.ndarray) -> tuple[i
 
 def _slots(height: int, width: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The row and the column of each register of a fragment, for each lane."""
-    group, lane = np.divmod(np.arange(WARP_SIZE), 4)
-    for slot in range(height * width // WARP_SIZE):
-        pair, upper = slot & 1, slot >> 1
-        row, column = (upper & 1, upper >> 1) if height == 16 else (0, upper)
-        yield group + 8 * row, 2 * lane + pair + 8 * column
+    rows, columns = np.indices((height, width)).reshape(2, -1)
+    places = mma_fragment_layout(height, width).apply(rows, columns)
+    order = np.lexsort((places[laneid], places[m])).reshape(-1, WARP_SIZE)
+    for slot in order:
+        yield rows[slot], columns[slot]
 
 
 def _adds(call: TileCall) -> bool:

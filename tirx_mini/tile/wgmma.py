@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tirx_mini.fragments import STEP_BYTES, WGMMA, TensorProduct, choices, tensor_product
 from tirx_mini.ir import UNROLLED, Bind, Expr, For, Stmt, TileCall, const, seq
-from tirx_mini.isa import FRAGMENT_REGISTERS, mma_depth, mma_format
+from tirx_mini.isa import FRAGMENT_REGISTERS, issue
 from tirx_mini.layout import LayoutError, wgmma_accumulator_layout
 from tirx_mini.records import dataclass
 
 from .context import Context
-from .issue import issue
 from .matrices import accumulate, mma_operand
 from .region import Tile, tiles_of
 from .registers import RegisterTile, in_threads, register_tile
@@ -20,12 +20,6 @@ ROWS = 64
 """Rows of one instruction."""
 THREADS = 128
 """Of a warpgroup."""
-PTX_DTYPES = {
-    "float16": "f16", "bfloat16": "bf16", "float32": "tf32", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2",
-    "int8": "s8", "uint8": "u8",
-}  # fmt: skip
-RESULTS = {"int8": "int32", "uint8": "int32"}
-"""The dtype of C for that of A and B, where it is not float32."""
 
 
 class Wgmma(Rule):
@@ -44,11 +38,11 @@ class Wgmma(Rule):
         if scales:
             raise NotMeant("the call has scale factors, which the tensor core of Hopper does not have")
         turned = [bool(call.option(name, False)) for name in ("transA", "transB")]
-        rows, n, k = _check_place(call, ctx, c, a, b)
+        product, rows, n, k = _check_place(call, ctx, c, a, b)
         registers = _accumulators(ctx, c)
         left, right = _left(ctx, a, turned[0]), mma_operand(ctx, b, "wgmma", turned[1])
         transposed = {name: True for name, on in zip(("transpose_a", "transpose_b"), turned, strict=True) if on}
-        depth = depth_of(a)
+        depth = product.depth
         var, inside = ctx.loop_var(k // depth, "step")
         step: Expr = var if k > depth else const(0)
         blocks = [
@@ -59,7 +53,7 @@ class Wgmma(Rule):
                 right.at(inside, step * depth),
                 accumulate(call, step),
                 n=n,
-                dtype=PTX_DTYPES[str(a.dtype)],
+                dtype=product.ptx,
                 **transposed,
                 span=ctx.span,
             )
@@ -96,14 +90,17 @@ def _left(ctx: Context, a: Tile, turned: bool) -> Left:
     elements = FRAGMENT_REGISTERS * 32 // a.dtype.bits
 
     def at(inside: Context, start: Expr, row: int) -> Expr:
-        part = inside.simplify(start // mma_depth("f16") * elements)
+        part = inside.simplify(start // (STEP_BYTES // a.dtype.itemsize) * elements)
         return fragments.pointer(part + row // ROWS * (k * ROWS // THREADS))
 
     return Left("wgmma.mma_async.rs", None, at)
 
 
-def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> tuple[int, int, int]:
-    """M, N and K of the product. Raises Refusal for scopes, memories, shapes and dtypes that wgmma does not support."""
+def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> tuple[TensorProduct, int, int, int]:
+    """The product with its M, N and K.
+
+    Raises Refusal for scopes, memories, shapes and dtypes that wgmma does not support.
+    """
     if c.scope == "tmem":
         raise NotMeant("C is in tensor memory, but wgmma accumulates in registers")
     if ctx.scope != "warpgroup":
@@ -120,11 +117,10 @@ def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> tup
         raise Refusal(f"B must be in shared memory, but {b.buffer.name} is in {b.scope} memory")
     if c.scope != "local":
         raise Refusal(f"C must be in registers, but {c.buffer.name} is in {c.scope} memory")
-    dtype = str(a.dtype)
-    if dtype not in PTX_DTYPES or b.dtype != a.dtype or c.dtype != RESULTS.get(dtype, "float32"):
+    product = tensor_product(WGMMA, a.dtype, c.dtype)
+    if product is None or b.dtype != a.dtype:
         raise Refusal(
-            f"wgmma multiplies two operands of one of {', '.join(PTX_DTYPES)} into float32, integers into int32, "
-            f"not {a.dtype} × {b.dtype} into {c.dtype}"
+            f"wgmma multiplies two operands of one dtype: {choices(WGMMA)}, not {a.dtype} × {b.dtype} into {c.dtype}"
         )
     if a.dtype.bits != 16 and (call.option("transA", False) or call.option("transB", False)):
         raise Refusal(
@@ -139,16 +135,11 @@ def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> tup
         raise Refusal(f"A has {rows} rows, but the tensor core needs a multiple of {ROWS}")
     if n % 8 or n > 256:
         raise Refusal(f"N is {n}, but must be a multiple of 8 up to 256")
-    if dtype in RESULTS and n > 24 and n % 16:
+    if a.dtype.is_integer and n > 24 and n % 16:
         raise Refusal(f"N is {n}; for integers, an N above 24 must be a multiple of 16")
-    if k % depth_of(a):
-        raise Refusal(f"K is {k}, but must be a multiple of {depth_of(a)}, the K of one instruction")
-    return rows, n, k
-
-
-def depth_of(a: Tile) -> int:
-    """K of one instruction: 32 bytes."""
-    return mma_depth(mma_format(str(a.dtype))[0])
+    if k % product.depth:
+        raise Refusal(f"K is {k}, but must be a multiple of {product.depth}, the K of one instruction")
+    return product, rows, n, k
 
 
 def _accumulators(ctx: Context, c: Tile) -> RegisterTile:

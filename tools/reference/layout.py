@@ -24,7 +24,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
                 "LayoutError"),
     "Swizzles and shared memory": ("tma_shared_layout", "SwizzleMode", "SwizzleLayout", "swizzle_mode", "dtype_bits"),
     "Registers": (
-        "tcgen05_ld_layout", "wg_local_layout", "tcgen05_atom_layout", "tmem_datapath_layout",
+        "mma_fragment_layout", "tcgen05_ld_layout", "wg_local_layout", "tcgen05_atom_layout", "tmem_datapath_layout",
         "tmem_mma_operand_layout",
         "wgmma_accumulator_layout",
         "sf_tmem_layout",

@@ -248,3 +248,16 @@ def test_a_function_with_several_calls_is_defined_once() -> None:
     fence = Evaluate(Call(INT32, "fence.mbarrier_init", ()))
     text = cuda_source(func(fence, fence, fence)).text
     assert text.count("__device__") == 1 and text.count("tvm_builtin_ptx_fence_mbarrier_init();") == 3
+
+
+SIZES = ("float64", "int64", "uint64", "float32", "int32", "float16", "bfloat16", "int8", "bool")
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("dtype", SIZES)
+def test_a_shuffle_moves_values_of_all_sizes_as_words(dtype: str) -> None:
+    own = vector("own", 1, dtype, "local")
+    moved = [Call(DataType(dtype), name, (own[0], const(1))) for name in ("shfl.xor", "shfl.idx", "shfl.up")]
+    binds = [Bind(Var(DataType(dtype), f"x{i}"), call) for i, call in enumerate(moved)]
+    compiled = compile_cuda(cuda_source(func(AllocBuffer(own), *binds)), "sm_90a")
+    assert compiled.ptx.count("shfl.sync.bfly.b32") == (2 if DataType(dtype).bits == 64 else 1)

@@ -14,6 +14,7 @@ from tirx_mini.layout import (
     is_bijective,
     laneid,
     m,
+    mma_fragment_layout,
     tcgen05_atom_layout,
     tcgen05_ld_layout,
     tid_in_wg,
@@ -121,3 +122,9 @@ def test_the_data_paths_of_the_tensor_core() -> None:
     for wrong in (("D", 64, 16), ("H", 64, 16), ("B", 64, 15), ("D", 128, 16, 1), ("F", 64, 16, 2)):
         with pytest.raises(LayoutError):
             tmem_datapath_layout(*wrong)
+
+
+@pytest.mark.parametrize("shape", [(16, 12, 16), (4, 16, 16), (16, 32, 16), (16, 16, 32)])
+def test_other_extents_are_no_fragments_of_mma(shape: tuple[int, int, int]) -> None:
+    with pytest.raises(LayoutError, match=r"fragments of mma\.sync have 16 or 8 rows"):
+        mma_fragment_layout(*shape)

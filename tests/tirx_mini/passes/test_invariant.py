@@ -23,7 +23,7 @@ from tirx_mini.ir import (
     walk,
 )
 from tirx_mini.isa import instruction_of
-from tirx_mini.passes.barriers import insert_barriers
+from tirx_mini.passes import insert_barriers
 from tirx_mini.passes.invariant import hoist_loads
 
 HALF = DataType("float16")
@@ -77,6 +77,6 @@ def test_a_tile_that_may_change_is_loaded_in_each_iteration(more: Stmt) -> None:
 
 def test_loads_by_instructions_need_one_barrier_after_the_tile_is_written() -> None:
     store = BufferStore(TILE, (const(0), const(0)), const(1.0, "float16"))
-    body = insert_barriers(seq(store, loop(*product(i, i))))
+    body = insert_barriers(seq(store, loop(*product(i, i))), 32)
     barriers = [node for node in walk(body) if (entry := instruction_of(node)) and entry.name == "bar.sync.all"]
     assert len(barriers) == 1 and loaded_in(body) == ["a", "b"]

@@ -29,10 +29,10 @@ from tirx_mini.ir import (
     const,
     special,
 )
+from tirx_mini.isa import issue
 from tirx_mini.layout import Layout
 
 from .gemm import Place
-from .tma import issue
 
 ASYNC_COPY = "tl.async_copy"
 SIZES = (16, 8, 4)

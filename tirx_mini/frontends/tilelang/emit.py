@@ -44,7 +44,7 @@ from .nest import Nest, lanes_of, loop_vars, nest_of
 from .place import Place, Rule
 from .raster import RANGES
 from .rules import REDUCE, SCAN, combine, result_layout
-from .teams import THREADS_HINT, Team, team_of_hint, whole
+from .teams import Team, team_of_hint, whole
 from .tma import async_operands
 
 
@@ -177,8 +177,6 @@ class _Lower(Mutator):
         team = team_of_hint(node, self.place.team)
         body = self._within(team, None, node.body)
         if not node.message.startswith("tl."):
-            return replace(node, body=body)
-        if node.message == THREADS_HINT:
             return replace(node, body=body)
         if team is self.place.team:
             return body

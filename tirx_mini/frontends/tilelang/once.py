@@ -6,111 +6,40 @@ stores of one value, which nothing orders. A store stays as it is where the valu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from tirx_mini.ir import (
     PARALLEL,
     VECTORIZED,
-    AddressOf,
-    Bind,
-    Buffer,
-    BufferLoad,
     BufferStore,
-    Call,
-    Expr,
     For,
     Hint,
     If,
     Mutator,
     PrimFunc,
-    Region,
     Stmt,
-    TileCall,
-    Var,
-    While,
     binary,
-    children,
     special,
     walk,
 )
-from tirx_mini.isa import TABLE
-from tirx_mini.tile import evaluate, varies
+from tirx_mini.passes import Dependences, Parts
+from tirx_mini.tile import evaluate
 
 from .language.memory import FRAGMENT
 from .teams import Team, team_of_hint, whole
-
-Parts = frozenset[bytes]
-"""What a value depends on: for each part of an expression that tells threads apart, its values in all threads."""
 
 
 def store_once(func: PrimFunc) -> PrimFunc:
     """`func` with a condition around the stores that several threads would make."""
     team = whole(func)
-    known = _Dependences(team.count)
-    while known.collect(func.body, frozenset()):
-        pass
+    known = Dependences(func.body, team.count)
     return func.with_body(_Once(known, team).stmt(func.body))
-
-
-class _Dependences:
-    """What the variables and arrays of each thread depend on."""
-
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
-        self.all: Parts = frozenset({np.arange(threads).tobytes()})
-        self.found: dict[Var | Buffer, Parts] = {}
-
-    def collect(self, stmt: Stmt, around: Parts) -> bool:
-        """Note the assignments of a statement under conditions that depend on `around`; whether any is new."""
-        if isinstance(stmt, Bind):
-            return self._add(stmt.var, self.of(stmt.value) | around)
-        if isinstance(stmt, BufferStore):
-            own = stmt.buffer.scope == "local"
-            return own and self._add(stmt.buffer.root, self.of_all((*stmt.indices, stmt.value)) | around)
-        if isinstance(stmt, TileCall):
-            own_arrays = [part.buffer for part in walk(stmt) if isinstance(part, (Region, BufferLoad, AddressOf))]
-            changed = [self._add(array.root, self.all) for array in own_arrays if array.scope == "local"]
-            return any(changed)
-        if isinstance(stmt, (If, While)):
-            around = around | self.of(stmt.cond)
-        elif isinstance(stmt, For):
-            bounds = self.of_all((stmt.start, stmt.stop))
-            shared = self.all if stmt.kind == PARALLEL else frozenset()
-            around = around | bounds | shared
-            self._add(stmt.var, bounds | shared)
-        changed = [self.collect(part, around) for part in children(stmt) if isinstance(part, Stmt)]
-        return any(changed)
-
-    def _add(self, what: Var | Buffer, parts: Parts) -> bool:
-        before = self.found.get(what, frozenset())
-        self.found[what] = before | parts
-        return not parts <= before
-
-    def of_all(self, exprs: Iterable[Expr]) -> Parts:
-        return frozenset().union(*map(self.of, exprs))
-
-    def of(self, expr: Expr) -> Parts:
-        """What the value of an expression depends on."""
-        values = evaluate(expr, self.threads)
-        if values is not None:
-            table = np.broadcast_to(np.asarray(values).astype(np.int64), (self.threads,))
-            return frozenset() if (table == table[0]).all() else frozenset({table.tobytes()})
-        if isinstance(expr, Var):
-            return self.found.get(expr, frozenset())
-        if isinstance(expr, BufferLoad) and expr.buffer.scope == "local":
-            return self.found.get(expr.buffer.root, frozenset()) | self.of_all(expr.indices)
-        if isinstance(expr, Call) and not (expr.op in TABLE and TABLE[expr.op].pure):
-            return self.all
-        parts = [part for part in children(expr) if isinstance(part, Expr)]
-        return self.of_all(parts) if parts else self.all if varies(expr) else frozenset()
 
 
 class _Once(Mutator):
     """Puts conditions around stores. active: the threads that get to a statement; None where it is not known."""
 
-    def __init__(self, known: _Dependences, team: Team) -> None:
+    def __init__(self, known: Dependences, team: Team) -> None:
         self.known = known
         self.active: np.ndarray | None = np.ones(team.count, bool)
         self.team = team

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from tirx_mini.ir import Call, Expr, Pass, PrimFunc, Scope, Seq, TirxError, rewrite, run_passes, seq, symbols
+from tirx_mini.passes import insert_barriers
 
 from . import async_copy, gemm, tensor_memory, tma
-from .barriers import insert_barriers
 from .dialect import TILELANG
 from .emit import lower_tiles
 from .expand import expand_tiles
@@ -18,7 +18,7 @@ from .pipelining import plan_pipelines
 from .place import Rule
 from .raster import order_ctas
 from .rules import RULES
-from .teams import number_threads
+from .teams import number_threads, whole
 from .tensor_memory import plan_tensor_memory
 
 FAST_MATH = "tl.enable_fast_math"
@@ -38,6 +38,11 @@ def fast_math(func: PrimFunc) -> PrimFunc:
     return func.with_body(rewrite(func.body, flushed))
 
 
+def synchronised(func: PrimFunc) -> PrimFunc:
+    """`func` with barriers between threads that use the same shared memory."""
+    return func.with_body(insert_barriers(func.body, whole(func).count, roles=True))
+
+
 def rules() -> Mapping[str, Rule]:
     """The rules of all tile operations."""
     return {**RULES, **gemm.RULES, **tma.RULES, **async_copy.RULES, **tensor_memory.RULES}
@@ -55,7 +60,7 @@ PASSES: tuple[Pass[PrimFunc], ...] = (
     Pass("InferLayouts", "each fragment has a layout", lambda func, arch: infer_layouts(func, arch, rules())),
     Pass("LowerTiles", "the code of one thread", lambda func, arch: lower_tiles(func, arch, rules())),
     Pass("FastMath", "approximations flush subnormal numbers, where asked for", lambda func, arch: fast_math(func)),
-    Pass("InsertBarriers", "barriers around shared memory", lambda func, arch: insert_barriers(func)),
+    Pass("InsertBarriers", "barriers around shared memory", lambda func, arch: synchronised(func)),
 )
 
 

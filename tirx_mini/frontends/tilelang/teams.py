@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,58 +18,17 @@ from tirx_mini.ir import (
     Var,
 )
 from tirx_mini.ir import special as special_register
-from tirx_mini.tile import active_threads
+from tirx_mini.passes import TEAM_HINT, Team, team_of
 
 from .language.loops import WS_HINT
-
-THREADS_HINT = "tl.threads"
-"""The message of a hint around the statements of a role: threads `first` … `first` + `count` - 1."""
-
-
-@dataclass(frozen=True)
-class Team:
-    """Neighbouring threads of a CTA.
-
-    first, count: which ones.
-    barrier: the named barrier at which they meet; 0 is for the whole CTA.
-    """
-
-    first: int
-    count: int
-    barrier: int = 0
-
-    @property
-    def thread(self) -> Expr:
-        """The index of the executing thread among them."""
-        number = special_register("threadIdx.x")
-        return number if self.first == 0 else number - self.first
-
-    def part(self, guard: Expr) -> Team | None:
-        """The threads of the team for which a condition holds; None if it does not divide them by their number alone.
-
-        Raises `TirxError` where these threads are no neighbours.
-        """
-        last = self.first + self.count
-        active = active_threads([guard], last)
-        if active is None:
-            return None
-        chosen = np.flatnonzero(active[self.first :])
-        if len(chosen) == self.count:
-            return self
-        if not len(chosen):
-            return Team(self.first, 0, self.barrier)
-        if chosen[-1] - chosen[0] + 1 != len(chosen):
-            return None
-        return Team(self.first + int(chosen[0]), len(chosen), -1)
 
 
 def team_of_hint(hint: Hint, around: Team) -> Team:
     """The threads that execute the body of a hint."""
-    attrs = dict(hint.attrs)
-    if hint.message == THREADS_HINT:
-        return Team(attrs["first"], attrs["count"], attrs.get("barrier", 0))
+    if hint.message == TEAM_HINT:
+        return team_of(hint)
     if hint.message == WS_HINT:
-        return warpgroups(attrs["groups"], around, hint)
+        return warpgroups(dict(hint.attrs)["groups"], around, hint)
     return around
 
 
@@ -120,4 +78,4 @@ class _Number(Mutator):
         return self.values.get(node, node)
 
 
-__all__ = ["THREADS_HINT", "Team", "number_threads", "team_of_hint", "whole"]
+__all__ = ["Team", "number_threads", "team_of_hint", "whole"]

@@ -36,11 +36,13 @@ from tirx_mini.ir import (
     seq,
     special,
 )
+from tirx_mini.isa import issue
 from tirx_mini.layout import Layout, S, TCol, TileLayout, TLane, tid_in_wg
+from tirx_mini.passes import TEAM_HINT, ordered_by_mbarriers, team_of
 from tirx_mini.tile import OPS
 
 from .gemm import GEMM, NEVER, PHASE, TCGEN05_DRAIN, WG_WAIT, Place, part, tmem_fragment
-from .tma import COPY, address_of, issue, shared_layout, tma_store
+from .tma import COPY, address_of, shared_layout, tma_store
 
 
 def plan_tensor_memory(func: PrimFunc, arch: str) -> PrimFunc:
@@ -125,8 +127,10 @@ class _Plan(Mutator):
         return replace(call, operands=operands, options=(*call.options, (PHASE, phase[0])))
 
     def visit_Hint(self, node: Hint) -> Stmt:
-        attrs = tuple((name, self.field(value) if name == "rings" else value) for name, value in node.attrs)
-        return replace(self.rebuild(node), attrs=attrs)
+        hint = self.rebuild(node)
+        if hint.message != TEAM_HINT or hint.body is None:
+            return hint
+        return team_of(hint).hint(hint.body, self.field(ordered_by_mbarriers(hint)))
 
     def _own_barrier(self) -> Expr:
         if self.own is None:

@@ -11,8 +11,6 @@ from tirx_mini.ir import (
     AddressOf,
     Buffer,
     BufferLoad,
-    Call,
-    Evaluate,
     Expr,
     If,
     PrimFunc,
@@ -26,19 +24,13 @@ from tirx_mini.ir import (
     seq,
     special,
 )
-from tirx_mini.isa import TABLE
+from tirx_mini.isa import issue
 from tirx_mini.layout import Layout
 from tirx_mini.tile import OPS
 
 from .gemm import PRODUCTS, Place, capability, shared_layout
 
 COPY, TMA_COPY = "tl.copy", "tl.tma_copy"
-
-
-def issue(name: str, *args: Any, span: Span | None = None, **modifiers: Any) -> Stmt:
-    """The instruction `name`, executed for its effect."""
-    operands, attrs = TABLE[name].bind(args, modifiers)
-    return Evaluate(Call(HANDLE, name, operands, attrs, span=span), span=span)
 
 
 def tma_moves(far: Region, near: Region) -> bool:

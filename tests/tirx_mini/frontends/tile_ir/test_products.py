@@ -72,16 +72,18 @@ def test_scaled_products(dtype: Any, gpu: str) -> None:
 
 @pytest.mark.parametrize("rows", [128, 16])
 @pytest.mark.parametrize("gpu", GPUS)
-@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, np.int8])
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, np.int8, np.uint8])
 def test_the_tensor_core_multiplies_what_lies_along_k(dtype: Any, gpu: str, rows: int) -> None:
     numbers = np.random.default_rng(0)
-    a, b = (numbers.integers(-8, 9, shape).astype(dtype) for shape in ((rows, 192), (128, 192)))
-    d = np.zeros((rows, 128), np.int32 if dtype is np.int8 else np.float32)
+    whole = dtype in (np.int8, np.uint8)
+    low, high = (100, 256) if dtype is np.uint8 else (-8, 9)
+    a, b = (numbers.integers(low, high, shape).astype(dtype) for shape in ((rows, 192), (128, 192)))
+    d = np.zeros((rows, 128), np.int32 if whole else np.float32)
     with simulated(gpu, schedules=2):
         ct.launch(None, (1,), by_rows, (a, b, d, rows, 128, 64))
     assert np.array_equal(d, a.astype(np.int32) @ b.astype(np.int32).T)
     text = compile(by_rows, (a, b, d, rows, 128, 64), gpu).text("nv_tileas")
-    assert ("mma = mma_sync" in text) == (gpu == "b200" and dtype is np.int8)
+    assert ("mma = mma_sync" in text) == (gpu == "b200" and whole)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])

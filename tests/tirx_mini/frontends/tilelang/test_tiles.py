@@ -196,3 +196,48 @@ def test_a_tile_that_is_written_element_by_element_waits_once() -> None:
     waits = [stmt for stmt in walk(loop) if isinstance(stmt, Evaluate) and stmt.call.op == barrier]
     assert isinstance(loop.body, Seq) and len(waits) == 2
     assert all(stmt in loop.body.stmts for stmt in waits), "a barrier for each element"
+
+
+@pytest.mark.parametrize("how", ["directly", "by a variable"])
+def test_threads_that_choose_by_their_data_meet_outside_the_branch(how: str) -> None:
+    """Positions from a counter in shared memory, which only threads with a positive element advance."""
+
+    @T.prim_func
+    def main(A: T.Tensor((256,), "float32"), found: T.Tensor((256,), "int32"), count: T.Tensor((1,), "int32")):
+        with T.Kernel(1, threads=128):
+            tx = T.get_thread_binding()
+            taken = T.alloc_shared([1], "int32")
+            place = T.alloc_var("int32")
+            positive = T.alloc_var("int32")
+            T.fill(taken, 0)
+            for s in T.serial(2):
+                positive = T.if_then_else(A[s * 128 + tx] > 0.0, 1, 0)
+                if (A[s * 128 + tx] > 0.0) if how == "directly" else (positive > 0):
+                    place = T.atomic_add(taken[0], 1, return_prev=True)
+                    found[place] = s * 128 + tx
+            if tx == 0:
+                count[0] = taken[0]
+
+    a, found = torch.randn(256), torch.full((256,), -1, dtype=torch.int32)
+    count = torch.zeros(1, dtype=torch.int32)
+    run(main, a, found, count, out_idx=None)
+    expected = torch.nonzero(a > 0).flatten().tolist()
+    assert count.item() == len(expected) and sorted(found[: count.item()].tolist()) == expected
+
+
+def test_each_thread_counts_in_an_element_of_its_own_for_as_long_as_its_data_says() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64,), "int32"), B: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            steps = T.alloc_shared((64,), "int32")
+            left = T.alloc_var("int32")
+            steps[tx] = 0
+            left = A[tx]
+            while left > 0:
+                steps[tx] = steps[tx] + 1
+                left = left // 2
+            B[tx] = steps[tx]
+
+    a = torch.arange(64, dtype=torch.int32)
+    assert run(main, a).tolist() == [value.bit_length() for value in range(64)]

@@ -10,7 +10,9 @@ import pytest
 
 from tests.tirx_mini.sim.bare import FakeRegisters, at, block, do, one_lane, run
 from tirx_mini.hardware import H100
+from tirx_mini.layout import laneid, m, mma_fragment_layout
 from tirx_mini.sim import RunningWarp
+from tirx_mini.sim.machine import warp_mma
 
 TYPES: dict[str, Any] = {
     "f16": np.float16, "bf16": ml_dtypes.bfloat16, "tf32": np.float32, "s8": np.int8, "u8": np.uint8,
@@ -135,3 +137,23 @@ def took(warps: int) -> float:
 def test_four_warps_have_a_tensor_core_each_and_more_share_them() -> None:
     assert took(1) == took(4)
     assert took(8) - took(4) == 9 * 4096 / (4096 / 4)
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32])
+@pytest.mark.parametrize("halves", [1, 2])
+def test_the_compiler_and_the_machine_agree_on_fragments(bits: int, halves: int) -> None:
+    """Each states by itself which lane and register hold each element. All elements are compared."""
+    pack = 32 // bits
+    depth = 4 * pack * halves
+
+    def numbers(rows: int, cols: int, own_bits: int) -> np.ndarray:
+        """The place of each element: its word, then the lane, then the part of the word."""
+        row, col = np.indices((rows, cols))
+        places = mma_fragment_layout(rows, cols, own_bits).apply(row, col)
+        lane, register = np.broadcast_arrays(places[laneid], places[m])
+        own = 32 // own_bits
+        return (register // own * 32 + lane) * own + register % own
+
+    assert np.array_equal(numbers(16, depth, bits), warp_mma._rows_of_a(2 * halves, pack))
+    assert np.array_equal(numbers(8, depth, bits), warp_mma._columns_of_b(halves, pack).T)
+    assert np.array_equal(numbers(16, 8, 16), warp_mma._places_of_d(2))

@@ -2,7 +2,6 @@
 
 from . import attributes, meanings, ops
 from .attributes import Bounded, Dense, DivBy, SameElements
-from .bytecode import write_bytecode
 from .dialect import CUDA_TILE
 from .interpret import interpret
 from .meanings import ArrayView, AssertionFailed, Blocks, Machine, Meaning, Memory, OutOfBounds
@@ -27,5 +26,5 @@ __all__ = [
     "BASE_FLOATS", "CUDA_TILE", "FLOATS", "INTEGERS", "PADDINGS", "TOKEN", "ArrayView", "AssertionFailed", "Blocks",
     "Bounded", "Dense", "DivBy", "GatherScatterView", "Machine", "Meaning", "Memory", "OutOfBounds",
     "PartitionView", "Ptr", "SameElements", "StridedView", "TensorView", "Tile", "Token", "attributes", "interpret",
-    "meanings", "ops", "parse_ptr", "tile", "write_bytecode",
+    "meanings", "ops", "parse_ptr", "tile",
 ]  # fmt: skip

@@ -28,20 +28,13 @@ from tirx_mini.ir import (
 )
 from tirx_mini.isa import TABLE
 
-from ..ssa import Scalar, Type
+from ..ssa import DTYPES, Scalar, Type
 
-FLOAT64 = DataType("float64")
+FLOAT64, UINT8 = DataType("float64"), DataType("uint8")
 LOG2_E = 1 / math.log(2)
 
 SCALE = "float8_e8m0fnu"
 """A power of two: 8 bits of exponent, biased by 127; 255 is NaN (PTX ISA: "ue8m0")."""
-DTYPES: Mapping[str, str] = {
-    "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "index": "int64",
-    "f16": "float16", "bf16": "bfloat16", "f32": "float32", "tf32": "float32", "f64": "float64",
-    "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2", "f8E8M0FNU": SCALE,
-}  # fmt: skip
-"""The dtype of the IR for each scalar type. tf32 is kept as float32, whose low bits the tensor core ignores."""
-
 Compute = Callable[..., Expr]
 """The value of an operation, from those of its operands."""
 
@@ -52,6 +45,12 @@ def dtype_of(type: Type) -> DataType:
     if type.name not in DTYPES:
         raise TirxError(f"the compiler has no code for numbers of type {type}: only the interpreter computes with them")
     return DataType(DTYPES[type.name])
+
+
+def factor_dtype(type: Type, signed: bool) -> DataType:
+    """The dtype of an operand of a product."""
+    dtype = dtype_of(type)
+    return UINT8 if dtype == "int8" and not signed else dtype
 
 
 # -- integers ------------------------------------------------------------------------------------------------------

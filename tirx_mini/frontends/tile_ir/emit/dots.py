@@ -14,9 +14,9 @@ from ..layouts import LinearLayout
 from ..nv_tileas import ops as serial
 from ..nv_tileas import pipeline_ops as ops
 from ..ssa import Op, OpKind
-from .arithmetic import converted, dtype_of
+from .arithmetic import UINT8, converted, dtype_of
 from .emitter import Emitter
-from .places import SharedTile, TmemTile, shared_tile
+from .places import SharedTile, TmemTile, seen_as, shared_tile
 from .values import Tile, in_buffer
 
 ROWS = 64
@@ -87,6 +87,11 @@ def _matrix(tile: SharedTile, rows: tuple[Expr | int, int], cols: tuple[Expr | i
 def _operand(emitter: Emitter, value: object) -> SharedTile | Tile:
     found = emitter.value(value)  # type: ignore[arg-type]
     return emitter.held(found, "a") if isinstance(found, Tile) else found
+
+
+def _unsigned(emitter: Emitter, operand: SharedTile) -> SharedTile:
+    """An operand of a product whose integers of 8 bits have no signs."""
+    return replace(operand, buffer=seen_as(emitter, operand.buffer, UINT8))
 
 
 def tcgen05(
@@ -185,7 +190,10 @@ def _async_dot(emitter: Emitter, op: Op) -> None:
         tcgen05(emitter, lhs, rhs, sums, adds, op.part, op.ctas)
         emitter.set(op.result, emitter.value(op.acc))
         return
+    signed = op.signed if op.kind is ops.async_dot else op.signed_lhs and op.signed_rhs
     lhs, rhs = _operand(emitter, op.lhs), emitter.value(op.rhs)
+    if not signed and isinstance(lhs, SharedTile) and lhs.buffer.dtype == "int8":
+        lhs, rhs = _unsigned(emitter, lhs), _unsigned(emitter, rhs)
     given = op.adds if op.kind is ops.async_dot else None
     adds = emitter.scalar(given) if given is not None else not _is_zero(emitter.tile(op.acc))
     acc = _fresh(emitter, op) if adds is False else emitter.take(op.acc)

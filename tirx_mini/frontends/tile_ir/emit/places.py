@@ -148,6 +148,15 @@ def shared_tile(
     return SharedTile(buffer, tuple(shape), dims)
 
 
+def seen_as(emitter: Emitter, buffer: Buffer, dtype: DataType) -> Buffer:
+    """The bits of a buffer as elements of another dtype of the same size."""
+    if buffer.dtype == dtype:
+        return buffer
+    view = Buffer(f"{buffer.name}_{dtype}", buffer.shape, dtype, buffer.scope, buffer.layout, buffer)
+    emitter.add(DeclBuffer(view, span=emitter.span))
+    return view
+
+
 def tmem_tile(emitter: Emitter, shape: Sequence[int], stages: int, dtype: str) -> TmemTile:
     """New columns of tensor memory for a tile in each stage."""
     rows, cols = shape[-2:]

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from tirx_mini.ir import FLOAT32, HANDLE, UINT32, AddressOf, Expr, binary, cast, reinterpret
+from tirx_mini.fragments import MMA_SYNC, mma_sync, tensor_product
+from tirx_mini.ir import FLOAT32, HANDLE, UINT32, AddressOf, DataType, Expr, binary, cast, reinterpret
 
 from ..layouts import LinearLayout, bits_of
 from ..nv_tileas import ops
-from ..ssa import Op, OpKind, Scalar, Value
+from ..ssa import Op, OpKind, Value
+from .arithmetic import UINT8, dtype_of, factor_dtype
 from .emitter import Emitter
+from .places import seen_as
 from .tensors import element_dtype, elementwise, write_rows
 from .values import Tile, in_buffer
-
-PTX_TYPES: Mapping[str, str] = {
-    "f16": "f16", "bf16": "bf16", "f32": "tf32", "tf32": "tf32", "i8": "s8", "f8E4M3FN": "e4m3", "f8E5M2": "e5m2",
-}  # fmt: skip
-SUMS: Mapping[str, str] = {"f32": "f32", "f16": "f16", "i32": "s32"}
 
 
 def _mma_sync(emitter: Emitter, op: Op) -> None:
     """acc += a b, for each fragment of 16 × 8 of the accumulator and each step of mma.sync along K."""
-    kind, total = (value.type.element for value in (op.lhs, op.acc))
-    assert isinstance(kind, Scalar) and isinstance(total, Scalar)
-    a, b, acc = _fragments(emitter, op.lhs), _fragments(emitter, op.rhs), emitter.take(op.acc)
-    depth = 8 if kind.bits == 32 else 256 // kind.bits
-    modifiers = {
-        "shape": f"m16n8k{depth}", "a_type": PTX_TYPES[kind.name], "b_type": PTX_TYPES[kind.name],
-        "c_type": SUMS[total.name], "d_type": SUMS[total.name],
-    }  # fmt: skip
-    steps = _Steps(a.layout, b.layout, acc.layout, kind.bits)
+    dtype, total = factor_dtype(op.lhs.type.element, op.signed_lhs), dtype_of(op.acc.type.element)
+    product = tensor_product(MMA_SYNC, dtype, total)
+    assert product is not None
+    a, b = (_fragments(emitter, value, dtype) for value in (op.lhs, op.rhs))
+    acc = emitter.take(op.acc)
+    steps = _Steps(a.layout, b.layout, acc.layout, dtype.bits)
 
     def pointer(tile: Tile, register: Expr) -> Expr:
         assert tile.buffer is not None
@@ -38,9 +34,8 @@ def _mma_sync(emitter: Emitter, op: Op) -> None:
     def fragment(m: Expr, n: Expr) -> None:
         def step(k: Expr) -> None:
             sums = pointer(acc, steps.of_acc(m, n))
-            emitter.issue(
-                "mma.sync", sums, pointer(a, steps.of_a(m, k)), pointer(b, steps.of_b(m, n, k)), sums, **modifiers
-            )
+            factors = pointer(a, steps.of_a(m, k)), pointer(b, steps.of_b(m, n, k))
+            emitter.add(mma_sync([sums, *factors, sums], product, span=emitter.span))
 
         emitter.loop(steps.inner, step, parallel=False, name="k")
 
@@ -53,12 +48,14 @@ def _mma_sync(emitter: Emitter, op: Op) -> None:
     emitter.set_held(op.result, acc)
 
 
-def _fragments(emitter: Emitter, value: Value) -> Tile:
+def _fragments(emitter: Emitter, value: Value, dtype: DataType) -> Tile:
     """An operand in registers. Those of tf32 hold bits (PTX ISA, "mma": operands of .tf32 are of type .b32)."""
     tile = emitter.tile(value)
     if tile.dtype == FLOAT32:
         tile = elementwise(tile.layout, UINT32, [tile], lambda x: reinterpret(UINT32, x))
-    return emitter.held(tile, value.hint or "x")
+    held = emitter.held(tile, value.hint or "x")
+    assert held.buffer is not None
+    return replace(held, buffer=seen_as(emitter, held.buffer, dtype)) if dtype == UINT8 else held
 
 
 class _Steps:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tirx_mini.layout import m, mma_fragment_layout
+
 from .linear import LANE_BITS, LinearLayout, bits_of, number_of, unit_steps
 
 
@@ -65,16 +67,29 @@ def _doubling(start: int, stop: int) -> list[int]:
     return found
 
 
+def _atom(rows: int, cols: int, bits: int = 16) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """How the bits of a register and of a lane move the (row, column) of a fragment of mma.sync."""
+    steps: dict[bool, list[tuple[int, tuple[int, int]]]] = {True: [], False: []}
+    for number, dim in enumerate(mma_fragment_layout(rows, cols, bits).dims):
+        weight = 1
+        for part in reversed(dim):
+            for bit in range(bits_of(part.extent)):
+                step = weight << bit
+                steps[part.axis == m].append((part.stride << bit, (0, step) if number else (step, 0)))
+            weight *= part.extent
+    registers, lanes = ([pair for _, pair in sorted(steps[own])] for own in (True, False))
+    return registers, lanes
+
+
 def mma_accumulator(shape: Sequence[int], *, warps_m: int, warps_n: int) -> LinearLayout:
     """C and D of mma.sync m16n8 (PTX ISA, "Matrix Fragments for mma.m16n8k16").
 
     shape: [M, N] of at least 16 × 8. Warps lie side by side, warps_m of them along M, then warps_n along N.
     """
     rows, cols = shape[-2:]
-    registers = [(0, 1), (8, 0)]
+    registers, lane = _atom(16, 8)
     warp = [(m, 0) for m in _doubling(16, 16 * warps_m)] + [(0, n) for n in _doubling(8, 8 * warps_n)]
     rest = [(0, n) for n in _doubling(8 * warps_n, cols)] + [(m, 0) for m in _doubling(16 * warps_m, rows)]
-    lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)]
     return _of_pairs(shape, [*registers, *rest], lane, warp)
 
 
@@ -86,16 +101,13 @@ def mma_operand(shape: Sequence[int], *, operand: str, bits: int, warps_m: int, 
     """
     pack = 32 // bits
     rows, cols = shape[-2:]
-    inner = _doubling(1, pack)
-    quad, octet = pack, 4 * pack
+    octet = 4 * pack
     if operand == "A":
-        lane = [(0, quad), (0, 2 * quad), (1, 0), (2, 0), (4, 0)]
-        registers = [*((0, k) for k in inner), (8, 0), (0, octet)]
+        registers, lane = _atom(16, 2 * octet, bits)
         warp = [(m, 0) for m in _doubling(16, 16 * warps_m)] + [(0, 0)] * bits_of(warps_n)
         rest = [(0, k) for k in _doubling(2 * octet, cols)] + [(m, 0) for m in _doubling(16 * warps_m, rows)]
     else:
-        lane = [(quad, 0), (2 * quad, 0), (0, 1), (0, 2), (0, 4)]
-        registers = [*((k, 0) for k in inner), (octet, 0)]
+        registers, lane = ([(k, n) for n, k in pairs] for pairs in _atom(8, 2 * octet, bits))
         warp = [(0, 0)] * bits_of(warps_m) + [(0, n) for n in _doubling(8, 8 * warps_n)]
         rest = [(k, 0) for k in _doubling(2 * octet, rows)] + [(0, n) for n in _doubling(8 * warps_n, cols)]
     return _of_pairs(shape, [*registers, *rest], lane, warp)
@@ -111,9 +123,9 @@ def wgmma_accumulator(shape: Sequence[int], *, warps: int, warpgroups_m: int) ->
     rows_each, cols_each = max(64, rows // warpgroups_m), cols // (warps // 4 // warpgroups_m)
     warp = [(16, 0), (32, 0), *((m, 0) for m in _doubling(rows_each, rows)),
             *((0, n) for n in _doubling(cols_each, cols))]  # fmt: skip
-    registers = [(0, 1), (8, 0), *((0, n) for n in _doubling(8, cols_each)),
-                 *((m, 0) for m in _doubling(64, rows_each))]  # fmt: skip
-    return _of_pairs(shape, registers, [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], warp)
+    own, lane = _atom(16, 8)
+    registers = [*own, *((0, n) for n in _doubling(8, cols_each)), *((m, 0) for m in _doubling(64, rows_each))]
+    return _of_pairs(shape, registers, lane, warp)
 
 
 def wgmma_operand(shape: Sequence[int], *, bits: int, warps: int, warpgroups_m: int) -> LinearLayout:
@@ -122,9 +134,8 @@ def wgmma_operand(shape: Sequence[int], *, bits: int, warps: int, warpgroups_m: 
     pack = 32 // bits
     rows_each = max(64, rows // warpgroups_m)
     warp = [(16, 0), (32, 0), *((m, 0) for m in _doubling(rows_each, rows))]
-    registers = [*((0, k) for k in _doubling(1, pack)), (8, 0), *((0, k) for k in _doubling(4 * pack, cols)),
-                 *((m, 0) for m in _doubling(64, rows_each))]  # fmt: skip
-    lane = [(0, pack), (0, 2 * pack), (1, 0), (2, 0), (4, 0)]
+    own, lane = _atom(16, 4 * pack, bits)
+    registers = [*own, *((0, k) for k in _doubling(4 * pack, cols)), *((m, 0) for m in _doubling(64, rows_each))]
     warp += [(0, 0)] * (bits_of(warps) - len(warp))
     return _of_pairs(shape, registers, lane, warp)
 

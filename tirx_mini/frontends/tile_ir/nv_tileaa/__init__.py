@@ -4,7 +4,6 @@ from . import ops, standard
 from .canonical import canonical
 from .convert import convert_cudatile_to_tileaa
 from .dialect import NV_TILEAA
-from .interpret import interpret
 from .memory_types import (
     MEM_TOKEN,
     BlockTile,
@@ -38,7 +37,6 @@ __all__ = [
     "canonical",
     "convert_cudatile_to_tileaa",
     "element_of",
-    "interpret",
     "is_float",
     "is_integer",
     "is_pointer",

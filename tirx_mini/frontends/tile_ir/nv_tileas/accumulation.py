@@ -100,7 +100,7 @@ class _Deferred(Rewriter):
         initial: Value = loop.args[3][loop.body.params[1:].index(op.acc)]  # type: ignore[index,assignment]
         if self._overwrites(loop, initial):
             operands.append(self.emit(std.cmpi, self[loop.body.params[0]], self[loop.lower], predicate="ne"))
-        result = self.emit(pipe.async_dot, *operands, hint=op.result.hint, mma=op.mma)
+        result = self.emit(pipe.async_dot, *operands, hint=op.result.hint, mma=op.mma, signed=op.signed_lhs)
         self.emit(pipe.async_wait, [], pending=1)
         return result
 

@@ -223,10 +223,12 @@ class _Turned(Rewriter):
         self._part(chain.before)
         begun = self.emit(
             pipe.async_dot, self[first.lhs], self[first.rhs], self[first.acc], mma=first.mma, hint=first.result.hint,
-            span=first.span,
+            signed=first.signed_lhs, span=first.span,
         )  # fmt: skip
         self._part(chain.fetch)
-        added = self.emit(pipe.async_dot, operand, self[second.rhs], sums, mma=second.mma, span=second.span)
+        added = self.emit(
+            pipe.async_dot, operand, self[second.rhs], sums, mma=second.mma, signed=second.signed_lhs, span=second.span
+        )
         self.env[first.result] = self.emit(pipe.async_wait, [begun], pending=1)
         self._part(chain.middle)
         self._compute(chain, kept)

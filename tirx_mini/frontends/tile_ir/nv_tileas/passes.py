@@ -6,7 +6,7 @@ Each takes a module and the context of the compilation, and returns a module.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -164,13 +164,6 @@ def memory_order(blocks: BlockTile) -> tuple[int, ...]:
 
 # -- tileas-assign-dot-layouts -------------------------------------------------------------------------------------
 
-DEPTHS: Mapping[str, tuple[int, tuple[str, ...]]] = {
-    "f16": (16, ("f32", "f16")), "bf16": (16, ("f32",)), "f32": (8, ("f32",)), "tf32": (8, ("f32",)),
-    "i8": (32, ("i32",)), "f8E4M3FN": (32, ("f32",)), "f8E5M2": (32, ("f32",)),
-}  # fmt: skip
-"""The depth of mma.sync m16n8 for elements of A and B, and the types that it accumulates in (PTX ISA, "mma")."""
-
-
 FEW_SUMS = 32 * 32
 """A product of fewer sums is bound by its loads."""
 
@@ -224,10 +217,10 @@ def _is_low(op: Op, context: Context) -> bool:
 def _fits(op: Op) -> bool:
     """Whether mma.sync computes the dot."""
     lhs, acc = op.lhs.type, op.acc.type
-    depth, sums = DEPTHS.get(str(lhs.element), (0, ()))
+    product = tensor_cores.product(MMA_SYNC, lhs, acc)
     (rows, inner), cols = lhs.shape[-2:], acc.shape[-1]
-    same_signs = op.signed_lhs and op.signed_rhs
-    return bool(depth) and str(acc.element) in sums and rows >= 16 and cols >= 8 and inner >= depth and same_signs
+    same_signs = op.signed_lhs == op.signed_rhs
+    return product is not None and rows >= 16 and cols >= 8 and inner >= product.depth and same_signs
 
 
 def warps_along(op: Op, warps: int) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ssa import FLAG, INT, STRING, Codec, Op, OpKind, Parser, Printer, Region, Syntax, make
+from ..ssa import BOOL, FLAG, INT, STRING, Codec, Op, OpKind, Parser, Printer, Region, Syntax, make
 from .dialect import NV_TILEAS
 from .pipeline_types import ASYNC, I32, ITERATOR, STAGE, TMA_DESC, Pipeline, parse_pipeline
 
@@ -132,10 +132,10 @@ wait_load = _op(
 async_dot = _op(
     "async.dot", "lhs rhs acc adds?", "result",
     "$lhs, $rhs, $acc [[if $adds]] attr-dict : type($lhs), type($rhs), type($acc)",
-    infer="acc", attrs={"mma": STRING("wgmma"), "part": INT(ALL), "ctas": INT(1)},
+    infer="acc", attrs={"mma": STRING("wgmma"), "part": INT(ALL), "ctas": INT(1), "signed": BOOL(True)},
     doc="Begin acc + lhs · rhs; where `adds` does not hold, lhs · rhs. Until it was waited for, only MMAs may use the "
     "result. An accumulator in tensor memory is updated in place. part: the block of 128 rows; by default, all. "
-    "ctas: 2 for MMAs on behalf of a pair of CTAs (PTX ISA: .cta_group::2).",
+    "ctas: 2 for MMAs on behalf of a pair of CTAs (PTX ISA: .cta_group::2). signed: whether integers of A and B are.",
 )  # fmt: skip
 write = _op(
     "write", "source buffer", "", "$source, $buffer : type($source), type($buffer)",

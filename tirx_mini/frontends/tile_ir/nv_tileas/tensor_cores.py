@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tirx_mini import fragments
 from tirx_mini.hardware import WARP_SIZE, WARPGROUP_WARPS
 
 from ..context import UNSPECIALIZED, Context
 from ..layouts import LinearLayout, SharedLayout, tmem_rows, wgmma_accumulator, wgmma_operand
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import standard as std
-from ..ssa import Op, Scalar, Value, uses
+from ..ssa import DTYPES, Op, Scalar, Value, uses
 from . import ops
 from .gathers import is_gather
 from .operands import definitions, load_of, reasons, shared_layout
@@ -29,12 +30,10 @@ DEPTH_BITS = 256
 """Of K, in one instruction."""
 TURNABLE = 16
 """Bits of elements that the tensor core reads along either dimension; others lie along K."""
-SUMS: Mapping[str, Mapping[str, str]] = {
-    ops.WGMMA: {"f16": "f32", "bf16": "f32", "f32": "f32", "tf32": "f32", "f8E4M3FN": "f32", "f8E5M2": "f32",
-                "i8": "i32"},
-    ops.TCGEN05: {"f16": "f32", "bf16": "f32", "f32": "f32", "tf32": "f32", "f8E4M3FN": "f32", "f8E5M2": "f32"},
+INSTRUCTIONS: Mapping[str, str] = {
+    ops.MMA_SYNC: fragments.MMA_SYNC, ops.WGMMA: fragments.WGMMA, ops.TCGEN05: fragments.TCGEN05,
 }  # fmt: skip
-"""The types of A and B that an instruction multiplies here, and that of their sums; f32 as tf32."""
+"""The names in the table of products."""
 
 
 def instructions(func: Op, context: Context, warps: int) -> Mapping[Op, str]:
@@ -115,7 +114,8 @@ def readable(op: Op, defs: Mapping[Value, Op]) -> bool:
         return True
     sides = ((op.lhs, 1), (op.rhs, 0))
     loaded = all(load_of(value, defs) is not None or _is_gathered(value, defs) for value, _ in sides)
-    return loaded and op.signed_lhs and op.signed_rhs and all(shared_layout(v, defs).dims(2)[-1] == k for v, k in sides)
+    same_signs = op.signed_lhs == op.signed_rhs
+    return loaded and same_signs and all(shared_layout(v, defs).dims(2)[-1] == k for v, k in sides)
 
 
 def element_bits(tensor: Tensor) -> int:
@@ -123,9 +123,17 @@ def element_bits(tensor: Tensor) -> int:
     return tensor.element.bits if isinstance(tensor.element, Scalar) else 64
 
 
+def product(kind: str, lhs: Tensor, acc: Tensor) -> fragments.TensorProduct | None:
+    """The product of the types of `lhs` that is added to `acc`, if an instruction computes it."""
+    operand, sums = (DTYPES.get(str(tensor.element)) for tensor in (lhs, acc))
+    if kind == ops.TCGEN05 and sums != "float32":  # integers only on some GPUs that have it
+        return None
+    return fragments.tensor_product(INSTRUCTIONS[kind], operand, sums)
+
+
 def computes(kind: str, lhs: Tensor, acc: Tensor, warps: int) -> bool:
     """Whether an instruction computes a product of `lhs` that is added to `acc`."""
-    if SUMS[kind].get(str(lhs.element)) != str(acc.element) or lhs.rank != 2:
+    if product(kind, lhs, acc) is None or lhs.rank != 2:
         return False
     (rows, inner), cols, least = lhs.shape, acc.shape[1], LEAST_COLUMNS[kind]
     if warps % WARPGROUP_WARPS or rows % ROWS[kind] or inner * element_bits(lhs) < DEPTH_BITS or cols < least:

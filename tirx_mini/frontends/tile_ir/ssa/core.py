@@ -27,6 +27,14 @@ Parser = Any
 """`parser.Parser`, which stands on this module."""
 
 
+DTYPES: Mapping[str, str] = {
+    "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "index": "int64",
+    "f16": "float16", "bf16": "bfloat16", "f32": "float32", "tf32": "float32", "f64": "float64",
+    "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2", "f8E8M0FNU": "float8_e8m0fnu",
+}  # fmt: skip
+"""The dtype of the IR for each scalar type. tf32 is kept as float32, whose low bits the tensor core ignores."""
+
+
 class Type:
     """Base class of types. Types are frozen dataclasses; `str` of one is its text without aliases."""
 

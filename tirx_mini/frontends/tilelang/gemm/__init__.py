@@ -25,10 +25,10 @@ from .rules import (
     product_of,
     shared_layout,
 )
-from .warp_code import mma_sync
+from .warp_code import by_warps
 
 __all__ = [
     "GEMM", "MMA_SYNC", "NEVER", "PHASE", "PRODUCTS", "RULES", "TCGEN05", "TCGEN05_DRAIN", "WGMMA", "WG_WAIT",
-    "GemmPlan", "GemmWarpPolicy", "Operands", "Place", "Product", "capability", "gemm_plan", "mma_sync",
+    "GemmPlan", "GemmWarpPolicy", "Operands", "Place", "Product", "by_warps", "capability", "gemm_plan",
     "operand_swizzle", "part", "product_of", "shared_layout", "tcgen05", "tmem_fragment", "wgmma",
 ]  # fmt: skip

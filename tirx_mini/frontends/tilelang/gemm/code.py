@@ -9,8 +9,6 @@ from tirx_mini.ir import (
     HANDLE,
     AddressOf,
     Buffer,
-    Call,
-    Evaluate,
     Expr,
     Range,
     Region,
@@ -22,7 +20,7 @@ from tirx_mini.ir import (
     special,
     unary,
 )
-from tirx_mini.isa import TABLE
+from tirx_mini.isa import issue
 from tirx_mini.layout import wgmma_accumulator_layout
 from tirx_mini.tile import OPS
 
@@ -58,8 +56,7 @@ class Operands:
 
     def issue(self, name: str, *args: object, **modifiers: object) -> Stmt:
         """The instruction `name`, executed for its effect."""
-        operands, attrs = TABLE[name].bind(args, modifiers)
-        return Evaluate(Call(HANDLE, name, operands, attrs, span=self.span), span=self.span)
+        return issue(name, *args, span=self.span, **modifiers)
 
 
 def part(region: Region, *boxes: tuple[Expr | int, int]) -> Region:

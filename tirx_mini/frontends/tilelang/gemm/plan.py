@@ -9,28 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tirx_mini.fragments import MMA_SYNC, STEP_BYTES, TCGEN05, WGMMA, TensorProduct, choices, tensor_product
 from tirx_mini.hardware import TMEM_LANES, WARP_SIZE, WARPGROUP_SIZE
 from tirx_mini.ir import DataType, Span, TirxError
 from tirx_mini.layout import R, S, SwizzleMode, TileLayout, tx
 
 from ..policy import GemmWarpPolicy
 
-WGMMA, TCGEN05, MMA_SYNC = "wgmma", "tcgen05", "mma"
-
 WGMMA_ROWS = 64
 """Rows of one wgmma.mma_async (PTX ISA: "wgmma.mma_async", .shape)."""
 MMA_ROWS, MMA_COLUMNS = 16, 8
 """Of one mma.sync (PTX ISA: "mma", .shape)."""
-STEP_BYTES = 32
-"""Bytes along K that one MMA multiplies."""
-
-MMA_TYPES = {
-    "float16": "f16", "bfloat16": "bf16", "float32": "tf32", "tfloat32": "tf32", "int8": "s8", "uint8": "u8",
-    "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2",
-}  # fmt: skip
-"""PTX's types of A and B by dtype (PTX ISA: "mma", .atype). The tensor core multiplies float32 as tf32."""
-SUM_TYPES = {"float32": "f32", "float16": "f16", "int32": "s32"}
-WGMMA_TYPES = ("float16", "bfloat16")
 
 
 @dataclass(frozen=True)
@@ -75,6 +64,14 @@ class GemmPlan:
     a: TileLayout | None
 
     @property
+    def products(self) -> tuple[TensorProduct, TensorProduct]:
+        """The entries of the table for the dtypes of A and of B."""
+        product = self.product
+        a, b = (tensor_product(self.instruction, each, product.sum_dtype) for each in (product.dtype, product.b_dtype))
+        assert a is not None and b is not None
+        return a, b
+
+    @property
     def own_rows(self) -> int:
         return self.product.m // self.along_m
 
@@ -109,13 +106,15 @@ def _not_wgmma(product: Product, arch: int) -> str | None:
         return f"wgmma needs whole warpgroups, and {product.threads} threads compute the product"
     if product.m % WGMMA_ROWS:
         return f"C has {product.m} rows, and wgmma computes multiples of {WGMMA_ROWS}"
-    if str(product.dtype) not in WGMMA_TYPES or product.b_dtype != product.dtype or product.sum_dtype != "float32":
+    if tensor_product(WGMMA, product.dtype, product.sum_dtype) is None or product.b_dtype != product.dtype:
         return f"{product.dtype} × {product.b_dtype} into {product.sum_dtype} is computed by mma.sync"
     if product.a_scope == "fragment" and product.transpose_a:
         return "A is in registers, where wgmma takes no transposed matrix"
+    if product.dtype.bits != 16 and (product.transpose_a or not product.transpose_b or product.a_scope != "shared"):
+        return f"wgmma reads {product.dtype} from shared memory that is contiguous along K: A as M × K, B as N × K"
     if product.k * product.dtype.itemsize % STEP_BYTES:
         return f"K is {product.k}, and wgmma multiplies {STEP_BYTES} bytes along K at once"
-    if not list(_partitions(product, product.threads // WARPGROUP_SIZE, WGMMA_ROWS, 8, 256)):
+    if not _wgmma_parts(product):
         return f"{product.threads // WARPGROUP_SIZE} warpgroups cannot share {product.m} × {product.n} elements"
     return None
 
@@ -133,6 +132,12 @@ def _partitions(product: Product, units: int, rows: int, columns: int, most: int
             yield along_m, along_n
 
 
+def _wgmma_parts(product: Product) -> list[tuple[int, int]]:
+    """The ways to cut C for warpgroups (PTX ISA: "wgmma.mma_async", shapes: integers have no 40 or 56 columns)."""
+    columns = 16 if product.dtype.is_integer else 8
+    return list(_partitions(product, product.threads // WARPGROUP_SIZE, WGMMA_ROWS, columns, 256))
+
+
 def _chosen(product: Product, ways: list[tuple[int, int]], square: bool) -> tuple[int, int]:
     """One of `ways`, by the policy.
 
@@ -146,8 +151,7 @@ def _chosen(product: Product, ways: list[tuple[int, int]], square: bool) -> tupl
 
 
 def _wgmma(product: Product) -> GemmPlan:
-    ways = list(_partitions(product, product.threads // WARPGROUP_SIZE, WGMMA_ROWS, 8, 256))
-    along_m, along_n = _chosen(product, ways, square=False)
+    along_m, along_n = _chosen(product, _wgmma_parts(product), square=False)
     c = wgmma_fragment(product.m, product.n, along_m, along_n)
     a = None
     if product.a_scope == "fragment":
@@ -170,11 +174,11 @@ def wgmma_fragment(rows: int, columns: int, along_m: int, along_n: int, copies: 
 
 
 def _mma_sync(product: Product) -> GemmPlan:
-    if str(product.dtype) not in MMA_TYPES or str(product.sum_dtype) not in SUM_TYPES:
+    if any(tensor_product(MMA_SYNC, each, product.sum_dtype) is None for each in (product.dtype, product.b_dtype)):
         raise TirxError(
             f"T.gemm has no tensor core for {product.dtype} × {product.b_dtype} into {product.sum_dtype}",
             product.span,
-            f"A and B may be {', '.join(MMA_TYPES)}, and C {', '.join(SUM_TYPES)}",
+            f"it multiplies {choices(MMA_SYNC)}",
         )
     depth = STEP_BYTES // product.dtype.itemsize
     if product.k % depth:

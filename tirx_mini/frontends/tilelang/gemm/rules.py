@@ -27,7 +27,7 @@ from tirx_mini.layout import Layout, tma_shared_layout
 
 from .code import Operands, tcgen05, wgmma
 from .plan import TCGEN05, WGMMA, GemmPlan, GemmWarpPolicy, Product, gemm_plan, operand_swizzle
-from .warp_code import mma_sync
+from .warp_code import by_warps
 
 GEMM, WGMMA_GEMM, TCGEN05_GEMM = "tl.gemm", "tl.wgmma_gemm", "tl.tcgen05_gemm"
 TCGEN05_DRAIN = "tl.tcgen05_drain"
@@ -137,7 +137,7 @@ class GemmRule:
         if plan.instruction == TCGEN05:
             return _in_tensor_memory(call, plan, operands)
         if plan.instruction != WGMMA:
-            return mma_sync(plan, operands)
+            return by_warps(plan, operands)
         wait = int_value(call.option(WG_WAIT, NEVER if call.op == WGMMA_GEMM else 0))
         waited = None if wait is None or wait < 0 else operands.issue("wgmma.wait_group", n=wait)
         return seq(wgmma(plan, operands), waited, span=call.span)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tirx_mini.fragments import MMA_SYNC, STEP_BYTES, mma_sync
 from tirx_mini.hardware import WARP_SIZE
 from tirx_mini.ir import (
     HANDLE,
@@ -30,13 +31,13 @@ from tirx_mini.ir import (
 )
 
 from .code import Operands, element
-from .plan import MMA_SYNC, MMA_TYPES, STEP_BYTES, SUM_TYPES, GemmPlan
+from .plan import GemmPlan
 
 CHUNK_BYTES = 16
 """A row of an 8 × 8 block of ldmatrix."""
 
 
-def mma_sync(plan: GemmPlan, operands: Operands) -> Stmt:
+def by_warps(plan: GemmPlan, operands: Operands) -> Stmt:
     """C (+)= A B. Each warp multiplies the rows and columns that it holds of C."""
     return _WarpProduct(plan, operands).code()
 
@@ -83,14 +84,10 @@ class _WarpProduct:
         else:
             octets, held = product.k // 8, a
             fragment = lambda m: _at(held, (m * octets + step * 2) * 4)  # noqa: E731
-        kinds = {"a_type": MMA_TYPES[str(product.dtype)], "b_type": MMA_TYPES[str(product.b_dtype)]}
-        total = SUM_TYPES[str(product.sum_dtype)]
         m, n = Var(INT32, "m"), Var(INT32, "n")
         sums = _at(c, (m * self.octets + n) * 4)
-        mma = self.operands.issue(
-            "mma.sync", sums, fragment(m), _at(right, n * 2), sums, shape=f"m16n8k{self.depth}", **kinds, c_type=total,
-            d_type=total,
-        )  # fmt: skip
+        a_product, b_product = self.plan.products
+        mma = mma_sync([sums, fragment(m), _at(right, n * 2), sums], a_product, b_product, span=span)
         body.append(_loop(m, self.blocks, _loop(n, self.octets, mma)))
         return seq(self._cleared(c), _loop(step, product.k // self.depth, seq(*body)), span=span)
 

@@ -25,7 +25,7 @@ from tirx_mini.ir import (
     seq,
     special,
 )
-from tirx_mini.isa import NAMES
+from tirx_mini.isa import NAMES, issue
 
 from ..gemm import (
     GEMM,
@@ -39,7 +39,6 @@ from ..gemm import (
     gemm_plan,
     product_of,
 )
-from ..tma import issue
 from .loops import PipelinedLoop
 from .rings import Pipeline, Ring
 from .stages import Staged

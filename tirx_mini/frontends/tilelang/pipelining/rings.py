@@ -13,10 +13,6 @@ from tirx_mini.ir import AllocBuffer, Buffer, BufferStore, DataType, Expr, If, S
 from .loops import Group, PipelinedLoop
 from .stages import staged
 
-THREADS = "tl.threads"
-"""Message of a hint: which threads execute its body, the barrier that they have, and the buffers that are in order
-without it."""
-
 
 @dataclass(frozen=True)
 class Ring:

@@ -18,10 +18,10 @@ from tirx_mini.ir import (
     seq,
     substitute,
 )
+from tirx_mini.isa import issue
+from tirx_mini.passes import Team
 
-from ..tma import issue
 from .loops import PipelinedLoop
-from .rings import THREADS
 from .slices import NoSlice, Renamed, Slice, slice_of
 from .stages import Staged, staged
 
@@ -45,8 +45,7 @@ def overlapped(body: Stmt, loops: Sequence[PipelinedLoop], threads: int, fences:
             found[id(loop.hint)] = (loop, sliced)
     made = _Overlapped(found, fences)
     rings = tuple(ring for tiles in made.rings.values() for ring in tiles.values())
-    attrs = (("first", 0), ("count", threads), ("barrier", 0), ("rings", rings))
-    return Hint(THREADS, attrs, made.stmt(body)) if found else body
+    return Team(0, threads).hint(made.stmt(body), rings) if found else body
 
 
 class _Overlapped(Mutator):

@@ -33,13 +33,13 @@ from tirx_mini.ir import (
     seq,
     special,
 )
-from tirx_mini.isa import TABLE
+from tirx_mini.isa import TABLE, issue
+from tirx_mini.passes import Team
 from tirx_mini.tile import OPS
 
-from ..tma import issue
 from .consumers import CONSUMER_BARRIER, Consumer, product_in
 from .loops import PIPELINED, Copy, PipelinedLoop
-from .rings import THREADS, Pipeline, Ring
+from .rings import Pipeline, Ring
 from .slices import Renamed, slice_of
 
 REGISTERS = {2: (24, 240), 3: (32, 160)}
@@ -48,17 +48,11 @@ REGISTERS = {2: (24, 240), 3: (32, 160)}
 
 
 @dataclass(frozen=True)
-class _Team:
-    first: int
-    count: int
-
-
-@dataclass(frozen=True)
 class _Place:
     """Where products are computed, before fragments have registers."""
 
     arch: str
-    team: _Team
+    team: Team
 
     def registers(self, buffer: Buffer) -> Buffer:
         raise NotImplementedError
@@ -115,14 +109,13 @@ def specialised(body: Stmt, loops: Sequence[PipelinedLoop], roles: Roles, arch: 
     begin = [pipe.producer.begin(parity=1) for pipe in pipes]
     alone = binary("and", binary("==", special("warp_id_in_cta"), threads // WARP_SIZE), _elected())
     elected = If(alone if roles.producer > WARP_SIZE else _elected(), seq(*begin, producer))
-    team = _Place(arch, _Team(0, threads))
-    kept = Consumer(by_hint, sliced.scalars, team)
+    team = Team(0, threads, CONSUMER_BARRIER)
+    kept = Consumer(by_hint, sliced.scalars, _Place(arch, team))
     begin = [pipe.consumer.begin(parity=0) for pipe in pipes]
     rings = [ring for pipe in pipes for ring in pipe.rings]
     tiles = tuple(tile for ring in rings for tile in ring.tiles.values())
     ordered = (*tiles, *_flying(loops))
-    attrs = (("first", 0), ("count", threads), ("barrier", CONSUMER_BARRIER), ("rings", ordered))
-    consumer = Hint(THREADS, attrs, seq(*begin, kept.stmt(body)))
+    consumer = team.hint(seq(*begin, kept.stmt(body)), ordered)
     copying, computing = seq(roles.moved(True), elected), seq(roles.moved(False), consumer)
     return seq(
         *(AllocBuffer(tile) for tile in tiles),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tirx_mini.fragments import MMA_SYNC, mma_sync, tensor_product
 from tirx_mini.ir import (
     AllocBuffer,
     Buffer,
@@ -62,11 +63,12 @@ def mma(dtype: str = "float16") -> TensorIntrin:
         load = NAMES["ptx.ldmatrix"]
         load_a = load.call(of_a.ptr_to([0]), left.ptr_to([lane % 16, lane // 16 * 8]), num=4, transpose=False)
         load_b = load.call(of_b.ptr_to([0]), right.ptr_to([lane % 16, 0]), num=2, transpose=True)
-        short = {"float16": "f16", "bfloat16": "bf16"}[dtype]
+        product = tensor_product(MMA_SYNC, dtype, "float32")
+        assert product is not None
         pointers = [buffer.ptr_to([0]) for buffer in (result, of_a, of_b, result)]
-        call = NAMES["ptx.mma"].call(*pointers, a_type=short, b_type=short)
         reset = seq(*(_store(result, [number], const(0.0)) for number in range(REGISTERS)))
-        step = seq(AllocBuffer(of_a), AllocBuffer(of_b), *(Evaluate(each) for each in (load_a, load_b, call)))
+        loads = [Evaluate(each) for each in (load_a, load_b)]
+        step = seq(AllocBuffer(of_a), AllocBuffer(of_b), *loads, mma_sync(pointers, product))
         return None, reset, step
 
     return decl_tensor_intrin(c.op, statements, f"mma_m16n8k16_{dtype}")

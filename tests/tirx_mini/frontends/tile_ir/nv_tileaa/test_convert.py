@@ -17,7 +17,9 @@ from tirx_mini.frontends.tile_ir.context import context_for
 from tirx_mini.frontends.tile_ir.nv_tileaa import NV_TILEAA, STANDARD, convert_cudatile_to_tileaa
 from tirx_mini.frontends.tile_ir.ssa import Module, parse_module, print_module, verify
 from tirx_mini.ir import TirxError
-from tirx_mini.tile_ir import cuda_tile, nv_tileaa
+from tirx_mini.tile_ir import cuda_tile
+
+from . import interpreter
 
 ALL: dict[str, Callable[[], Program]] = {
     "transpose": lambda: programs.transpose((100, 37)),
@@ -43,7 +45,7 @@ def test_programs_mean_the_same(name):
     before: list[str] = []
     after: list[str] = []
     cuda_tile.interpret(program.module, "k", args, program.grid, before.append)
-    nv_tileaa.interpret(converted(program), "k", program.args, program.grid, after.append)
+    interpreter.interpret(converted(program), "k", program.args, program.grid, after.append)
     assert before == after
     assert all((a == b).all() for a, b in zip(args, program.args, strict=True) if isinstance(a, np.ndarray))
 
@@ -220,6 +222,6 @@ def test_what_has_no_counterpart_is_refused():
 @given(random_programs.modules(), st.integers(-3, 3))
 def test_random_programs_mean_the_same(module, n):
     made = verify(convert_cudatile_to_tileaa(verify(module), context_for("H100")))
-    assert random_programs.run(nv_tileaa.interpret, made, n) == random_programs.run(cuda_tile.interpret, module, n)
+    assert random_programs.run(interpreter.interpret, made, n) == random_programs.run(cuda_tile.interpret, module, n)
     text = print_module(made)
     assert print_module(parse_module(text, [NV_TILEAA, *STANDARD])) == text

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from tests.tirx_mini.frontends.tile_ir import random_programs
 from tirx_mini.frontends.tile_ir.context import context_for
 from tirx_mini.frontends.tile_ir.cuda_tile import Machine
-from tirx_mini.frontends.tile_ir.nv_tileaa import convert_cudatile_to_tileaa, interpret, is_integer, standard
+from tirx_mini.frontends.tile_ir.nv_tileaa import convert_cudatile_to_tileaa, is_integer, standard
 from tirx_mini.frontends.tile_ir.nv_tileaa import ops as aa
-from tirx_mini.frontends.tile_ir.nv_tileaa.interpret import MEANINGS
 from tirx_mini.frontends.tile_ir.nv_tileaa.ranges import Ranges
 from tirx_mini.frontends.tile_ir.ssa import Builder, Module, Op, Scalar, Value
+
+from .interpreter import MEANINGS, interpret
 
 I32 = Scalar("i32")
 

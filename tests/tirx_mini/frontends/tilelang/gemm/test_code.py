@@ -16,8 +16,8 @@ from tirx_mini.frontends.tilelang.gemm import (
     GemmWarpPolicy,
     Operands,
     Product,
+    by_warps,
     gemm_plan,
-    mma_sync,
     operand_swizzle,
     wgmma,
 )
@@ -46,11 +46,12 @@ from tirx_mini.layout import TileLayout, m, tma_shared_layout, tx
 from tirx_mini.tile import OPS
 
 NUMPY = {"float16": np.float16, "float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "int8": np.int8,
+         "uint8": np.uint8,
          "int32": np.int32, "float8_e4m3fn": ml_dtypes.float8_e4m3fn}  # fmt: skip
 
 
 def matrix(rng: np.random.Generator, shape: tuple[int, int], dtype: str) -> np.ndarray:
-    return rng.integers(-3, 4, shape).astype(NUMPY[dtype])
+    return rng.integers(0 if dtype == "uint8" else -3, 4, shape).astype(NUMPY[dtype])
 
 
 def shared(name: str, shape: tuple[int, int], dtype: str) -> Buffer:
@@ -110,7 +111,7 @@ def kernel(plan: GemmPlan, clear: bool) -> PrimFunc:
         left, _ = registers("a", plan.a, (p.m, p.k), str(p.dtype))
         loads += [AllocBuffer(left), load(left, plan.a, a)]
     operands = Operands(sums, left, b_shared.region(), const(clear))
-    code = wgmma(plan, operands) if plan.instruction == WGMMA else mma_sync(plan, operands)
+    code = wgmma(plan, operands) if plan.instruction == WGMMA else by_warps(plan, operands)
     wait = operands.issue("wgmma.wait_group", n=0) if plan.instruction == WGMMA else None
     cta, thread = Var(INT32, "bx"), Var(INT32, "t")
     ids = ScopeIds((cta,), (1,), "cta", "kernel"), ScopeIds((thread,), (p.threads,), "thread", "cta")
@@ -139,6 +140,13 @@ def cases() -> Iterator[tuple[Product, str]]:
     yield product(32, 32, 64, "float8_e4m3fn", transpose_b=True), MMA_SYNC
     yield product(32, 32, 64, "float16", "float16"), MMA_SYNC
     yield product(16, 8, 16, threads=32), MMA_SYNC
+    for dtype, total in (("int8", "int32"), ("uint8", "int32"), ("float8_e4m3fn", "float32"), ("float32", "float32")):
+        yield product(64, 48, 64, dtype, total, transpose_b=True), WGMMA
+        yield product(64, 48, 64, dtype, total, transpose_b=True, threads=64), MMA_SYNC
+    yield product(128, 64, 64, "int8", "int32", transpose_b=True, threads=256), WGMMA
+    yield product(64, 40, 64, "int8", "int32", transpose_b=True), MMA_SYNC
+    yield product(64, 40, 64, "float8_e4m3fn", transpose_b=True), WGMMA
+    yield product(64, 48, 32, "float32"), MMA_SYNC
 
 
 @pytest.mark.parametrize("clear", [False, True])

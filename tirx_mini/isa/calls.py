@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tirx_mini.ir import HANDLE, Call, DataType, Evaluate, Expr, Span
-from tirx_mini.isa import TABLE
+
+from .table import TABLE
 
 
 def issue(name: str, *args: Any, span: Span | None = None, **modifiers: Any) -> Evaluate:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..cuda_tile import ArrayView, Blocks, Machine, Meaning, Ptr, meanings
-from ..ssa import Module, Op, OpKind, Value
-from . import ops as aa
-from . import standard as st
-from .computing import compute
-from .memory_types import BlockTile, element_of, shape_of
+from tirx_mini.frontends.tile_ir.cuda_tile import ArrayView, Blocks, Machine, Meaning, Ptr, meanings
+from tirx_mini.frontends.tile_ir.nv_tileaa import BlockTile, element_of, shape_of
+from tirx_mini.frontends.tile_ir.nv_tileaa import ops as aa
+from tirx_mini.frontends.tile_ir.nv_tileaa import standard as st
+from tirx_mini.frontends.tile_ir.nv_tileaa.computing import compute
+from tirx_mini.frontends.tile_ir.ssa import Module, Op, OpKind, Value
 
 
 def _element(value: Value) -> str:

@@ -1,0 +1,7 @@
+"""Work on tiles in registers, once for every language: products on tensor cores, reductions."""
+
+from .products import MMA_SYNC, PRODUCTS, STEP_BYTES, TCGEN05, WGMMA, TensorProduct, choices, mma_sync, tensor_product
+
+__all__ = [
+    "MMA_SYNC", "PRODUCTS", "STEP_BYTES", "TCGEN05", "TensorProduct", "WGMMA", "choices", "mma_sync", "tensor_product",
+]  # fmt: skip

@@ -1,0 +1,87 @@
+"""Products on tensor cores: which instruction multiplies which dtypes.
+
+A product is one entry of `PRODUCTS`. The dispatch rules of `tile/`, TileLang's `T.gemm` and the dots of tile programs
+ask this table, so an entry reaches all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tirx_mini.ir import DataType, Expr, Span, Stmt
+from tirx_mini.isa import PTX_TYPES, issue
+from tirx_mini.records import dataclass
+
+MMA_SYNC, WGMMA, TCGEN05 = "mma.sync", "wgmma", "tcgen05"
+"""A warp multiplies registers; a warpgroup, shared memory into registers; an SM, shared into tensor memory."""
+STEP_BYTES = 32
+"""Bytes of K of one instruction (PTX ISA: "mma", "wgmma.mma_async", "tcgen05.mma", .shape)."""
+
+
+@dataclass(frozen=True)
+class TensorProduct:
+    """A product of two matrices.
+
+    operand: the dtype of A and B. sums: that of C and D.
+    by: the instructions that compute it.
+    """
+
+    operand: str
+    sums: str
+    by: tuple[str, ...]
+
+    @property
+    def ptx(self) -> str:
+        """PTX's type of A and B: the tensor core multiplies float32 as tf32."""
+        return "tf32" if self.operand == "float32" else PTX_TYPES[self.operand]
+
+    @property
+    def depth(self) -> int:
+        """K of one instruction."""
+        return STEP_BYTES // DataType(self.operand).itemsize
+
+
+_ALL = (MMA_SYNC, WGMMA, TCGEN05)
+PRODUCTS: Sequence[TensorProduct] = (
+    TensorProduct("float16", "float32", _ALL),
+    TensorProduct("float16", "float16", (MMA_SYNC,)),
+    TensorProduct("bfloat16", "float32", _ALL),
+    TensorProduct("float32", "float32", _ALL),
+    TensorProduct("float8_e4m3fn", "float32", _ALL),
+    TensorProduct("float8_e4m3fn", "float16", (MMA_SYNC,)),
+    TensorProduct("float8_e5m2", "float32", _ALL),
+    TensorProduct("float8_e5m2", "float16", (MMA_SYNC,)),
+    TensorProduct("int8", "int32", _ALL),
+    TensorProduct("uint8", "int32", _ALL),
+)
+"""Products of operands of one dtype. An instruction that mixes dtypes of 8 bits has an entry for both."""
+
+
+def tensor_product(instruction: str, operand: object, sums: object) -> TensorProduct | None:
+    """The product of two operands of a dtype that an instruction computes; None where it computes none."""
+    wanted = str(operand).replace("tfloat32", "float32"), str(sums)
+    return next((p for p in PRODUCTS if (p.operand, p.sums) == wanted and instruction in p.by), None)
+
+
+def choices(instruction: str) -> str:
+    """The products of an instruction in words, as in "int8 or uint8 into int32"."""
+    groups: dict[str, list[str]] = {}
+    for product in PRODUCTS:
+        if instruction in product.by:
+            groups.setdefault(product.sums, []).append(product.operand)
+    return ", and ".join(f"{' or '.join(operands)} into {sums}" for sums, operands in groups.items())
+
+
+def mma_sync(
+    operands: Sequence[Expr], a: TensorProduct, b: TensorProduct | None = None, *, depth: int | None = None,
+    zero: bool = False, span: Span | None = None,
+) -> Stmt:  # fmt: skip
+    """Issue one mma.sync of 16 × 8 sums.
+
+    operands: pointers to the fragments of D, A, B and C, or to each of their registers; C is left out where it is zero.
+    a, b: the products of the dtypes of A and of B, by default the same. depth: K, by default the largest.
+    """
+    sums = PTX_TYPES[a.sums]
+    types = {"a_type": a.ptx, "b_type": (b or a).ptx, "c_type": sums, "d_type": sums}
+    name = "mma.sync.zero" if zero else "mma.sync"
+    return issue(name, *operands, shape=f"m16n8k{depth or a.depth}", span=span, **types)
