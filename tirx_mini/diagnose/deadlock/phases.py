@@ -25,7 +25,7 @@ class Rounds:
     phases: int
     rounds: int
     count: int
-    alike: bool
+    equal: bool
     signals: tuple[Site, ...]
     waits: tuple[Site, ...]
 

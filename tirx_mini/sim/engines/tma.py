@@ -18,7 +18,7 @@ from tirx_mini.ir import Span, TensorMap
 
 from ..facts import Fault, Origin
 from ..machine import Blocking, Cta, Gpu, Mbarrier, Wait, Warp
-from ..ordering import Actor, Agent, KnownValue, Operation, Proxy, Strong, Unlike
+from ..ordering import Actor, Agent, KnownValue, Operation, Proxy, Strong, Unequal
 from .batched import load_each, store_each
 from .tensor_map import BoxCopier, LinearCopier, RowsCopier, Strips, broken_rule
 from .tma_rules import (
@@ -305,7 +305,7 @@ class TmaEngine:
         data: np.ndarray | None = None
         if copy.cta.cluster.width:
             if copy.reduce is not None:
-                raise Unlike
+                raise Unequal
             store_each(copy.copier, copy.coords, copy.cta, copy.offset, lambda number: _actor(copy, number))
         else:
             data = copy.cta.cluster.values.of(_take, copy)
