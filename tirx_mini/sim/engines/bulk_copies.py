@@ -116,8 +116,6 @@ def move_load(copy: BulkCopy) -> None:
             cta.smem.shadow.write(copy.offset, copy.offset + copier.box_bytes, actor)
             copier.write_smem(cta.smem, copy.offset, data if probe is None else probe.loaded(copy, cta, data))
 
-# -- stores --------------------------------------------------------------------------------------------------
-
 
 def move_store(copy: BulkCopy, data: np.ndarray) -> None:
     """The box comes into global memory."""

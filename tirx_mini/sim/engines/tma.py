@@ -154,6 +154,8 @@ class TmaEngine:
                 barrier.complete_tx(copy.cta, copy.agent, copier.box_bytes, now, copy.role, copy.span)
         copy.cta.cluster.causality.finish(copy.agent)
 
+    # -- stores --------------------------------------------------------------------------------------------------
+
     def store(
         self, w: Warp, tensor_map: TensorMap, offset: int, coords: Sequence[int], reduce: str | None, rows: bool
     ) -> None:
