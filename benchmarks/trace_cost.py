@@ -21,8 +21,9 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from tirx_mini import simulate
 from tirx_mini.course import STEPS, Traced, default_kernels, load_kernels, timeline_form
-from tirx_mini.diagnose import Report, simulate
+from tirx_mini.diagnose import Report
 from tirx_mini.ending import command
 from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
 from tirx_mini.passes import lower
@@ -50,7 +51,7 @@ def costs(step: int, size: int, repeat: int) -> tuple[float, float, Report]:
     report = None
     for _ in range(repeat):
         for trace in (False, True):
-            taken, report = timed(lambda trace=trace: simulate(kernel, (a, b, d), DEFAULT_GPU, trace=trace))
+            taken, report = timed(lambda trace=trace: simulate(kernel, a, b, d, gpu=DEFAULT_GPU, trace=trace))
             best[trace] = min(best[trace], taken)
     assert report is not None and report.trace is not None
     return best[0], best[1], report

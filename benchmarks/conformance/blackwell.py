@@ -135,7 +135,7 @@ def other_products(group: int) -> PrimFunc:
 
 
 SCALED = (("mxf8f6f4", 1), ("mxf4", 2), ("mxf4nvf4", 2), ("mxf4nvf4", 4))
-"""Classes of MMAs with the factors of a row that they have (PTX ISA: tcgen05.mma, .scale_vectorsize)."""
+"""Kinds of MMAs with the factors of a row that they have (PTX ISA: tcgen05.mma, .scale_vectorsize)."""
 COPIES = (
     ("128x256b", ""), ("4x256b", ""), ("128x128b", ""), ("64x128b", "warpx2::02_13"), ("64x128b", "warpx2::01_23"),
     ("32x128b", "warpx4"),

@@ -49,7 +49,7 @@ KINDS: Mapping[HazardKind, Kind] = MappingProxyType({
 })  # fmt: skip
 
 FENCES = (MISSING_PROXY_FENCE.name, MISSING_TCGEN05_FENCE.name)
-"""Classes of findings that follow from no other mistake: the fence is not there."""
+"""Kinds of findings that follow from no other mistake: the fence is not there."""
 
 FORGIVEN = (
     HazardKind.MISSING_FENCE_AFTER, HazardKind.MISSING_FENCE_BEFORE, HazardKind.IDENTICAL_WRITES, HazardKind.UNPAIRED,

@@ -14,7 +14,7 @@ from .deadlock import STANDS_STILL, WRONG_PARITY, find_sites
 from .findings import Finding
 
 _FOLLOWING = ("race", "deadlock", "in-flight-at-exit", "uninitialised-read", "lost-result", "barrier-overflow")
-"""Classes of findings that may follow from a wrong handover between roles."""
+"""Kinds of findings that may follow from a wrong handover between roles."""
 
 _NAMED = re.compile(r"barrier [1-9]\d*")
 

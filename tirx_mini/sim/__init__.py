@@ -81,7 +81,6 @@ from .machine import (
     BarrierEvent,
     BarrierOfEndedCta,
     BarrierUse,
-    BatchedRegisters,
     BorrowedRegister,
     ClusterBarrierMisuse,
     ClusterBarrierWait,
@@ -129,6 +128,7 @@ from .machine import (
     UnpairedClusterBarrier,
     UnsynchronisedRegisters,
     Wait,
+    WideRegisters,
     WrongRegisterDirection,
     numpy_dtype,
 )
@@ -202,5 +202,5 @@ __all__ = [
     "Track", "TrackKind", "translate", "Translation", "TxCountOverflow", "UninitialisedBarrier",
     "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnreadColumns",
     "UnsynchronisedRegisters", "Unwritten", "Wait", "WarpgroupTooSmall", "Watch", "WgmmaAtExit", "WgmmasDiffer",
-    "WgmmaWait", "BatchedRegisters", "WrongRegisterDirection", "WrongTmemLane",
+    "WgmmaWait", "WideRegisters", "WrongRegisterDirection", "WrongTmemLane",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ from .ordering import Unequal
 FEWEST = 4
 """Clusters of a launch of which only some are checked."""
 MOST_CLASSES = 8
-"""Classes of clusters that are checked apart, after the run; with more, the whole launch is."""
+"""Kinds of clusters that are checked apart, after the run; with more, the whole launch is."""
 
 
 class Ended(Protocol):

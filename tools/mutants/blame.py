@@ -14,7 +14,7 @@ from .mutation import BARRIERS, Mutation, barriers, kind_of
 BUFFERS = ("pool.alloc", "Tx.alloc_local", "Tx.decl_buffer")
 ALIASES = ("Tx.meta_var", "Tx.decl_buffer")
 TOUCHING = ("copy", "MMA", "allocation", "init", "arrive", "part")
-"""Classes of statement that a fence or a synchronisation may be there for."""
+"""Kinds of statement that a fence or a synchronisation may be there for."""
 
 OBJECTS = ("pool", "tile_scheduler")
 """What is neither barrier nor buffer, and has statements that belong together all the same."""

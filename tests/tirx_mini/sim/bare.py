@@ -89,7 +89,7 @@ class Result:
 
     @property
     def kinds(self) -> list[str]:
-        """Classes of findings in the order they were found; warnings in parentheses."""
+        """Kinds of findings in the order they were found; warnings in parentheses."""
         return [f.kind if f.severity == "error" else f"({f.kind})" for f in self.findings]
 
     @property

@@ -25,7 +25,7 @@ class Rounds:
     phases: int
     rounds: int
     count: int
-    equal: bool
+    alike: bool
     signals: tuple[Site, ...]
     waits: tuple[Site, ...]
 

@@ -12,12 +12,9 @@ from kernels_ref.sm90.extra_every_shape import hgemm
 from tirx_mini.course import STEPS, default_kernels, load_kernels, make_arguments
 from tirx_mini.ir import PrimFunc
 from tirx_mini.script import from_source
-from tirx_mini.sim import Standing, classes
-from tirx_mini.sim.plans import batched, batches, sharded
+from tirx_mini.sim import Circumstances, Standing, classes
+from tirx_mini.sim.plans import BoundKernel, WholeLaunch, batched, batches, sharded
 from tirx_mini.sim.plans import kernel as bound
-from tirx_mini.sim.plans.kernel import BoundKernel
-from tirx_mini.sim.plans.plan import WholeLaunch
-from tirx_mini.sim.question import Circumstances
 
 GPUS = {"sm100": "b200", "sm90": "h100"}
 
