@@ -53,7 +53,8 @@ def costs(step: int, size: int, repeat: int) -> tuple[float, float, Report]:
     report = None
     for _ in range(repeat):
         for trace in (False, True):
-            taken, report = timed(lambda trace=trace: answer(kernel, (a, b, d), Question(gpu_spec(DEFAULT_GPU), trace=trace)))
+            asked = Question(gpu_spec(DEFAULT_GPU), trace=trace)
+            taken, report = timed(lambda asked=asked: answer(kernel, (a, b, d), asked))
             best[trace] = min(best[trace], taken)
     assert report is not None and report.trace is not None
     return best[0], best[1], report
