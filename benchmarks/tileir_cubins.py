@@ -28,9 +28,9 @@ ALIGNED = 16
 
 def kernel_of(case: Case) -> Any:
     """The kernel of the program's file, whose `ct` is NVIDIA's."""
-    represent = types.ModuleType("tirx_mini.tile_ir")
-    represent.__dict__["ct"] = ct
-    sys.modules.update({"tirx_mini": types.ModuleType("tirx_mini"), "tirx_mini.tile_ir": represent})
+    stand_in = types.ModuleType("tirx_mini.tile_ir")
+    stand_in.__dict__["ct"] = ct
+    sys.modules.update({"tirx_mini": types.ModuleType("tirx_mini"), "tirx_mini.tile_ir": stand_in})
     sys.modules.setdefault("torch", types.ModuleType("torch"))
     spec = importlib.util.spec_from_file_location(case.program, ROOT / "kernels_ref" / "tile" / f"{case.program}.py")
     assert spec is not None and spec.loader is not None

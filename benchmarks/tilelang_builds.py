@@ -49,7 +49,7 @@ def library(func: Any, path: Path, fast: bool) -> None:
     path.with_suffix(".cu").write_text(made.kernel_source)
 
 
-def represent(folder: Path) -> None:
+def stand_in(folder: Path) -> None:
     """A library with the name of the driver's, which a machine without a GPU lacks and the linker asks for."""
     source = folder / "stub.c"
     source.write_text("void nothing(void) {}\n")
@@ -62,7 +62,7 @@ def main() -> int:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as stub:
-        represent(Path(stub))
+        stand_in(Path(stub))
         for case in [case for shape in SWEPT for case in swept(*shape)] if "--swept" in sys.argv else cases():
             start, path = time.perf_counter(), folder / f"{case.file}.so"
             if path.exists():

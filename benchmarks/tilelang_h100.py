@@ -43,9 +43,9 @@ Launch = Callable[[], Any]
 
 def executable(case: Case) -> Any:
     """The program of a case, compiled by tirx_mini."""
-    represent: Any = types.ModuleType("tilelang")
-    represent.language = language
-    sys.modules.update({"tilelang": represent, "tilelang.language": language})
+    stand_in: Any = types.ModuleType("tilelang")
+    stand_in.language = language
+    sys.modules.update({"tilelang": stand_in, "tilelang.language": language})
     import tilelang_programs
 
     func = getattr(tilelang_programs, case.program)(**case.args)

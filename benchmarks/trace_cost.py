@@ -21,11 +21,14 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+
 from tirx_mini.course import STEPS, Traced, default_kernels, load_kernels, timeline_form
-from tirx_mini.diagnose import Report, simulate
+from tirx_mini.diagnose import Report
+from tirx_mini.driver.answering import answer
 from tirx_mini.ending import command
 from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
 from tirx_mini.passes import lower
+from tirx_mini.sim import Question
 
 BOUND = 1.5
 """What a recorded run may take, as a multiple of one that is not."""
@@ -50,7 +53,8 @@ def costs(step: int, size: int, repeat: int) -> tuple[float, float, Report]:
     report = None
     for _ in range(repeat):
         for trace in (False, True):
-            taken, report = timed(lambda trace=trace: simulate(kernel, (a, b, d), DEFAULT_GPU, trace=trace))
+            asked = Question(gpu_spec(DEFAULT_GPU), trace=trace)
+            taken, report = timed(lambda asked=asked: answer(kernel, (a, b, d), asked))
             best[trace] = min(best[trace], taken)
     assert report is not None and report.trace is not None
     return best[0], best[1], report

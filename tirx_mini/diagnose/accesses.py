@@ -6,7 +6,6 @@ from tirx_mini.ir import Span
 from tirx_mini.sim import (
     BadAddress,
     BadBulkSize,
-    BatchedRegisters,
     BorrowedRegister,
     CopyOutOfBounds,
     CopyTooLarge,
@@ -25,6 +24,7 @@ from tirx_mini.sim import (
     RegisterOutOfBounds,
     RunawayLoop,
     UninitialisedRegister,
+    WideRegisters,
 )
 
 from .kind import (
@@ -213,8 +213,8 @@ def borrowed_register(fact: BorrowedRegister) -> Explanation:
     )
 
 
-@explains(BatchedRegisters, ILLEGAL_INSTRUCTION)
-def wide_registers(fact: BatchedRegisters) -> Explanation:
+@explains(WideRegisters, ILLEGAL_INSTRUCTION)
+def wide_registers(fact: WideRegisters) -> Explanation:
     return Explanation(
         f"{fact.name} holds {fact.dtype}, and registers have 32 bits",
         "use a buffer of float32, uint32 or a 16-bit type",

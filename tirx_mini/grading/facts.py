@@ -70,7 +70,7 @@ class Facts:
     @property
     def roles(self) -> bool:
         """Whether loads and MMAs are issued by different warps, each in a loop of its own."""
-        return bool(self.producers and self.multipliers) and not self.producers & self.multipliers and self.divergent
+        return bool(self.producers and self.multipliers) and not self.producers & self.multipliers and self.apart
 
     def as_dict(self) -> dict[str, Any]:
         """The same as JSON has it: sets as sorted lists."""

@@ -84,7 +84,6 @@ from .machine import (
     BarrierEvent,
     BarrierOfEndedCta,
     BarrierUse,
-    BatchedRegisters,
     BorrowedRegister,
     ClusterBarrierMisuse,
     ClusterBarrierWait,
@@ -133,6 +132,7 @@ from .machine import (
     UnpairedClusterBarrier,
     UnsynchronisedRegisters,
     Wait,
+    WideRegisters,
     WrongRegisterDirection,
     numpy_dtype,
 )
@@ -206,6 +206,6 @@ __all__ = [
     "Track", "TrackKind", "translate", "Translation", "TxCountOverflow", "UninitialisedBarrier",
     "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnreadColumns",
     "UnsynchronisedRegisters", "Unwritten", "Wait", "WarpgroupTooSmall", "Watch", "WgmmaAtExit", "WgmmasDiffer",
-    "WgmmaWait", "BatchedRegisters", "WrongRegisterDirection", "WrongTmemLane",
+    "WgmmaWait", "WideRegisters", "WrongRegisterDirection", "WrongTmemLane",
     "AccessBeforeStart", "FreedBeforePeer", "ReadOnlyPath", "RemoteAccessAtExit",
 ]  # fmt: skip

@@ -12,8 +12,8 @@ import numpy as np
 
 from tirx_mini.hardware import GpuSpec
 
-from .alike import Kinds, NoDoubts, NoFacts
 from .budget import Budget, check_budget
+from .classes import Classes, NoDoubts, NoFacts
 from .doubts import Doubts, Ends, OpenOrder, Tests
 from .engines import (
     ClusterCopies,
@@ -75,7 +75,7 @@ class Gpu(Services):
         self, image: KernelImage, arrays: Sequence[np.ndarray], spec: GpuSpec, setup: Setup = DEFAULT_SETUP
     ) -> None:
         part, share, seed, probe = setup.part, setup.share, setup.seed, setup.probe
-        alike, trace, pedantic = setup.alike, setup.trace, setup.pedantic
+        equal, trace, pedantic = setup.equal, setup.trace, setup.pedantic
         self.functions = setup.functions
         self.mixed: Ends = setup.mixed
         self.recorder = TimelineRecorder(image) if trace else None
@@ -88,7 +88,7 @@ class Gpu(Services):
         self._order = setup.values.of(_same, setup.order) or NO_ORDER
         self._time = setup.time
         checked = RecordedMbarrier if trace else Mbarrier
-        unchecked = RecordedMbarrier if trace else PartMbarrier if part is not None or alike else UncheckedMbarrier
+        unchecked = RecordedMbarrier if trace else PartMbarrier if part is not None or equal else UncheckedMbarrier
         self._checked_mbarrier, self.unchecked_mbarrier = checked, unchecked
         self._share = share
         self.causality = self._order.of(Causality) if image.grid_wide else None
@@ -99,8 +99,8 @@ class Gpu(Services):
         self.probe = probe
         if probe is not None:
             probe.clock = self.clock
-        self.facts = NoFacts() if alike else FactLog()
-        self.doubts = NoDoubts() if alike else Doubts()
+        self.facts = NoFacts() if equal else FactLog()
+        self.doubts = NoDoubts() if equal else Doubts()
         self.tests = Tests(setup.late)
         self.locator = Locator(image.shared)
         self.allocators = TmemAllocators()
@@ -115,7 +115,7 @@ class Gpu(Services):
         self.tensor = TensorCores(self)
         self.wgmma = WgmmaEngines(probe)
         self.leaders = Leaders(self.wgmma)
-        self.representatives = (Representatives if alike and seed is None else NoRepresentatives)(self.wgmma)
+        self.representatives = (Representatives if equal and seed is None else NoRepresentatives)(self.wgmma)
         self.cp_async_groups = CpAsync()
         self.scoped = ScopedAccesses(self)
         self.launches = LaunchControl(self)
@@ -140,7 +140,7 @@ class Gpu(Services):
             self._waiting = part.clusters
             self.traffic.cached.weight = part.weight
         checked = self._waiting if share is None else share.clusters
-        self.kinds = Kinds(() if untimed else checked) if alike else None
+        self.classes = Classes(() if untimed else checked) if equal else None
 
     def __enter__(self) -> Gpu:
         return self
@@ -236,8 +236,8 @@ class Gpu(Services):
         return self._values if self._share is None or number in self._share.clusters else NO_VALUES
 
     def order_of(self, number: int) -> Order:
-        """The order of a cluster's accesses, which only some clusters record where clusters are alike."""
-        recorded = self.kinds is None or self.kinds.checks(number)
+        """The order of a cluster's accesses, which only some clusters record where clusters are equal."""
+        recorded = self.classes is None or self.classes.checks(number)
         return (self.values_of(number).of(_same, self._order) if recorded else None) or NO_ORDER
 
     def engine_time(self) -> Time:
@@ -346,8 +346,8 @@ class Gpu(Services):
         self._take(group, -1)
         self.budget.ended += len(group)
         self.clusters.remove(cluster)
-        if self.kinds is not None:
-            cluster.values.apply(self.kinds.ended, cluster)
+        if self.classes is not None:
+            cluster.values.apply(self.classes.ended, cluster)
         while self._waiting and self._fits(group):
             self._start(group, time + self.spec.cta_launch_latency)
 

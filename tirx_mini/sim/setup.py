@@ -48,7 +48,7 @@ class Setup:
     share: which clusters have data, where only some do.
     cold: whether the L2 holds nothing at first; otherwise it holds the arguments, if they fit.
     functions: what functions of CUDA C++ that the kernel calls compute, by their names.
-    alike: whether to check a few clusters for all that are alike. The machine raises `Unlike` where there is anything
+    equal: whether to check a few clusters for all that are equal. The machine raises `Unequal` where there is anything
         to report.
     strips: as for `TmaEngine`; the arguments that nothing writes are then the same in all of its runs.
     probe: changes the data on their way, to see what results depend on.
@@ -69,7 +69,7 @@ class Setup:
     share: Share | None = None
     cold: bool = False
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    alike: bool = False
+    equal: bool = False
     strips: dict[str, Strips] | None = None
     probe: Probe | None = None
 

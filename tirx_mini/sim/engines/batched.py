@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from tirx_mini.isa import TmemOperand
 
 from ..machine import Cta, Registers, batched_memory, values_by_cluster
-from ..ordering import Actor, Unlike
+from ..ordering import Actor, Unequal
 from .issued import Mma
 from .operands import Operands
 from .sums import accumulate_registers, accumulate_tmem
@@ -20,7 +20,7 @@ def multiply_each(operands: Operands, group: Sequence[Mma], ctas: Sequence[Cta],
     mma, shape = group[0], group[0].shape
     whole = shape.parts(mma.cta_group) == 1 and mma.plain and shape.d == "float32" and not shape.half
     if not whole or isinstance(mma.a, TmemOperand) or shape.negate_a != shape.negate_b:
-        raise Unlike
+        raise Unequal
     rows, columns = shape.m // mma.cta_group, shape.n // mma.cta_group
     lefts = [operands.read_each(batched_memory(cta), group, "a", rows, known) for cta in ctas]
     rights = [operands.read_each(batched_memory(cta), group, "b", columns, known) for cta in ctas]
@@ -34,7 +34,7 @@ def multiply_registers_each(
     """wgmma, likewise. registers: of the accumulator, in each warp."""
     mma = mmas[0]
     if mma.product.a is None or mma.shape.d == "int32":
-        raise Unlike
+        raise Unequal
     lefts = operands.read_each(batched_memory(cta), mmas, "a", mma.shape.m, known)
     rights = operands.read_each(batched_memory(cta), mmas, "b", mma.shape.n, known)
     accumulate_registers(registers, lefts, rights, mma.accumulate)
@@ -43,7 +43,7 @@ def multiply_registers_each(
 def load_each(copier: BoxCopier, coords: Sequence[int], cta: Cta, offset: int) -> None:
     """A TMA load: a box for each cluster. coords: with a `PerCluster` where the clusters' differ."""
     if not copier.constant:
-        raise Unlike
+        raise Unequal
     boxes = [copier.loaded(at) for at in _coords_of(coords, len(cta.cluster.numbers))]
     batched_memory(cta).bring(offset, BatchedBox(boxes))
 

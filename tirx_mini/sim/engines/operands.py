@@ -14,7 +14,7 @@ from tirx_mini.isa import Format, InstructionDescriptor, SmemDescriptor, TmemOpe
 
 from ..facts import Fact, Fault, Origin
 from ..machine import BatchedSharedMemory, Probe, SharedMemory, TensorMemory, numpy_dtype
-from ..ordering import Actor, Unlike
+from ..ordering import Actor, Unequal
 from .numbers import fp4_values, to_float
 from .submatrix import Submatrix, below
 from .tensor_map import BatchedBox, LoadedBox
@@ -146,14 +146,14 @@ class Operands:
                 return found
         pattern, fmt = place.pattern, getattr(group[0].shape, which)
         if not pattern.dense or pattern.mn_major or fmt.itemsize < 1:
-            raise Unlike
+            raise Unequal
         blocks: list[Submatrix] = []
         wide = _boxes_at(smem, place.low, place.high, BatchedBox)
         for number in range(len(smem.own)):
             boxes = [(offset, box.boxes[number]) for offset, box in wide]
             block = self._assembled(boxes, pattern, place.low, place.high, fmt.dtype)
             if block is None:
-                raise Unlike
+                raise Unequal
             if len(boxes) == 1:
                 place.lies_in(boxes[0][0])
                 boxes[0][1].operands[place.part] = block

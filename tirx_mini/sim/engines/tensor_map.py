@@ -30,7 +30,7 @@ from tirx_mini.ir import Buffer, DataType, TensorMap, Var
 from tirx_mini.isa import swizzle_bytes
 
 from ..machine import BatchedSharedMemory, GlobalMemory, SharedMemory, numpy_dtype
-from ..ordering import Actor, Unlike
+from ..ordering import Actor, Unequal
 from .numbers import to_float
 from .reductions import OPERATIONS
 from .submatrix import LateMatrix, Submatrix
@@ -367,7 +367,7 @@ class BatchedBox:
 
     def put(self, smem: SharedMemory, offset: int) -> NoReturn:
         """Its bytes are in no memory of one cluster."""
-        raise Unlike
+        raise Unequal
 
 
 class RowsCopier(BoxCopier):

@@ -7,105 +7,30 @@ what happens before its issue (PTX ISA: "cp.async.bulk.tensor", "Async proxy").
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from collections.abc import Sequence
 
 import numpy as np
 
 from tirx_mini.hardware import TMA_GLOBAL_ALIGN
-from tirx_mini.ir import Span, TensorMap
+from tirx_mini.ir import TensorMap
 
 from ..facts import Fault, Origin
-from ..machine import Blocking, Cta, Gpu, Mbarrier, Wait, Warp
-from ..ordering import Actor, Agent, KnownValue, Operation, Proxy, Strong, Unlike
-from .batched import load_each, store_each
+from ..machine import Blocking, Cta, Gpu, Mbarrier, Warp
+from ..ordering import Operation, Unequal
+from .batched import store_each
+from .bulk_copies import BulkCopy, BulkGroups, BulkWait, Incoming, actor_of, move_load, move_store, take_store
 from .tensor_map import BoxCopier, LinearCopier, RowsCopier, Strips, broken_rule
 from .tma_rules import (
     BadBulkSize,
     BadTensorMap,
     BoxOutOfSharedMemory,
     GroupOfOtherThread,
-    Incoming,
     LoadAtExit,
     MisalignedBox,
     MisalignedBoxStart,
     StoreAtExit,
     StoreBeforeTensor,
 )
-
-
-@dataclass(eq=False, slots=True)
-class BulkCopy:
-    """A copy in flight. warp: the number of the warp that issued it in its CTA.
-
-    targets: for a load, the CTAs that receive it, each with the barrier it signals there. parts: the agent of the bytes
-    of each: they are complete for those who wait at the barrier that is signalled for them.
-    source: what a store has read: its map, the byte of shared memory, and the writes that it found there.
-    moved: from when to when its bytes come to shared memory, or leave it, in cycles.
-    """
-
-    cta: Cta
-    warp: int
-    agent: Agent
-    copier: BoxCopier
-    coords: tuple[int, ...]
-    offset: int
-    role: str
-    span: Span | None
-    issued: float
-    targets: Sequence[tuple[Cta, Mbarrier]] = ()
-    reduce: str | None = None
-    parts: Sequence[Agent] = ()
-    groups: BulkGroups | None = field(default=None, init=False)
-    read_done: bool = field(default=False, init=False)
-    write_done: bool = field(default=False, init=False)
-    read_time: float = field(default=0.0, init=False)
-    write_time: float = field(default=0.0, init=False)
-    read_epoch: int = field(default=0, init=False)
-    source: Hashable = field(default=None, init=False)
-    moved: tuple[float, float] = field(default=(0.0, 0.0), init=False)
-
-    @property
-    def operation(self) -> Operation:
-        """A load, a store or a reduction."""
-        if self.targets:
-            return Operation.TMA_LOAD
-        return Operation.TMA_STORE if self.reduce is None else Operation.TMA_REDUCE
-
-    @property
-    def cluster_index(self) -> int:
-        return self.cta.cluster.index
-
-    @property
-    def event(self) -> str:
-        return f"the {self.operation} of {self.role} at {f'line {self.span.user.line}' if self.span else 'its start'}"
-
-    def delay(self, now: float) -> None:
-        """It has no time of its own."""
-
-
-@dataclass
-class BulkWait(Wait):
-    """cp.async.bulk.wait_group. read: whether until sources are read, rather than writes made."""
-
-    instruction: ClassVar[str] = "bulk-group"
-    read: bool
-
-
-@dataclass
-class BulkGroups:
-    """The bulk groups of one thread: `open` gathers copies until the next commit (PTX ISA: "bulk async-group")."""
-
-    open: list[BulkCopy] = field(default_factory=list)
-    committed: list[list[BulkCopy]] = field(default_factory=list)
-    finished: dict[int, int] = field(default_factory=dict)
-    """Agents and epochs of copies that are done, of which the thread has not waited for the writes."""
-    elected: bool = False
-    """Whether elect.sync chose the thread, when it last issued a copy."""
-    waiter: Wait | None = None
-    needs: tuple[int, bool] = (0, False)
-    """What the waiter waits for: at most so many unfinished groups; whether `.read`."""
 
 
 class TmaEngine:
@@ -223,36 +148,12 @@ class TmaEngine:
         copier, now, recorder = copy.copier, self.gpu.clock.now, self.gpu.recorder
         if recorder is not None:
             recorder.loaded(copy)
-        copy.cta.cluster.values.apply(self._move_load, copy)
+        copy.cta.cluster.values.apply(move_load, copy)
         for (_, barrier), agent in zip(copy.targets, copy.parts, strict=True):
             if barrier.cta.alive and barrier.expected:
                 barrier.complete_tx(copy.cta, agent, copier.box_bytes, now, copy.role, copy.span)
         for agent in copy.parts:
             copy.cta.cluster.causality.finish(agent)
-
-    @staticmethod
-    def _move_load(copy: BulkCopy) -> None:
-        """The box comes into shared memory."""
-        copier, probe = copy.copier, copy.cta.gpu.probe
-        if copy.cta.cluster.width:
-            for cta, _ in copy.targets:
-                load_each(copier, copy.coords, cta, copy.offset)
-            return
-        if copier.constant and probe is None and copy.cta.cluster.order.shortcut(_bring, copy):
-            return
-        data = copier.read(copy.coords)
-        for (cta, _), agent in zip(copy.targets, copy.parts, strict=True):
-            actor = _actor(copy)
-            actor.agent = agent
-            copier.read_shadow(copy.coords, actor)
-            if copier.segment is None:  # nothing writes the source
-                actor.value = KnownValue((copier.name, copy.coords, copy.offset))
-            if cta.alive:
-                if copy.offset < cta.barriers_end:
-                    by = Origin(copy.role, copy.role, cta.name, copy.span)
-                    cta.written(by, copy.offset, copier.box_bytes, "TMA load")
-                cta.smem.shadow.write(copy.offset, copy.offset + copier.box_bytes, actor)
-                copier.write_smem(cta.smem, copy.offset, data if probe is None else probe.loaded(copy, cta, data))
 
     # -- stores --------------------------------------------------------------------------------------------------
 
@@ -303,10 +204,10 @@ class TmaEngine:
         data: np.ndarray | None = None
         if copy.cta.cluster.width:
             if copy.reduce is not None:
-                raise Unlike
-            store_each(copy.copier, copy.coords, copy.cta, copy.offset, lambda number: _actor(copy, number))
+                raise Unequal
+            store_each(copy.copier, copy.coords, copy.cta, copy.offset, lambda number: actor_of(copy, number))
         else:
-            data = copy.cta.cluster.values.of(_take, copy)
+            data = copy.cta.cluster.values.of(take_store, copy)
         copy.read_epoch = copy.agent.epoch
         copy.agent.advance()
         copy.read_done = True
@@ -315,24 +216,12 @@ class TmaEngine:
 
     def _write_store(self, copy: BulkCopy, data: np.ndarray | None) -> None:
         if data is not None:
-            self._move_store(copy, data)
+            move_store(copy, data)
         copy.write_done = True
         if self.gpu.recorder is not None:
             self.gpu.recorder.stored(copy)
         self._progress(copy)
         copy.cta.cluster.causality.finish(copy.agent)
-
-    @staticmethod
-    def _move_store(copy: BulkCopy, data: np.ndarray) -> None:
-        """The box comes into global memory."""
-        actor = _actor(copy)
-        if copy.reduce is None:
-            actor.value = KnownValue((copy.coords, copy.source), (copy.cta.cluster.index, copy.cta.rank))
-            copy.copier.write_shadow(copy.coords, actor)
-            copy.copier.write(copy.coords, data)
-        else:
-            copy.copier.reduce_shadow(copy.coords, actor)
-            copy.copier.reduce(copy.coords, data, copy.reduce)
 
     def _progress(self, copy: BulkCopy) -> None:
         groups = copy.groups
@@ -428,30 +317,3 @@ class TmaEngine:
         size = copier.dtype.itemsize
         if column * size % TMA_GLOBAL_ALIGN:
             raise Fault(MisalignedBoxStart(w.origin, copier.name, column, size, TMA_GLOBAL_ALIGN))
-
-
-def _bring(copy: BulkCopy) -> bool:
-    """Bring the box of a constant tensor into shared memory, which computes no element before it is read."""
-    box = copy.copier.loaded(copy.coords)
-    for cta, _ in copy.targets:
-        if cta.alive:
-            cta.smem.bring(copy.offset, box)
-    return True
-
-
-def _take(copy: BulkCopy) -> np.ndarray:
-    """Take the box of a store from shared memory."""
-    smem, stop = copy.cta.smem, copy.offset + copy.copier.box_bytes
-    smem.shadow.read(copy.offset, stop, _actor(copy))
-    data = copy.copier.read_smem(smem, copy.offset)
-    copy.source = (copy.copier.tensor_map.var.name, copy.offset, smem.shadow.written(copy.offset, stop))
-    return data
-
-
-def _actor(copy: BulkCopy, cluster: int | None = None) -> Actor:
-    """On whose behalf a copy accesses memory. cluster: its number, where its clocks are not those of the CTA's."""
-    cluster = copy.cta.cluster.domain if cluster is None else cluster
-    actor = Actor(copy.agent, cluster, Proxy.ASYNC, copy.operation, copy.role, copy.span, copy.issued)
-    if copy.reduce is not None:  # relaxed, at the scope of the GPU (PTX ISA: "cp.reduce.async.bulk.tensor")
-        actor.strong = Strong("gpu", (copy.cta.cluster.index, copy.cta.rank), copy.copier.dtype.itemsize)
-    return actor

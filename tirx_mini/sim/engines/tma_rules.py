@@ -75,16 +75,6 @@ class GroupOfOtherThread(Fact):
 
 
 @dataclass(frozen=True)
-class Incoming:
-    """A TMA load into a CTA's shared memory: the epoch of its agent, what it loads, who issued it and where."""
-
-    epoch: int
-    buffer: str
-    role: str
-    span: Span | None
-
-
-@dataclass(frozen=True)
 class LoadAtExit(Fact):
     """A CTA ends while a TMA load into its shared memory may be in flight. buffer: what it loads."""
 

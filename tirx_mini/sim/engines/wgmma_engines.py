@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from tirx_mini.hardware import WARPGROUP_WARPS
 
 from ..machine import Cta, Probe, RegisterArray, Warp
-from ..ordering import Unlike
+from ..ordering import Unequal
 from .operands import Operands
 from .wgmma import Warpgroup, WarpWgmma
 from .wgmma_group import Series
@@ -50,7 +50,7 @@ class WgmmaEngines:
         """The same with values: each warp has accumulators of its own."""
         warpgroup = self.of(w).warpgroup
         if any(self.of(each).issues for each in led or warpgroup.led):
-            raise Unlike  # each warp has to commit what it has issued itself
+            raise Unequal  # each warp has to commit what it has issued itself
         warpgroup.led = led
 
     def committed(self, w: Warp) -> int:

@@ -80,11 +80,11 @@ from .memory import (
 )
 from .probe import Probe
 from .register_facts import (
-    BatchedRegisters,
     BorrowedRegister,
     PendingRegister,
     RegisterOutOfBounds,
     UninitialisedRegister,
+    WideRegisters,
 )
 from .register_pool import (
     BadRegisterCount,
@@ -102,21 +102,22 @@ from .warp_facts import LanesDiffer, PartialWarp
 
 __all__ = [
     "Arrival", "ArrivalOverflow", "Arriving", "BadInitCount", "BadRegisterCount", "BadThreadCount", "BarrierEvent",
-    "BarrierOfEndedCta", "BarrierUse", "batched_memory", "BatchedRegisterArray", "BatchedRegisters",
-    "BatchedSharedMemory", "BatchedWarp", "Blocking", "BorrowedRegister", "Cluster", "ClusterBarrierMisuse",
-    "ClusterBarrierWait", "conflicts", "CountingBarrier", "CountingWait", "Cta", "Divergence", "EarlySignal", "Element",
-    "element_of", "ElementOutOfBounds", "EMPTY", "Flight", "FreshWait", "FULL", "GlobalBuffer", "GlobalMemory", "Gpu",
-    "GridBarrier", "GridBarrierWait", "IncompletePhase", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree",
-    "Locator", "Mask", "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact", "MbarrierWait", "MisalignedBarrier",
-    "MisalignedMatrixRow", "MisalignedVector", "MissingInitFence", "Multiprocessor", "NamedBarrierWait", "NO_ORDER",
-    "NO_TIME", "NO_VALUES", "NoOrder", "NoSuchBarrier", "NoTime", "NoValues", "numpy_dtype", "OFFSET_MASK", "offset_of",
-    "Order", "ORDER", "Parted", "PartialSetmaxnreg", "PartialWarp", "partition", "PartMbarrier", "PendingRegister",
-    "per_cluster", "PerCluster", "POLL_CYCLES", "Probe", "RegisterArray", "RegisterCountsDiffer", "RegisterOutOfBounds",
+    "BarrierOfEndedCta", "BarrierUse", "batched_memory", "BatchedRegisterArray", "BatchedSharedMemory", "BatchedWarp",
+    "Blocking", "BorrowedRegister", "Cluster", "ClusterBarrierMisuse", "ClusterBarrierWait", "conflicts",
+    "CountingBarrier", "CountingWait", "Cta", "Divergence", "EarlySignal", "Element", "element_of",
+    "ElementOutOfBounds", "EMPTY", "Flight", "FreshWait", "FULL", "GlobalBuffer", "GlobalMemory", "Gpu", "GridBarrier",
+    "GridBarrierWait", "IncompletePhase", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree", "Locator", "Mask",
+    "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact", "MbarrierWait", "MisalignedBarrier", "MisalignedMatrixRow",
+    "MisalignedVector", "MissingInitFence", "Multiprocessor", "NamedBarrierWait", "NO_ORDER", "NO_TIME", "NO_VALUES",
+    "NoOrder", "NoSuchBarrier", "NoTime", "NoValues", "numpy_dtype", "OFFSET_MASK", "offset_of", "ORDER", "Order",
+    "Parted", "PartialSetmaxnreg", "PartialWarp", "partition", "PartMbarrier", "PendingRegister", "per_cluster",
+    "PerCluster", "POLL_CYCLES", "Probe", "RegisterArray", "RegisterCountsDiffer", "RegisterOutOfBounds",
     "RegisterPool", "Registers", "RegisterWait", "Reinitialised", "RemoteSignal", "RepeatedWait", "ResidentCluster",
     "ResidentCta", "RoundsUnordered", "RunningWarp", "ScatteredRegisters", "SharedBuffer", "SharedMemory", "Signal",
     "SignalAtExit", "Sm", "spend_global", "spend_shared", "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer",
     "Time", "TIME", "TxCountOverflow", "UncheckedMbarrier", "UniformArray", "UninitialisedBarrier",
     "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters",
-    "Values", "VALUES", "values_by_cluster", "Wait", "Warp", "WIDTHS", "WINDOW_BITS", "WrongRegisterDirection",
+    "VALUES", "Values", "values_by_cluster", "Wait", "Warp", "WideRegisters", "WIDTHS", "WINDOW_BITS",
+    "WrongRegisterDirection",
     "AccessBeforeStart", "RemoteAccessAtExit",
 ]  # fmt: skip

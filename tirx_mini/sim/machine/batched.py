@@ -2,8 +2,8 @@
 
 A batch has the warps, barriers and engines of one. Its registers have the lanes of all, and its shared and
 tensor memory hold what each cluster has there; what depends on blockIdx is a `PerCluster`. Only what the write-backs of
-products need knows of that. Everything else raises `Unlike`, or has NumPy refuse arrays that do not fit together with a
-`ValueError`, and the clusters are executed one by one.
+products need knows of that. Everything else raises `Unequal`, or has NumPy refuse arrays that do not fit together with
+a `ValueError`, and the clusters are executed one by one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from tirx_mini.ir import Span
 
-from ..ordering import AccessLog, Agent, Unlike, Unwatched
+from ..ordering import AccessLog, Agent, Unequal, Unwatched
 from . import matrix
 from .cluster_values import PerCluster
 from .dtypes import numpy_dtype
@@ -46,7 +46,7 @@ class BatchedSharedMemory(SharedMemory):
     def near(self, width: int, first: int, end: int) -> np.ndarray:
         """As `SharedMemory.near`, of what the clusters have in common."""
         if self._owned[first // WORD : -(-end // WORD)].any():
-            raise Unlike
+            raise Unequal
         return super().near(width, first, end)
 
     def view(self, width: int) -> np.ndarray:
@@ -64,7 +64,7 @@ class BatchedSharedMemory(SharedMemory):
     def _settle(self, first: int, end: int) -> None:
         """The boxes of clusters are not bytes."""
         if any(offset < end and first < offset + box.nbytes for offset, box in self.boxes.items()):
-            raise Unlike
+            raise Unequal
 
     def put(self, width: int, items: np.ndarray, first: int, values: np.ndarray) -> None:
         """Store values of `width` bytes, [clusters, …], at items + first: a static pattern, and the item it starts at.
@@ -72,7 +72,7 @@ class BatchedSharedMemory(SharedMemory):
         Nothing is there that was brought as a box.
         """
         if width % WORD:
-            raise Unlike
+            raise Unequal
         key = id(items), first, width
         at = items + first
         if key not in self._kept:
@@ -116,7 +116,7 @@ class BatchedTensorMemory(TensorMemory):
 
     def words(self, column: int, columns: int) -> np.ndarray:
         """It is not that of one cluster."""
-        raise Unlike
+        raise Unequal
 
     def clear(self, column: int, columns: int) -> None:
         """As `TensorMemory.clear`."""
@@ -142,7 +142,7 @@ class BatchedRegisterArray(RegisterArray):
     def store_block(self, w: Any, start: int, steps: int, lanes: int, value: Any) -> None:
         """As `RegisterArray.store_block`, in all lanes; a value of one cluster's lanes is that of each."""
         if not w.mask.full:
-            raise Unlike
+            raise Unequal
         axis = -2 if lanes > 1 else -1
         if isinstance(value, np.ndarray) and value.ndim >= -axis and value.shape[axis] == LANES:
             value = np.concatenate([value] * self._width, axis)
@@ -150,11 +150,11 @@ class BatchedRegisterArray(RegisterArray):
 
     def load(self, w: Any, index: Any, lanes: int = 1) -> np.ndarray:
         """Places that depend on the lane are those of one cluster."""
-        raise Unlike
+        raise Unequal
 
     def store(self, w: Any, index: Any, value: Any, lanes: int = 1) -> None:
         """Likewise."""
-        raise Unlike
+        raise Unequal
 
 
 class Blocks(Protocol):
@@ -187,9 +187,9 @@ class BatchedWarp(RunningWarp):
             return
         target = footprint_of(self, pattern, lanes)
         if isinstance(buffer, GlobalBuffer) or isinstance(first, PerCluster) or not self.mask.full:
-            raise Unlike
+            raise Unequal
         if not (target.distinct and target.fits(buffer, first, lanes)):
-            raise Unlike
+            raise Unequal
         width = buffer.dtype.itemsize * lanes
         values = np.ascontiguousarray(value, numpy_dtype(buffer.dtype))
         items = values.reshape(-1).view(WIDTHS[width]).reshape(*target.items.shape[:-1], self.width, LANES)
@@ -199,13 +199,13 @@ class BatchedWarp(RunningWarp):
     def store(self, buffer: Buffer, index: Any, value: Any, lanes: int = 1, in_cta: bool | None = None) -> None:
         """As `RunningWarp.store`, of what all clusters store to their shared memory."""
         if isinstance(buffer, GlobalBuffer):
-            raise Unlike
+            raise Unequal
         super().store(buffer, index, value, lanes, in_cta)
 
     def copy(self, dst: Buffer, dst_index: Any, src: Buffer, src_index: Any, lanes: int = 1) -> None:
         """As `RunningWarp.copy`, likewise."""
         if isinstance(dst, GlobalBuffer):
-            raise Unlike
+            raise Unequal
         super().copy(dst, dst_index, src, src_index, lanes)
 
     def move(
@@ -225,7 +225,7 @@ class BatchedWarp(RunningWarp):
 
     def store_byte_matrices(self, addresses: Any, registers: Any, count: int) -> None:
         """stmatrix of bytes."""
-        raise Unlike
+        raise Unequal
 
 
 def _kept(w: RunningWarp, offsets: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..ordering import Unlike
+from ..ordering import Unequal
 
 
 class Parted(Exception):
@@ -23,7 +23,7 @@ class PerCluster:
     """The values that an expression over blockIdx has in the clusters of a batch: not the same in all of them.
 
     A value that is the same in all is a Python number (`per_cluster`). Control flow that needs one value raises
-    `Parted`, and operations without an implementation for batches raise `Unlike`.
+    `Parted`, and operations without an implementation for batches raise `Unequal`.
     """
 
     __slots__ = ("values",)
@@ -42,7 +42,7 @@ class PerCluster:
     __int__ = __index__
 
     def __hash__(self) -> NoReturn:
-        raise Unlike
+        raise Unequal
 
     def __repr__(self) -> str:
         return f"PerCluster({self.values.tolist()})"
@@ -65,7 +65,7 @@ def _binary(operation: Callable[[Any, Any], Any]) -> Callable[[PerCluster, Any],
             return per_cluster(operation(self.values, other.values))
         if isinstance(other, (int, np.integer)):
             return per_cluster(operation(self.values, other))
-        raise Unlike
+        raise Unequal
 
     return apply
 

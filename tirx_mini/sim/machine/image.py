@@ -70,7 +70,7 @@ class KernelImage:
     local_bytes: of a thread's arrays and variables.
     tmem_names: source names of tensor memory, for messages.
     grid_wide: whether clusters synchronise with one another.
-    alike: whether clusters are alike that have the same `RunningWarp.decisions`, as `plans.equality` says.
+    equal: whether clusters are equal that have the same `RunningWarp.decisions`, as `plans.equality` says.
     batchable: whether such clusters may be executed as one, as `translate.batched` says.
     represented: whether one warp may act for others of its warpgroup, as `translate.representatives` says.
     idle: the places of reads by instructions whose results decide nothing, as `translate.decided` says.
@@ -90,7 +90,7 @@ class KernelImage:
     tmem_names: tuple[str, ...] = ()
     span: Span | None = None
     grid_wide: bool = False
-    alike: bool = False
+    equal: bool = False
     batchable: bool = False
     represented: bool = False
     idle: frozenset[Span] = frozenset()

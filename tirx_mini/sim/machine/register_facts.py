@@ -79,7 +79,7 @@ class BorrowedRegister(RegisterFact):
 
 
 @dataclass(frozen=True)
-class BatchedRegisters(RegisterFact):
+class WideRegisters(RegisterFact):
     """An instruction on 32-bit registers is given a buffer of wider elements. dtype: of those."""
 
     dtype: str

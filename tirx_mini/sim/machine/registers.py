@@ -14,10 +14,10 @@ from .arriving import Arriving, Load, Ranges
 from .lazy import LazySum, LazySums
 from .masks import LANES
 from .register_facts import (
-    BatchedRegisters,
     BorrowedRegister,
     Owner,
     PendingRegister,
+    WideRegisters,
     outside,
     uninitialised,
 )
@@ -368,7 +368,7 @@ class Registers:
         """How many elements of the array so many registers are; a fault where they are not inside it."""
         array = self.array
         if array.itemsize > 4:
-            raise Fault(BatchedRegisters(self.warp.origin, array.name, array.span, str(array.data.dtype)))
+            raise Fault(WideRegisters(self.warp.origin, array.name, array.span, str(array.data.dtype)))
         count = words * (4 // array.itemsize)
         if self.index < 0 or self.index + count > len(array):
             raise outside(self.warp, array.name, array.span, self.index + count - 1, len(array))

@@ -304,8 +304,8 @@ class RunningWarp:
         self, dst: Buffer, first: int, pattern: Any, src: Buffer, src_first: int, src_pattern: Any, lanes: int = 1
     ) -> None:
         """`copy` between places first + pattern. A first place is that of all lanes, a pattern as for `passes`."""
-        places = first, pattern, src, src_first, src_pattern
-        if not self.cta.cluster.order.shortcut(block_moves.move, self, dst, *places, lanes):
+        shortcut = self.cta.cluster.order.shortcut
+        if not shortcut(block_moves.move, self, dst, first, pattern, src, src_first, src_pattern, lanes):
             self.copy(dst, first + pattern, src, src_first + src_pattern, lanes)
 
     def put(self, buffer: Buffer, first: int, pattern: Any, value: Any, lanes: int = 1) -> None:

@@ -1,7 +1,6 @@
 """Happens-before: the vector clocks of a cluster, and the shadow memories that hold accesses against them."""
 
 from .actors import COLLECTIVE, ELECTED_LANE, LANES_TOGETHER, Access, Actor, Release
-from .alike import Unlike
 from .clocks import (
     BEFORE,
     FENCED,
@@ -30,11 +29,12 @@ from .shadow import (
     Unwatched,
     distinct,
 )  # fmt: skip
+from .unequal import Unequal
 
 __all__ = [
     "Access", "AccessLog", "Actor", "Agent", "BEFORE", "COLLECTIVE", "Causality", "Complain", "Conflict",
     "ConflictKind", "CtaPlace", "ELECTED_LANE", "EarlyAccess", "FENCED", "GridBefore", "GridDependence", "KnownValue",
     "LANES_TOGETHER", "Lanes", "ORDER", "Operation", "PAST", "PROXIES", "PROXY", "PROXY_GLOBAL", "Proxy", "ROWS",
-    "Release", "Segment", "Shadow", "Snapshot", "Strong", "SyncClock", "UncheckedCausality", "Unlike", "Unwatched",
+    "Release", "Segment", "Shadow", "Snapshot", "Strong", "SyncClock", "UncheckedCausality", "Unequal", "Unwatched",
     "distinct", "in_scope",
 ]  # fmt: skip

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from .actors import COLLECTIVE, ELECTED_LANE, LANES_TOGETHER, Access, Actor, Release
-from .alike import Unlike
 from .clocks import Agent, UncheckedAgent
 from .log import AccessLog
 from .operations import THREADS_TMEM, Operation, Proxy
+from .unequal import Unequal
 
 Select = Any
 """Which granules of a segment: a slice, or an integer array."""
@@ -144,7 +144,7 @@ class Segment:
     def read(self, where: Select, actor: Actor) -> None:
         """`actor` reads the granules `where`."""
         if isinstance(actor.agent, UncheckedAgent):
-            raise Unlike
+            raise Unequal
         self._check_last(where, actor, False)
         if self.shared:
             if REDUCTIONS in self.readers:
@@ -179,7 +179,7 @@ class Segment:
     def _claim(self, where: Select, actor: Actor) -> None:
         """A cluster whose accesses are not checked writes the granules `where`, which nobody else may touch."""
         if (self.writes[where] != -1).any() or any(numbers[where].any() for numbers in self.readers.values()):
-            raise Unlike
+            raise Unequal
         self.writes[where] = self.log.number(actor, True)
 
     def _own(self, key: int, where: Select, actor: Actor) -> None:
@@ -192,7 +192,7 @@ class Segment:
     def reduce(self, where: Select, actor: Actor) -> None:
         """`actor` adds to the granules `where`, which it may do at the same time as others."""
         if isinstance(actor.agent, UncheckedAgent):
-            raise Unlike
+            raise Unequal
         self._check_last(where, actor, True)
         self._check_all(ANY, where, actor, True)
         self._include(REDUCTIONS, where, self.log.number(actor, True))

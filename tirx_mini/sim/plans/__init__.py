@@ -3,11 +3,15 @@
 `choice` has the plans in their order, `plan` their interface, and `equality` the argument that clusters are equal.
 """
 
-from .choice import PLANS, WHOLE, answered
+from .choice import FAILED, PLANS, WHOLE, answered
 from .equality import Equality
 from .kernel import BoundKernel
-from .plan import Plan
+from .plan import Plan, WholeLaunch
+from .portions import Piece, Timing, portion
 from .process import running
 from .sampling import Sampling
 
-__all__ = ["PLANS", "WHOLE", "BoundKernel", "Equality", "Plan", "Sampling", "answered", "running"]
+__all__ = [
+    "FAILED", "PLANS", "WHOLE", "BoundKernel", "Equality", "Piece", "Plan", "Sampling", "Timing", "WholeLaunch",
+    "answered", "portion", "running",
+]  # fmt: skip

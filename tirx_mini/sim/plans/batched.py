@@ -25,7 +25,7 @@ class BatchedClusters(Plan):
             return "the order of events is random, across all clusters"
         if reason := not_for_findings(kernel, circumstances):
             return reason
-        if not (kernel.image.alike and kernel.image.batchable and kernel.divisible):
+        if not (kernel.image.equal and kernel.image.batchable and kernel.divisible):
             return "clusters may differ, or have instructions that no batch executes"
         return kernel.inseparable if kernel.effort >= WORTH_BATCHES else "the launch is small"
 

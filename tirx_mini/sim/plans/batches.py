@@ -13,7 +13,7 @@ from tirx_mini.hardware import GpuSpec
 
 from ..gpu import Gpu
 from ..machine import NO_TIME, BatchedWarp, KernelImage, Parted, ResidentCluster, ResidentCta, per_cluster
-from ..ordering import Unlike
+from ..ordering import Unequal
 from ..outcome import Standing
 from ..setup import Part, Setup
 
@@ -24,14 +24,14 @@ MOST = 24
 class BatchedGpu(Gpu):
     """Executes some clusters of a launch without regard to time, as many at a time as go the same way.
 
-    Clusters must be alike (`KernelImage.alike`). Raises `Unlike`, or `ValueError` of NumPy, where the program does
+    Clusters must be equal (`KernelImage.equal`). Raises `Unequal`, or `ValueError` of NumPy, where the program does
     anything that cannot be done for several clusters at once.
     """
 
     def __init__(
         self, image: KernelImage, arrays: Sequence[np.ndarray], spec: GpuSpec, clusters: range, setup: Setup
     ) -> None:
-        super().__init__(image, arrays, spec, replace(setup, part=Part(range(0)), time=NO_TIME, alike=True))
+        super().__init__(image, arrays, spec, replace(setup, part=Part(range(0)), time=NO_TIME, equal=True))
         self.warp_type = BatchedWarp
         count = max(1, -(-len(clusters) // MOST))
         self._todo = deque(np.array_split(np.array(clusters), count))
@@ -53,7 +53,7 @@ class BatchedGpu(Gpu):
                 self._todo.popleft()
                 self._todo.extendleft((numbers[~parted.holds], numbers[parted.holds]))
                 if (free := next(groups, None)) is None:
-                    raise Unlike from None  # they part all the time
+                    raise Unequal from None  # they part all the time
                 group = free
                 continue
             if self.clusters:

@@ -23,15 +23,15 @@ class ClusterClasses(Plan):
         """As `Plan.refusal`."""
         if reason := not_for_findings(kernel, circumstances):
             return reason
-        return "" if kernel.image.alike else "clusters may differ"
+        return "" if kernel.image.equal else "clusters may differ"
 
     def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome | None:
         """As `Plan.run`."""
-        setup = replace(kernel.limits, seed=circumstances.seed, alike=True)
+        setup = replace(kernel.limits, seed=circumstances.seed, equal=True)
         with running(), Gpu(kernel.image, kernel.arrays, kernel.spec, setup) as machine:
             kernel.begin(machine)
             outcome = kernel.complete(machine, machine.run())
-            unknown = machine.kinds.unknown.values() if machine.kinds is not None else ()
+            unknown = machine.classes.unknown.values() if machine.classes is not None else ()
             return outcome if self.holds(outcome) and all_checked(kernel, unknown) else None
 
     def holds(self, outcome: Outcome) -> bool:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import ClassVar, final
 
-from ..alike import Unlike
+from ..classes import Unequal
 from ..outcome import Outcome, PlanNote
 from ..question import Circumstances
 from .kernel import BoundKernel
@@ -21,7 +21,7 @@ class Plan(ABC):
     """A way to turn a question about a lowered kernel into executions, and their outcomes into one.
 
     name: of the plan. assumes: the assumption that it rests on, a clause. Executions whose assumption fails raise
-    `Unlike`, or have an outcome that does not hold; then the arguments are restored and the next plan is tried.
+    `Unequal`, or have an outcome that does not hold; then the arguments are restored and the next plan is tried.
     """
 
     name: ClassVar[str]
@@ -49,7 +49,7 @@ class Plan(ABC):
     @final
     def outcome(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome | None:
         """Run the plan and check its outcome; None where it does not hold."""
-        with suppress(Unlike):
+        with suppress(Unequal):
             outcome = self.run(kernel, circumstances)
             if outcome is not None and self.holds(outcome):
                 return replace(outcome, plan=PlanNote(self.name, self.assumes, self.saves(kernel, outcome)))

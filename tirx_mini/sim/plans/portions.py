@@ -17,7 +17,7 @@ import numpy as np
 
 from tirx_mini.ir import TirxError
 
-from ..alike import MOST_KINDS, Unlike
+from ..classes import MOST_CLASSES, Unequal
 from ..gpu import Gpu
 from ..machine import NO_TIME, NO_VALUES, WIDTHS
 from ..outcome import Outcome
@@ -32,7 +32,7 @@ from .process import running
 @dataclass(frozen=True)
 class Piece:
     """Some clusters that are executed together, with data. checked: whether that is for what the checks find, of
-    clusters that are alike; otherwise those are checked elsewhere.
+    clusters that are equal; otherwise those are checked elsewhere.
     """
 
     clusters: range
@@ -83,53 +83,53 @@ def run_portion(machine: Gpu, *, keep: bool) -> Portion | None:
         read = np.packbits(np.logical_or.reduce(readers)) if readers else None
         values = data.view(WIDTHS[granule])[written] if keep else None
         marks[slot] = Marks(np.packbits(written), read, granule, values)
-    kinds = machine.kinds
+    kinds = machine.classes
     return Portion(marks, outcome, frozenset(kinds.known if kinds else ()), kinds.unknown if kinds else {})
 
 
 def checked_portion(kernel: BoundKernel, clusters: range, *, keep: bool = False) -> Portion | None:
-    """Execute a few clusters that are alike, with checks and alone on the GPU; None if there is anything to report."""
-    setup = replace(kernel.limits, part=Part(clusters), alike=True)
+    """Execute a few clusters that are equal, with checks and alone on the GPU; None if there is anything to report."""
+    setup = replace(kernel.limits, part=Part(clusters), equal=True)
     with Gpu(kernel.image, kernel.arrays, kernel.spec, setup) as machine:
         return run_portion(machine, keep=keep)
 
 
 def all_checked(kernel: BoundKernel, unknown: Collection[int]) -> bool:
     """Return whether these clusters, one of each kind that no other one was checked of, have nothing to report."""
-    if len(unknown) > MOST_KINDS:
+    if len(unknown) > MOST_CLASSES:
         return False
-    with suppress(Unlike), running():
+    with suppress(Unequal), running():
         return all(checked_portion(kernel, range(number, number + 1)) for number in unknown)
     return False
 
 
 def portion(kernel: BoundKernel, piece: Piece, *, keep: bool = False) -> Portion | None:
-    """Execute some clusters with data; checked if they are not alike. None where there is anything to report.
+    """Execute some clusters with data; checked if they are not equal. None where there is anything to report.
 
     keep: whether the values that they write are to be kept besides.
     """
     found = None if piece.checked else batch(kernel, piece.clusters, keep=keep)
     if found is not None:
         return found
-    with suppress(Unlike), running():
+    with suppress(Unequal), running():
         if piece.checked:
             return checked_portion(kernel, piece.clusters, keep=keep)
-        alike = kernel.image.alike
-        setup = replace(kernel.limits, part=Part(piece.clusters), time=NO_TIME, alike=alike)
-        image = kernel.untimed_image if alike else kernel.image
+        equal = kernel.image.equal
+        setup = replace(kernel.limits, part=Part(piece.clusters), time=NO_TIME, equal=equal)
+        image = kernel.untimed_image if equal else kernel.image
         with Gpu(image, kernel.arrays, kernel.spec, setup) as machine:
             return run_portion(machine, keep=keep)
     return None
 
 
 def batch(kernel: BoundKernel, clusters: range, *, keep: bool = False, whole: bool = False) -> Portion | None:
-    """The same of clusters that are alike, several at a time; None also where that is not possible.
+    """The same of clusters that are equal, several at a time; None also where that is not possible.
 
     whole: whether these are nearly all clusters of the launch.
     """
-    if not (clusters and kernel.image.alike and kernel.image.batchable and kernel.divisible):
+    if not (clusters and kernel.image.equal and kernel.image.batchable and kernel.divisible):
         return None
-    with suppress(Unlike, ValueError), running():  # NumPy refuses lanes of one cluster beside those of several
+    with suppress(Unequal, ValueError), running():  # NumPy refuses lanes of one cluster beside those of several
         setup = replace(kernel.limits, pedantic=False, strips=kernel.strips)
         with BatchedGpu(kernel.untimed_image, kernel.arrays, kernel.spec, clusters, setup) as machine:
             if whole:
@@ -152,9 +152,9 @@ class Timing:
         executed without data.
         """
         kernel = self._kernel
-        with suppress(Unlike, TirxError), running():
+        with suppress(Unequal, TirxError), running():
             bare = BoundKernel(kernel.func, kernel.without_data, replace(kernel.alone, data=False))
-            setup = replace(kernel.limits, alike=kernel.image.alike or not share)
+            setup = replace(kernel.limits, equal=kernel.image.equal or not share)
             if share:
                 setup = replace(setup, share=Share(share, bare.image), strips=kernel.strips)
             else:
@@ -174,7 +174,7 @@ class Timing:
 
 
 def _give_up() -> NoReturn:
-    raise Unlike
+    raise Unequal
 
 
 def together(kernel: BoundKernel, portions: Sequence[Portion]) -> Outcome | None:

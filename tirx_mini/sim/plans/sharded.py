@@ -71,7 +71,7 @@ class ShardedClusters(Plan):
 
     def saves(self, kernel: BoundKernel, outcome: Outcome) -> str:
         """As `Plan.saves`."""
-        checks = ", and the checks of equal clusters" if kernel.image.alike else ""
+        checks = ", and the checks of equal clusters" if kernel.image.equal else ""
         return f"the time of one process for {kernel.clusters} clusters, which {kernel.question.jobs} share{checks}"
 
 
@@ -126,12 +126,12 @@ def run_sharded(kernel: BoundKernel) -> Outcome | None:
 def _shares(kernel: BoundKernel, jobs: int) -> tuple[range, list[Piece]]:
     """(the clusters that this process executes with data and time, the pieces for all processes).
 
-    Where that is none of clusters that are alike, the first and the last one are pieces that are checked.
+    Where that is none of clusters that are equal, the first and the last one are pieces that are checked.
     """
     image, clusters = kernel.image, kernel.clusters
     own = own_share(jobs) if kernel.divisible and not image.batchable else 0
     share = range(max(1, round(clusters * own)) if own else 0)
-    checked = [] if share or not image.alike else sorted({0, clusters - 1})
+    checked = [] if share or not image.equal else sorted({0, clusters - 1})
     rest = range(share.stop + (0 in checked), clusters - (clusters - 1 in checked[1:]))
     pieces = [Piece(range(number, number + 1), checked=True) for number in checked]
     return share, pieces + [Piece(each) for each in _divided(rest, jobs)]

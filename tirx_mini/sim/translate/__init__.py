@@ -71,7 +71,7 @@ def translate(
 
     data: whether all values are computed, or only those that `needed` says. cut: what a run without data leaves out.
     untimed: whether for a run with data of which only the results matter.
-    decided: the branches and loops whose course is noted, by which clusters are alike; None where they may not be.
+    decided: the branches and loops whose course is noted, by which clusters are equal; None where they may not be.
     Raises `TirxError` where the function is not lowered, and without data where it depends on them.
     """
     if func.launch is None:
@@ -100,7 +100,7 @@ def translate(
         {tensor_map.var.name: tensor_map for tensor_map in func.tensor_maps},
         registers=registers_of(func), local_bytes=sum(b.nbytes for b in _declared(func) if b.scope == "local"),
         tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
-        grid_wide=grid_wide(func), alike=data and decided is not None and decided <= statements.course.noted,
+        grid_wide=grid_wide(func), equal=data and decided is not None and decided <= statements.course.noted,
         batchable=batchable(func), represented=statements.represented > 0,
         idle=idle_reads(func) if data else frozenset(),
         fixed=parts[2].fixed(func) if data else frozenset(), travelled=travelled(func) if data else {},

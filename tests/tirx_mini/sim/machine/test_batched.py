@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tirx_mini.sim.engines import BatchedBox, LoadedBox
 from tirx_mini.sim.machine import BatchedSharedMemory
-from tirx_mini.sim.ordering import Unlike
+from tirx_mini.sim.ordering import Unequal
 
 SIZE, CLUSTERS = 256, 3
 CHUNK = 16
@@ -36,7 +36,7 @@ def test_each_cluster_reads_what_it_has_stored(
             smem.put(CHUNK, np.arange(length), first, values)
             model[first : first + length] = [[row[i].tobytes() for row in values] for i in range(length)]
         elif any(isinstance(each, list) for each in model[first : first + length]):
-            with pytest.raises(Unlike):
+            with pytest.raises(Unequal):
                 smem.near(CHUNK, first * CHUNK, (first + length) * CHUNK)
         else:
             smem.near(CHUNK, first * CHUNK, (first + length) * CHUNK)[first : first + length] = first
@@ -44,7 +44,7 @@ def test_each_cluster_reads_what_it_has_stored(
     wanted = model[start : start + count]
     kinds = {isinstance(each, list) for each in wanted}
     if len(kinds) == 2:
-        with pytest.raises(Unlike):  # some of it is common
+        with pytest.raises(Unequal):  # some of it is common
             smem.read(np.arange(count) + start, CHUNK)
         return
     found = smem.read(np.arange(count) + start, CHUNK)
@@ -65,12 +65,12 @@ def test_boxes_take_the_place_of_what_was_stored_and_are_not_bytes() -> None:
     smem.bring(32, BatchedBox([OneBox() for _ in range(CLUSTERS)]))
     assert (smem.read(np.arange(2), CHUNK) == chunks(0, 4)[:, :2]).all()
     for look in (lambda: smem.read(np.arange(2) + 2, CHUNK), lambda: smem.near(4, 32, 36), lambda: smem.view(4)):
-        with pytest.raises(Unlike):
+        with pytest.raises(Unequal):
             look()
-    with pytest.raises(Unlike):
+    with pytest.raises(Unequal):
         smem.put(CHUNK, np.arange(3), 1, chunks(0, 3))
 
 
 def test_items_narrower_than_a_word_are_refused() -> None:
-    with pytest.raises(Unlike):
+    with pytest.raises(Unequal):
         BatchedSharedMemory(SIZE, CLUSTERS, ()).put(2, np.arange(2), 0, np.zeros((CLUSTERS, 2), np.uint16))

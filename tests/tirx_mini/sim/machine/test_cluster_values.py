@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tirx_mini.sim.machine import Parted, PerCluster, per_cluster, values_by_cluster
-from tirx_mini.sim.ordering import Unlike
+from tirx_mini.sim.ordering import Unequal
 
 CLUSTERS = 3
 numbers = st.lists(st.integers(0, 50), min_size=CLUSTERS, max_size=CLUSTERS)
@@ -66,5 +66,5 @@ def test_control_flow_parts_the_clusters() -> None:
     "use", [lambda v: v + np.arange(32), lambda v: np.arange(32) * v, lambda v: {v: 1}, lambda v: v + 0.5]
 )
 def test_what_knows_one_cluster_only_is_refused(use: Callable[[Any], Any]) -> None:
-    with pytest.raises(Unlike):
+    with pytest.raises(Unequal):
         use(per_cluster([1, 2]))

@@ -12,12 +12,9 @@ from kernels_ref.sm90.extra_every_shape import hgemm
 from tirx_mini.course import STEPS, default_kernels, load_kernels, make_arguments
 from tirx_mini.ir import PrimFunc
 from tirx_mini.script import from_source
-from tirx_mini.sim import Standing, alike
-from tirx_mini.sim.plans import batched, batches, sharded
+from tirx_mini.sim import Circumstances, Standing, classes
+from tirx_mini.sim.plans import BoundKernel, WholeLaunch, batched, batches, sharded
 from tirx_mini.sim.plans import kernel as bound
-from tirx_mini.sim.plans.kernel import BoundKernel
-from tirx_mini.sim.plans.plan import WholeLaunch
-from tirx_mini.sim.question import Circumstances
 
 GPUS = {"sm100": "b200", "sm90": "h100"}
 
@@ -52,7 +49,7 @@ def report(kernel: PrimFunc, gpu: str = "b200") -> tvm.Report:
     found = tvm.simulate(kernel, *inputs, d, gpu=gpu, jobs=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bound, "WORTH_BYTES", 1 << 60)
-        patch.setattr(alike, "FEWEST", 1 << 30)
+        patch.setattr(classes, "FEWEST", 1 << 30)
         whole = tvm.simulate(kernel, *inputs, other, gpu=gpu, jobs=1)
     assert d.tobytes() == other.tobytes()
     assert found == whole

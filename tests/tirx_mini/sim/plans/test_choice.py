@@ -13,11 +13,8 @@ from tirx_mini.hardware import gpu_spec
 from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
 from tirx_mini.script import tirx as T
-from tirx_mini.sim import Outcome, Question, Simulation
-from tirx_mini.sim.plans import PLANS, BoundKernel, Plan, answered
-from tirx_mini.sim.plans.choice import FAILED
-from tirx_mini.sim.plans.plan import WholeLaunch
-from tirx_mini.sim.question import Circumstances
+from tirx_mini.sim import Circumstances, Outcome, Question, Simulation
+from tirx_mini.sim.plans import FAILED, PLANS, BoundKernel, Plan, WholeLaunch, answered
 from tirx_mini.worker import Twin
 
 

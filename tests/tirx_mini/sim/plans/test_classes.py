@@ -1,4 +1,4 @@
-"""Clusters that are alike: a few are checked for all, and the report is that of a run with all of them checked."""
+"""Clusters that are equal: a few are checked for all, and the report is that of a run with all of them checked."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from tirx_mini.course import STEPS, default_kernels, load_kernels, make_argument
 from tirx_mini.ir import PrimFunc
 from tirx_mini.layout import SwizzleMode, tma_shared_layout
 from tirx_mini.script import tirx as T
-from tirx_mini.sim import alike
+from tirx_mini.sim import classes
 
 
 @pytest.fixture
 def ended(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Of each cluster that ends in a run of clusters that may be alike, whether it was checked."""
+    """Of each cluster that ends in a run of clusters that may be equal, whether it was checked."""
     found: list[bool] = []
-    really = alike.Kinds.ended
+    really = classes.Classes.ended
 
-    def observed(self: alike.Kinds, cluster: alike.Ended) -> None:
+    def observed(self: classes.Classes, cluster: classes.Ended) -> None:
         found.append(self.checks(cluster.index))
         really(self, cluster)
 
-    monkeypatch.setattr(alike.Kinds, "ended", observed)
+    monkeypatch.setattr(classes.Classes, "ended", observed)
     return found
 
 
@@ -31,7 +31,7 @@ def all_checked(kernel: PrimFunc, *args: np.ndarray, gpu: str = "b200") -> tuple
     """The report with every cluster checked, and the results."""
     copies = [arg.copy() for arg in args]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(alike, "FEWEST", 1 << 30)
+        patch.setattr(classes, "FEWEST", 1 << 30)
         report = tvm.simulate(kernel, *copies, gpu=gpu, jobs=1)
     return report, [copy.tobytes() for copy in copies]
 

@@ -17,10 +17,8 @@ from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
 from tirx_mini.script import tirx as T
 from tirx_mini.sim import Question, Simulation, Standing
+from tirx_mini.sim.plans import BoundKernel, Timing, sharded
 from tirx_mini.sim.plans import kernel as bound
-from tirx_mini.sim.plans import sharded
-from tirx_mini.sim.plans.kernel import BoundKernel
-from tirx_mini.sim.plans.portions import Timing
 from tirx_mini.worker import Twin
 
 

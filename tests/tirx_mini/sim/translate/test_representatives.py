@@ -205,7 +205,7 @@ def with_and_without_stand_ins(
         patch.setattr(WarpWgmma, "commit", counted)
         for active in (False, True):
             commits = 0
-            machine = Gpu(simulation.image, simulation.arrays, spec, Setup(values=NO_VALUES, alike=True))
+            machine = Gpu(simulation.image, simulation.arrays, spec, Setup(values=NO_VALUES, equal=True))
             machine.representatives = (Representatives if active else NoRepresentatives)(machine.wgmma)
             outcome = machine.run()
             assert not outcome.blocked and not outcome.facts

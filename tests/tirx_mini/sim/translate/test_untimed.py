@@ -14,7 +14,7 @@ from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
 from tirx_mini.script import from_source
 from tirx_mini.sim import Question, Simulation
-from tirx_mini.sim.plans.portions import Piece, portion
+from tirx_mini.sim.plans import Piece, portion
 from tirx_mini.sim.translate import translate
 
 SHAPES = {3: (512, 256, 256), 7: (512, 512, 512), 8: (512, 512, 512), 9: (512, 512, 512), 10: (1024, 768, 320)}

@@ -1,4 +1,4 @@
-"""Clusters that are alike, of which a few are checked for all.
+"""Clusters that are equal, of which a few are checked for all.
 
 What happens before what among the threads and engines of a cluster follows from what these execute, in whatever order
 the run has it, as long as there is no doubt (`doubts`). So clusters that execute the same have the same hazards, and
@@ -14,11 +14,11 @@ from typing import NoReturn, Protocol
 
 from .doubts import Doubt, Doubts
 from .facts import Fact, FactLog, Origin
-from .ordering import Unlike
+from .ordering import Unequal
 
 FEWEST = 4
 """Clusters of a launch of which only some are checked."""
-MOST_KINDS = 8
+MOST_CLASSES = 8
 """Kinds of clusters that are checked apart, after the run; with more, the whole launch is."""
 
 
@@ -31,7 +31,7 @@ class Ended(Protocol):
     def decisions(self) -> Hashable: ...
 
 
-class Kinds:
+class Classes:
     """The kinds of clusters in a run, by their decisions. The first and the last cluster of `numbers` are checked.
 
     known: the kinds of which a cluster was checked.
@@ -64,7 +64,7 @@ class NoFacts(FactLog):
 
     def record(self, fact: Fact) -> NoReturn:
         """As `FactLog.record`."""
-        raise Unlike
+        raise Unequal
 
 
 class NoDoubts(Doubts):
@@ -72,7 +72,7 @@ class NoDoubts(Doubts):
 
     def record(self, doubt: Doubt, origin: Origin, subject: str) -> NoReturn:
         """As `Doubts.record`."""
-        raise Unlike
+        raise Unequal
 
 
-__all__ = ["MOST_KINDS", "Kinds", "NoDoubts", "NoFacts", "Unlike"]
+__all__ = ["MOST_CLASSES", "Classes", "NoDoubts", "NoFacts", "Unequal"]

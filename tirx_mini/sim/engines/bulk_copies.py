@@ -1,0 +1,163 @@
+"""Copies of the TMA in flight, the groups of a thread, and the movements of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from tirx_mini.ir import Span
+
+from ..facts import Origin
+from ..machine import Cta, Mbarrier, Wait
+from ..ordering import Actor, Agent, KnownValue, Operation, Proxy, Strong
+from .batched import load_each
+from .tensor_map import BoxCopier
+
+
+@dataclass(eq=False, slots=True)
+class BulkCopy:
+    """A copy in flight. warp: the number of the warp that issued it in its CTA.
+
+    targets: for a load, the CTAs that receive it, each with the barrier it signals there. parts: the agent of the bytes
+    of each: they are complete for those who wait at the barrier that is signalled for them.
+    source: what a store has read: its map, the byte of shared memory, and the writes that it found there.
+    moved: from when to when its bytes come to shared memory, or leave it, in cycles.
+    """
+
+    cta: Cta
+    warp: int
+    agent: Agent
+    copier: BoxCopier
+    coords: tuple[int, ...]
+    offset: int
+    role: str
+    span: Span | None
+    issued: float
+    targets: Sequence[tuple[Cta, Mbarrier]] = ()
+    reduce: str | None = None
+    parts: Sequence[Agent] = ()
+    groups: BulkGroups | None = field(default=None, init=False)
+    read_done: bool = field(default=False, init=False)
+    write_done: bool = field(default=False, init=False)
+    read_time: float = field(default=0.0, init=False)
+    write_time: float = field(default=0.0, init=False)
+    read_epoch: int = field(default=0, init=False)
+    source: Hashable = field(default=None, init=False)
+    moved: tuple[float, float] = field(default=(0.0, 0.0), init=False)
+
+    @property
+    def operation(self) -> Operation:
+        """A load, a store or a reduction."""
+        if self.targets:
+            return Operation.TMA_LOAD
+        return Operation.TMA_STORE if self.reduce is None else Operation.TMA_REDUCE
+
+    @property
+    def cluster_index(self) -> int:
+        return self.cta.cluster.index
+
+    @property
+    def event(self) -> str:
+        return f"the {self.operation} of {self.role} at {f'line {self.span.user.line}' if self.span else 'its start'}"
+
+    def delay(self, now: float) -> None:
+        """It has no time of its own."""
+
+
+@dataclass
+class BulkWait(Wait):
+    """cp.async.bulk.wait_group. read: whether until sources are read, rather than writes made."""
+
+    instruction: ClassVar[str] = "bulk-group"
+    read: bool
+
+
+@dataclass
+class BulkGroups:
+    """The bulk groups of one thread: `open` gathers copies until the next commit (PTX ISA: "bulk async-group")."""
+
+    open: list[BulkCopy] = field(default_factory=list)
+    committed: list[list[BulkCopy]] = field(default_factory=list)
+    finished: dict[int, int] = field(default_factory=dict)
+    """Agents and epochs of copies that are done, of which the thread has not waited for the writes."""
+    elected: bool = False
+    """Whether elect.sync chose the thread, when it last issued a copy."""
+    waiter: Wait | None = None
+    needs: tuple[int, bool] = (0, False)
+    """What the waiter waits for: at most so many unfinished groups; whether `.read`."""
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """A TMA load into a CTA's shared memory: the epoch of its agent, what it loads, who issued it and where."""
+
+    epoch: int
+    buffer: str
+    role: str
+    span: Span | None
+
+
+def move_load(copy: BulkCopy) -> None:
+    """The box comes into shared memory."""
+    copier, probe = copy.copier, copy.cta.gpu.probe
+    if copy.cta.cluster.width:
+        for cta, _ in copy.targets:
+            load_each(copier, copy.coords, cta, copy.offset)
+        return
+    if copier.constant and probe is None and copy.cta.cluster.order.shortcut(_bring, copy):
+        return
+    data = copier.read(copy.coords)
+    for (cta, _), agent in zip(copy.targets, copy.parts, strict=True):
+        actor = actor_of(copy)
+        actor.agent = agent
+        copier.read_shadow(copy.coords, actor)
+        if copier.segment is None:  # nothing writes the source
+            actor.value = KnownValue((copier.name, copy.coords, copy.offset))
+        if cta.alive:
+            if copy.offset < cta.barriers_end:
+                by = Origin(copy.role, copy.role, cta.name, copy.span)
+                cta.written(by, copy.offset, copier.box_bytes, "TMA load")
+            cta.smem.shadow.write(copy.offset, copy.offset + copier.box_bytes, actor)
+            copier.write_smem(cta.smem, copy.offset, data if probe is None else probe.loaded(copy, cta, data))
+
+
+def move_store(copy: BulkCopy, data: np.ndarray) -> None:
+    """The box comes into global memory."""
+    actor = actor_of(copy)
+    if copy.reduce is None:
+        actor.value = KnownValue((copy.coords, copy.source), (copy.cta.cluster.index, copy.cta.rank))
+        copy.copier.write_shadow(copy.coords, actor)
+        copy.copier.write(copy.coords, data)
+    else:
+        copy.copier.reduce_shadow(copy.coords, actor)
+        copy.copier.reduce(copy.coords, data, copy.reduce)
+
+
+def _bring(copy: BulkCopy) -> bool:
+    """Bring the box of a constant tensor into shared memory, which computes no element before it is read."""
+    box = copy.copier.loaded(copy.coords)
+    for cta, _ in copy.targets:
+        if cta.alive:
+            cta.smem.bring(copy.offset, box)
+    return True
+
+
+def take_store(copy: BulkCopy) -> np.ndarray:
+    """Take the box of a store from shared memory."""
+    smem, stop = copy.cta.smem, copy.offset + copy.copier.box_bytes
+    smem.shadow.read(copy.offset, stop, actor_of(copy))
+    data = copy.copier.read_smem(smem, copy.offset)
+    copy.source = (copy.copier.tensor_map.var.name, copy.offset, smem.shadow.written(copy.offset, stop))
+    return data
+
+
+def actor_of(copy: BulkCopy, cluster: int | None = None) -> Actor:
+    """On whose behalf a copy accesses memory. cluster: its number, where its clocks are not those of the CTA's."""
+    cluster = copy.cta.cluster.domain if cluster is None else cluster
+    actor = Actor(copy.agent, cluster, Proxy.ASYNC, copy.operation, copy.role, copy.span, copy.issued)
+    if copy.reduce is not None:  # relaxed, at the scope of the GPU (PTX ISA: "cp.reduce.async.bulk.tensor")
+        actor.strong = Strong("gpu", (copy.cta.cluster.index, copy.cta.rank), copy.copier.dtype.itemsize)
+    return actor
