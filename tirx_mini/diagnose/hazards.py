@@ -47,6 +47,7 @@ KINDS: Mapping[HazardKind, Kind] = MappingProxyType({
     HazardKind.MISSING_FENCE_AFTER: MISSING_TCGEN05_FENCE,
     HazardKind.MISSING_FENCE_BEFORE: MISSING_TCGEN05_FENCE,
     HazardKind.UNINITIALISED: UNINITIALISED_READ,
+    HazardKind.LOST_REDUCTION: RACE,
 })  # fmt: skip
 
 FENCES = (MISSING_PROXY_FENCE.name, MISSING_TCGEN05_FENCE.name)
@@ -54,6 +55,7 @@ FENCES = (MISSING_PROXY_FENCE.name, MISSING_TCGEN05_FENCE.name)
 
 FORGIVEN = (
     HazardKind.MISSING_FENCE_AFTER, HazardKind.MISSING_FENCE_BEFORE, HazardKind.IDENTICAL_WRITES, HazardKind.UNPAIRED,
+    HazardKind.LOST_REDUCTION,
 )  # fmt: skip
 """What the ISA asks for, and today's chips do without."""
 
@@ -191,6 +193,11 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
         return (
             f"{does} while it may still be being {did}: tcgen05.wait.ld() is missing after the load",
             "call Tx.ptx.tcgen05.wait.ld() after the loads, before signalling that tensor memory is free",
+        )
+    if fact.kind is HazardKind.LOST_REDUCTION:
+        return (
+            f"{does}, {did}, and nothing orders the two: a store that comes last erases what was added",
+            "store before the launch, or let a barrier or a flag order the store before the atomic operations",
         )
     if fact.kind is HazardKind.UNPAIRED:
         return (

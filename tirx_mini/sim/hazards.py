@@ -43,6 +43,8 @@ class HazardKind(Enum):
     MISSING_FENCE_BEFORE = auto()
     """No tcgen05.fence::before_thread_sync."""
     UNINITIALISED = auto()
+    LOST_REDUCTION = auto()
+    """A store and a reduction with memory orders, in no order: which of the two comes last decides the value."""
 
 
 _KINDS = {
@@ -53,6 +55,7 @@ _KINDS = {
     ConflictKind.TCGEN05_AFTER: HazardKind.MISSING_FENCE_AFTER,
     ConflictKind.TCGEN05_BEFORE: HazardKind.MISSING_FENCE_BEFORE,
     ConflictKind.UNINITIALISED: HazardKind.UNINITIALISED,
+    ConflictKind.LOST_REDUCTION: HazardKind.LOST_REDUCTION,
 }
 
 

@@ -167,6 +167,21 @@ def a_table_beside_the_results(wrong: bool) -> PrimFunc:
     return kernel
 
 
+@pair("TX201", "ok", isa="memory consistency model: no data race, and two legal results", zeros=True)
+def a_zero_among_the_reductions(wrong: bool) -> PrimFunc:
+    @T.prim_func
+    def kernel(D: T.Buffer((32,), "float32")):
+        T.device_entry()
+        cta = T.cta_id([2])
+        lane = T.thread_id([32])
+        if wrong:
+            if cta == 0:
+                T.ptx.st(D.ptr_to([lane]), T.float32(0.0), sem="relaxed", scope="gpu", space="global")  # wrong
+        T.ptx.red(D.ptr_to([lane]), T.float32(1.0), op="add", scope="gpu")  # wrong
+
+    return kernel
+
+
 PAIRS = pairs_of(globals())
 
 

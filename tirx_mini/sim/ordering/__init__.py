@@ -16,6 +16,7 @@ from .clocks import (
     SyncClock,
     UncheckedCausality,
 )  # fmt: skip
+from .conflicts import ConflictKind
 from .griddepcontrol import EarlyAccess, GridBefore, GridDependence
 from .lanes import Lanes
 from .linear import Shadow
@@ -24,7 +25,6 @@ from .operations import CtaPlace, KnownValue, Operation, Proxy, Strong, in_scope
 from .shadow import (
     Complain,
     Conflict,
-    ConflictKind,
     Segment,
     Unwatched,
     distinct,

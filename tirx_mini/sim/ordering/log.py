@@ -88,8 +88,9 @@ class AccessLog:
     def add(self, number: int, new: int) -> int:
         """The number of the set that `number` stands for, with access `new`; 0 is the empty set.
 
-        An agent is there once, by its last access. Accesses of different clusters are never ordered, so whoever comes
-        next conflicts with one of two: then others need not be there.
+        An agent is there once, by its last access, and by its last store if atomic operations followed. Accesses of
+        different clusters are never ordered, so whoever comes next conflicts with one of two: then others need not be
+        there.
         """
         if number in (0, new):
             return new
@@ -97,7 +98,12 @@ class AccessLog:
         if new in members:
             return number
         last = accesses[new]
-        kept = tuple(m for m in members if (a := accesses[m]).agent != last.agent or a.cluster != last.cluster)
+        atomic = last.operation is Operation.ATOMIC
+        kept = tuple(
+            m for m in members
+            if (a := accesses[m]).agent != last.agent or a.cluster != last.cluster
+            or (atomic and a.operation is Operation.STORE)
+        )  # fmt: skip
         if len(kept) == len(members) and len({accesses[m].cluster for m in members}) > 1:
             return number
         if not kept:

@@ -11,42 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from enum import Enum, auto
 from typing import Any
 
 import numpy as np
 
 from .actors import COLLECTIVE, ELECTED_LANE, LANES_TOGETHER, Access, Actor, Release
 from .clocks import Agent, UncheckedAgent
+from .conflicts import ConflictKind
 from .log import AccessLog
 from .operations import THREADS_TMEM, Operation, Proxy
 from .unequal import Unequal
 
 Select = Any
 """Which granules of a segment: a slice, or an integer array."""
-
-
-class ConflictKind(Enum):
-    """Why an access may not follow the one before it."""
-
-    RACE = auto()
-    """Nothing orders the two."""
-    PROXY = auto()
-    """No fence.proxy.async lies between them."""
-    PROXY_READ = auto()
-    """The same, where the earlier one is a read."""
-    UNPAIRED = auto()
-    """Operations of the tensor core by one thread, of which the PTX ISA does not say that they execute in order."""
-    TCGEN05_AFTER = auto()
-    """No tcgen05.fence::after_thread_sync lies between them."""
-    TCGEN05_BEFORE = auto()
-    """No tcgen05.fence::before_thread_sync lies between the earlier one and its release."""
-    LANES = auto()
-    """The two are of different lanes of one warp, and no bar.warp.sync lies between them."""
-    ELECTED_LANE = auto()
-    """The two are in order if elect.sync chooses the lowest lane."""
-    UNINITIALISED = auto()
-    """Nothing was written there."""
 
 
 @dataclass(frozen=True)
@@ -336,6 +313,8 @@ class Segment:
             allowed = False  # nothing orders the lanes, also where a memory order keeps it from being a race
         else:
             allowed = _both_strong(earlier, actor)
+            if allowed and kind is ConflictKind.RACE and earlier is not None and _loses_a_reduction(earlier, actor):
+                kind, allowed = ConflictKind.LOST_REDUCTION, False
         if kind is not None and not allowed:
             self.complain(Conflict(kind, self, where, ids, number, earlier, actor, writes))
 
@@ -371,6 +350,14 @@ def _both_strong(earlier: Access | None, actor: Actor) -> bool:
     if earlier is None or earlier.strong is None or actor.strong is None:
         return False
     return actor.strong.together_with(earlier.strong)
+
+
+def _loses_a_reduction(earlier: Access, actor: Actor) -> bool:
+    """Whether one is a store, and the other an atomic operation whose thread never looks at what it found."""
+    for one, other in ((earlier, actor), (actor, earlier)):
+        if one.operation is Operation.STORE and other.operation is Operation.ATOMIC and not other.decides:
+            return True
+    return False
 
 
 def _decides(actor: Actor) -> bool:
