@@ -55,7 +55,7 @@ FENCES = (MISSING_PROXY_FENCE.name, MISSING_TCGEN05_FENCE.name)
 
 FORGIVEN = (
     HazardKind.MISSING_FENCE_AFTER, HazardKind.MISSING_FENCE_BEFORE, HazardKind.IDENTICAL_WRITES, HazardKind.UNPAIRED,
-    HazardKind.LOST_REDUCTION,
+    HazardKind.LOST_REDUCTION, HazardKind.MISSING_READ_FENCE,
 )  # fmt: skip
 """What the ISA asks for, and today's chips do without."""
 
@@ -120,7 +120,8 @@ def hazard(fact: Hazard) -> Explanation:
     if fact.extent.others:
         notes = (*notes, (f"{fact.extent.buffer} shares memory with {' and '.join(fact.extent.others)}", None))
     severity = "warning" if fact.kind in FORGIVEN else "error"
-    if fact.kind in (HazardKind.MISSING_READ_FENCE, HazardKind.EQUAL_STORES):
+    by_the_letter = fact.kind is HazardKind.MISSING_READ_FENCE and fact.extent.space is Space.GLOBAL
+    if by_the_letter or fact.kind is HazardKind.EQUAL_STORES:
         severity = "note"
     return Explanation(
         message, hint, (*notes, *_barrier_notes(fact)), about,
@@ -145,7 +146,7 @@ def order_of(fact: Hazard) -> str | None:
     if fact.kind is HazardKind.MISSING_PROXY_FENCE:
         return f"if {second} executes before the bytes of {first} have left the generic proxy"
     if fact.kind is HazardKind.MISSING_READ_FENCE:
-        return f"if {second} overtakes {first}, which no chip is known to let it do"
+        return f"if {second} overtakes {first}, whose value no instruction has used by then"
     if fact.kind is HazardKind.MISSING_FENCE_AFTER:
         return f"if {second} begins before the wait ahead of it, as the ISA allows without the fence"
     if fact.kind is HazardKind.MISSING_FENCE_BEFORE:
@@ -177,8 +178,8 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
         )
     if fact.kind is HazardKind.MISSING_READ_FENCE:
         return (
-            f"{does}, {did}, without fence.proxy.async between the two: the letter of the ISA has one there",
-            "kernels in production omit this fence; a fence of each reader before it signals would be the letter",
+            f"{does}, {did}, without fence.proxy.async between the two",
+            'each reader calls Tx.ptx.fence.proxy_async("shared::cta") before it signals, or the loader after its wait',
         )
     if fact.kind is HazardKind.MISSING_FENCE_BEFORE:
         return f"{does}, {did}, which executed no tcgen05.fence.before_thread_sync() after it", BEFORE_HINT

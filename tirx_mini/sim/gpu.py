@@ -313,7 +313,7 @@ class Gpu(Services):
         launch = self.image.launch
         self._take(group, 1)
         self._placed.add(cluster)
-        cluster.log.pedantic = self.pedantic
+        cluster.log.pedantic = True
         origin = self.origin_of(cluster.index)
         for rank, sm in enumerate(group):
             inner = _unflatten(rank, launch.cluster)

@@ -1,4 +1,7 @@
-"""Asynchronous copies and who may touch their memory when, by the PTX ISA: kernels once right, once wrong."""
+"""Asynchronous copies and who may touch their memory when, by the PTX ISA: kernels once right, once wrong.
+
+Long because each pair is a kernel of its own.
+"""
 
 from __future__ import annotations
 
@@ -221,6 +224,7 @@ def load_rounds(*, release: bool, laps: int = 3) -> PrimFunc:
                 for i in T.serial(8):
                     total = total + tile[i, lane]  # wrong
                 if release:
+                    T.ptx.fence.proxy_async("shared::cta")
                     T.ptx.mbarrier.arrive(empty.ptr_to([0]))
                 phase = phase ^ 1
             D[lane] = total
@@ -404,6 +408,52 @@ def a_cp_async_over_a_barrier_in_use(wrong: bool) -> PrimFunc:
 @pair("TX124", "ok", isa="mbarrier.inval")
 def a_tma_load_over_a_barrier_that_nobody_uses_again(wrong: bool) -> PrimFunc:
     return tile_over_a_barrier("tma", over=wrong, later=False)
+
+
+def refilled(readers: bool, loader: bool) -> PrimFunc:
+    """A stage that threads read and TMA fills again, with a fence of those who read, or of the thread that loads."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((3, 64, 64), "float16"), D: T.Buffer((3, 32), "float16")):
+        T.device_entry()
+        warp = T.warp_id([2])
+        lane = T.lane_id([32])
+        pool = T.SMEMPool()
+        full = TMABar(pool, 1, "full")
+        empty = MBarrier(pool, 1, "empty")
+        tile = pool.alloc((64, 64), "float16", layout=TILE)
+        pool.commit()
+        full.init(1)
+        empty.init(32)
+        T.ptx.fence.mbarrier_init()
+        T.cuda.cta_sync()
+        if warp == 1:
+            if lane == 0:
+                for i in T.serial(3):
+                    empty.wait(0, (i + 1) % 2)
+                    if loader:
+                        T.ptx.fence.proxy_async("shared::cta")
+                    full.arrive(0, 8192)
+                    T.copy_async(tile[:, :], A[i, :, :], dispatch="tma", mbar=full.ptr_to([0]))  # wrong
+        else:
+            for i in T.serial(3):
+                full.wait(0, i % 2)
+                D[i, lane] = tile[lane, 0]
+                if readers:
+                    T.ptx.fence.proxy_async("shared::cta")
+                empty.arrive(0)
+
+    return kernel
+
+
+@pair("TX202", "ok", isa="fence.proxy.async: reads before writes of the async proxy")
+def a_stage_that_its_readers_fence(wrong: bool) -> PrimFunc:
+    return refilled(readers=not wrong, loader=False)
+
+
+@pair("TX202", "ok", isa="fence.proxy.async: by the thread that writes, after its wait")
+def a_stage_that_its_loader_fences(wrong: bool) -> PrimFunc:
+    return refilled(readers=False, loader=not wrong)
 
 
 PAIRS = pairs_of(globals())

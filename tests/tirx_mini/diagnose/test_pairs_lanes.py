@@ -1,4 +1,7 @@
-"""Lanes of one warp, judged by the PTX ISA: each kernel once right, once wrong in one detail."""
+"""Lanes of one warp, judged by the PTX ISA: each kernel once right, once wrong in one detail.
+
+Long because each pair is a kernel of its own.
+"""
 
 from __future__ import annotations
 

@@ -160,9 +160,9 @@ def test_boxes_of_overlapping_arguments_meet(rows: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pedantic", "fence", "severities"), [(False, False, []), (True, False, ["note"]), (True, True, [])]
+    ("pedantic", "fence", "severities"), [(False, False, ["warning"]), (True, False, ["warning"]), (False, True, [])]
 )
-def test_an_ordinary_read_before_a_load_needs_the_fence_by_the_letter_only(
+def test_an_ordinary_read_before_a_load_needs_the_fence(
     pedantic: bool, fence: bool, severities: list[str]
 ) -> None:
     """The tile is loaded, read, and loaded again once its readers have arrived, as every pipeline does."""

@@ -181,7 +181,8 @@ class _Producer(Mutator):
             return load
         wait = issue("mbarrier.try_wait", ring.empty.ptr_to([stage]), pipe.producer.phase[0], span=stmt.span)
         expect = issue("mbarrier.arrive.expect_tx", ring.full.ptr_to([stage]), ring.group.bytes, span=stmt.span)
-        return seq(wait, expect, load)
+        fence = issue("fence.proxy.async", "shared::cta", span=stmt.span)  # threads have read what is filled again
+        return seq(wait, fence, expect, load)
 
 
 def loop_statements(loop: For) -> tuple[Stmt, ...]:
