@@ -101,6 +101,7 @@ full.wait(0, 0)  # TX201
         full.wait(0, 1)
 """ + RESULT,
     7: "Tx.cuda.cta_sync()\n" + LOAD + "full.wait(0, 0)\n" + SUM + """
+Tx.ptx.fence.proxy_async("shared::cta")  # TX202
 Tx.cuda.cta_sync()  # TX201
 """ + AGAIN,
     8: TENSOR + LOAD + "full.wait(0, 0)\nTx.ptx.tcgen05.fence.after_thread_sync()\n" + MULTIPLY + """
