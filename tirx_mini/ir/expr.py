@@ -6,9 +6,8 @@
            | Region(buffer, ranges*) | Call(op, args*, attrs*, written?)
 
 Every expression also has a `dtype` and a `span`. Nodes are immutable and compared by identity; `structural_equal`
-compares their meaning. Python's operators on nodes build nodes. A node has no truth value: the front end translates
-an ``if`` over IR values. `Special` is in `units.py`, `Reinterpret` in `bits.py`; `buffer.py` has the nodes that name a
-buffer.
+compares their meaning. Python's operators on nodes build nodes. Only a `Const` has a truth value: the front end
+translates an ``if`` over IR values. `Special` is in `units.py`, `Reinterpret` in `bits.py`, the rest in `buffer.py`.
 """
 
 from __future__ import annotations
@@ -387,8 +386,8 @@ def unary(op: str, value: Any, *, span: Span | None = None) -> Expr:
         message = f"`{op}` needs a value, but {described(operand)} is {_kind(operand)}"
         raise TirxError(message, operand.span or span, _ELEMENT)
     if op == "~" and operand.dtype.scalar.is_float:
-        message = f"`~` needs an integer, but {described(operand)} is {operand.dtype}"
-        raise TirxError(message, operand.span or span, "convert it with Tx.int32(…)")
+        wrong = f"`~` needs an integer, but {described(operand)} is {operand.dtype}"
+        raise TirxError(wrong, operand.span or span, "convert it with Tx.int32(…)")
     if isinstance(operand, Const):
         return const(UNARY_OPS[op](operand.value), operand.dtype, span=span)
     if op == "not" and isinstance(operand, Unary) and operand.op == "not":
@@ -410,9 +409,8 @@ def as_bool(value: Any) -> Expr:
 
 def _kind(expr: Expr) -> str:
     """What an expression is that is not one value."""
-    if expr.is_tile or isinstance(expr, Str):
-        return "a tile" if expr.is_tile else "a text"
-    return "a pointer" if expr.dtype.is_handle else f"a vector, {expr.dtype}"
+    plain = "a pointer" if expr.dtype.is_handle else f"a vector, {expr.dtype}"
+    return "a tile" if expr.is_tile else "a text" if isinstance(expr, Str) else plain
 
 
 def cast(dtype: str, value: Any, *, span: Span | None = None) -> Expr:
@@ -436,9 +434,9 @@ def select(cond: Any, a: Any, b: Any, *, span: Span | None = None) -> Expr:
     """The ternary ``a if cond else b`` with both sides promoted to one type."""
     condition = as_bool(cond)
     left, right = _match(a, b)
-    if left.is_tile or right.is_tile:
-        tile = left if left.is_tile else right
-        raise TirxError(f"a choice needs values, but {described(tile)} is a tile", tile.span or span, _ELEMENT)
+    for side in (left, right):
+        if side.is_tile:
+            raise TirxError(f"a choice needs values, but {described(side)} is a tile", side.span or span, _ELEMENT)
     if isinstance(condition, Const):
         return left if condition.value else right
     return Select(left.dtype, condition, left, right, span=span)
@@ -446,8 +444,7 @@ def select(cond: Any, a: Any, b: Any, *, span: Span | None = None) -> Expr:
 
 def int_value(value: Any) -> int | None:
     """The value of an integer known at compile time, or None for anything else."""
-    if isinstance(value, (bool, int)):
-        return int(value)
-    if isinstance(value, Const) and not isinstance(value.value, float):
-        return int(value.value)
+    known = value.value if isinstance(value, Const) else value
+    if isinstance(known, (bool, int)):
+        return int(known)
     return None

@@ -75,10 +75,8 @@ class Mbarrier:
     )  # fmt: skip
 
     def __init__(self, cta: Cta, offset: int, element: Element) -> None:
-        self.cta = cta
-        self.offset = offset
-        self.element = element
-        self.name = str(element)
+        self.cta, self.offset = cta, offset
+        self.element, self.name = element, str(element)
         self.expected = self.pending = self.tx = self.phase = 0
         causality = cta.cluster.causality
         self._current = causality.sync_clock()
@@ -90,8 +88,7 @@ class Mbarrier:
 
     @property
     def init_span(self) -> Span | None:
-        """Where it was initialised."""
-        return self.init_by.span
+        return self.init_by.span  # where it was initialised
 
     @property
     def fresh(self) -> bool:
@@ -207,8 +204,7 @@ class Mbarrier:
             self._arrived(count, time, w.origin)
 
     def parity(self, w: Warp) -> int:
-        """The parity of the current phase, which the state of an arrival is."""
-        return self.phase & 1
+        return self.phase & 1  # the state of an arrival
 
     def expect(self, w: Warp, nbytes: int) -> bool:
         """mbarrier.expect_tx: `nbytes` more are to arrive in this phase. False where the barrier is unusable."""
