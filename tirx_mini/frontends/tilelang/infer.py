@@ -41,7 +41,18 @@ from tirx_mini.layout import Layout, SwizzleMode, TileLayout, tma_shared_layout
 from .language.hints import LAYOUT_HINT, Swizzled
 from .language.memory import FRAGMENT
 from .layouts import (
-    REGISTER, THREAD, Digit, Fragment, Partials, ThreadMap, compact, from_axe, replicated, seen_through, spread, with_replicas,
+    REGISTER,
+    THREAD,
+    Digit,
+    Fragment,
+    Partials,
+    ThreadMap,
+    compact,
+    from_axe,
+    replicated,
+    seen_through,
+    spread,
+    with_replicas,
 )  # fmt: skip
 from .nest import Access, Nest, lanes_of, nest_of
 from .place import Place, Rule
