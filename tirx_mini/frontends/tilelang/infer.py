@@ -53,7 +53,7 @@ from .layouts import (
     seen_through,
     spread,
     with_replicas,
-)  # fmt: skip
+)
 from .nest import Access, Nest, lanes_of, nest_of
 from .place import Place, Rule
 from .raster import RANGES
@@ -81,8 +81,7 @@ def infer_layouts(func: PrimFunc, arch: str, rules: Mapping[str, Rule]) -> PrimF
     """`func` with a layout for each fragment, and for each shared buffer whose users need one."""
     inference = _Inference(arch, rules)
     inference.collect(func)
-    known = inference.solve()
-    return _with_layouts(func, known)
+    return _Attach(inference.solve()).func(func)
 
 
 class _Inference:
@@ -411,10 +410,6 @@ def derive(nest: Nest, access: Access, layout: Fragment) -> Fragment | None:
 
 
 # -- the result --------------------------------------------------------------------------------------------------
-
-
-def _with_layouts(func: PrimFunc, known: Known) -> PrimFunc:
-    return _Attach(known).func(func)
 
 
 class _Attach(Mutator):
