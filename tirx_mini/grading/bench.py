@@ -14,7 +14,7 @@ from tirx_mini.worker import Task, Worker
 
 from .heard import Heard, hearing
 from .judges import Judges
-from .judging import Judged, Opened, Question, Timed, Tolerance
+from .judging import Inquiry, Judged, Opened, Timed, Tolerance
 from .launching import KernelEnded, NoGpu, compiling, gpu_here, launching, measuring
 from .lost import Exceeded, Lost
 
@@ -31,11 +31,11 @@ class Bench(Protocol):
         """The same, with these judges; the listener gets what kernels print elsewhere."""
         ...
 
-    def judged(self, question: Question, opened: Opened, tolerance: Tolerance) -> Judged:
+    def judged(self, question: Inquiry, opened: Opened, tolerance: Tolerance) -> Judged:
         """The kernel on data that are drawn for it."""
         ...
 
-    def timed(self, question: Question, opened: Opened, tolerance: Tolerance) -> Judged:
+    def timed(self, question: Inquiry, opened: Opened, tolerance: Tolerance) -> Judged:
         """The same, with the time of the kernel."""
         ...
 
@@ -54,10 +54,10 @@ class Simulated:
     def heard_by(self, judges: Judges, listener: Callable[[str], object]) -> Simulated:
         return Simulated(judges, self._gpu)
 
-    def judged(self, question: Question, opened: Opened, tolerance: Tolerance) -> Judged:
+    def judged(self, question: Inquiry, opened: Opened, tolerance: Tolerance) -> Judged:
         return self._judges.judged(question, opened, tolerance)
 
-    def timed(self, question: Question, opened: Opened, tolerance: Tolerance) -> Judged:
+    def timed(self, question: Inquiry, opened: Opened, tolerance: Tolerance) -> Judged:
         return self._judges.timed(question, opened, tolerance)
 
     def good(self, step: int, shape: Shape, dtype: str, gpu: str, tolerance: Tolerance) -> Mapping[str, float]:
@@ -95,10 +95,10 @@ class OnGpu:
         found._judges, found._listener = judges, listener
         return found
 
-    def judged(self, question: Question, opened: Opened, tolerance: Tolerance) -> Judged:
+    def judged(self, question: Inquiry, opened: Opened, tolerance: Tolerance) -> Judged:
         return self._launch(launching, question, tolerance)
 
-    def timed(self, question: Question, opened: Opened, tolerance: Tolerance) -> Judged:
+    def timed(self, question: Inquiry, opened: Opened, tolerance: Tolerance) -> Judged:
         timed: Timed = self._launch(measuring, question, tolerance)
         return Judged(timed.us is not None, timed.said, timed.page, timed.us)
 
@@ -116,7 +116,7 @@ class OnGpu:
             self._good[key] = found
         return self._good[key]
 
-    def _launch(self, task: Any, question: Question, tolerance: Tolerance) -> Any:
+    def _launch(self, task: Any, question: Inquiry, tolerance: Tolerance) -> Any:
         """Compile in a judge's process, then launch in the GPU's on data of a seed that nobody knows before."""
         self._judges.ask(compiling, (question, self.arch))
         with self._lock:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tirx_mini.course import Shape
 from tirx_mini.diagnose import Activity, Awaited, Interval, Timeline, Track, TrackKind
-from tirx_mini.hardware import GpuSpec
+from tirx_mini.hardware import WARPGROUP_WARPS, GpuSpec
 from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, Launch, PrimFunc, TirxError, Var, walk
 from tirx_mini.isa import TABLE, Completion, Memory, instruction_of, written_params
 from tirx_mini.records import dataclass, replace
@@ -21,8 +21,6 @@ from tirx_mini.sim import Question, Simulation
 from .dependence import Dependence, dependence, depth_of
 from .drawn import matrices
 
-WARPS = 4
-"""Of a warpgroup."""
 WHOLE, SOME = 0.99, 1 / 8
 """Shares that are all but what rounding hides, and more than a token."""
 
@@ -209,7 +207,7 @@ def _proven(facts: Facts, trace: Timeline, launch: Launch, found: Dependence) ->
     loads = [load for load in found.loads if load.counts]
     issuers = {(load.issuer, load.warp) for load in loads}
     producers = [track for track in trace.roles if (track.cta, track.warp) in issuers]
-    width = 1 if facts.tensor_memory else WARPS
+    width = 1 if facts.tensor_memory else WARPGROUP_WARPS
     multiplying = {(cta, unit * width + warp) for _, cta, unit in found.multipliers for warp in range(width)}
     return replace(
         facts,

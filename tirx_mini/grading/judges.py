@@ -24,9 +24,9 @@ from .facts import Facts
 from .heard import Heard, hearing
 from .judging import (
     Grid,
+    Inquiry,
     Judged,
     Opened,
-    Question,
     Tolerance,
     Unusable,
     bounding,
@@ -85,43 +85,43 @@ class Judges:
         found._listener = listener
         return found
 
-    def opened(self, question: Question) -> Opened:
+    def opened(self, question: Inquiry) -> Opened:
         """Whether the kernel can be lowered, and its key."""
         return self.ask(opening, question)
 
-    def judged(self, question: Question, opened: Opened, tolerance: Tolerance) -> Judged:
+    def judged(self, question: Inquiry, opened: Opened, tolerance: Tolerance) -> Judged:
         """The kernel on data that nobody has seen before, and its predicted time."""
         return self._judged("data", judging, question, opened, tolerance)
 
-    def timed(self, question: Question, opened: Opened, tolerance: Tolerance) -> Judged:
+    def timed(self, question: Inquiry, opened: Opened, tolerance: Tolerance) -> Judged:
         """The same; of a large problem, D is compared in parts, and the time may be worked out of those of parts."""
         if math.prod(question.shape) <= WHOLE:
             return self.judged(question, opened, tolerance)
         return self._judged("time", timing, question, opened, tolerance)
 
     def _judged(
-        self, what: str, task: Task, question: Question, opened: Opened, tolerance: Tolerance
+        self, what: str, task: Task, question: Inquiry, opened: Opened, tolerance: Tolerance
     ) -> Judged:
         key = self._key(what, question, opened, *tolerance)
         asked = question, self._seed(key), tolerance
         found = self._shared(key, task, asked, asdict, lambda judged: judged.clean)
         return found if isinstance(found, Judged) else Judged(**found)
 
-    def facts(self, question: Question, opened: Opened, right: bool = True) -> Facts:
+    def facts(self, question: Inquiry, opened: Opened, right: bool = True) -> Facts:
         """Return the facts about the kernel. right: whether its D is; otherwise all that it does counts."""
         key = self._key("facts", question, opened, right)
         asked = question, self._seed(key), right
         found = self._shared(key, observing, asked, Facts.as_dict, lambda facts: facts.ended)
         return found if isinstance(found, Facts) else Facts.from_dict(found)
 
-    def grid(self, question: Question, opened: Opened, tolerance: Tolerance | None) -> Grid:
+    def grid(self, question: Inquiry, opened: Opened, tolerance: Tolerance | None) -> Grid:
         """The grid of the kernel, whose D is compared in parts; without a tolerance, not at all."""
         key = self._key("grid", question, opened, tolerance)
         asked = question, self._seed(key), tolerance
         found = self._shared(key, gridding, asked, asdict, lambda grid: not grid.wrong)
         return found if isinstance(found, Grid) else Grid(**found)
 
-    def reference(self, step: int, shape: Shape, dtype: str, gpu: str) -> Question:
+    def reference(self, step: int, shape: Shape, dtype: str, gpu: str) -> Inquiry:
         """The reference of a step."""
         return self._references.question(step, shape, dtype, gpu)
 
@@ -136,14 +136,14 @@ class Judges:
             raise Lost(f"the reference has no time: {timed.said}")
         return timed.us
 
-    def bound(self, question: Question) -> str:
+    def bound(self, question: Inquiry) -> str:
         """What bounds the kernel; "" where it takes too long to find out."""
         try:
             return self.ask(bounding, question)
         except (Exceeded, Lost):
             return ""
 
-    def _key(self, what: str, question: Question, opened: Opened, *more: object) -> str:
+    def _key(self, what: str, question: Inquiry, opened: Opened, *more: object) -> str:
         """A digest of all that a result depends on: the kernel, the GPU, the rules, and whoever judges."""
         limits = self._seconds, self._memory_mb
         parts = kit_version(), what, opened.key, question.shape, question.dtype, question.spec, limits, more

@@ -41,7 +41,7 @@ _DEEP = 20_000
 
 
 @dataclass(frozen=True)
-class Question:
+class Inquiry:
     """One kernel, as its text, and what it is to be judged as.
 
     source, label, path: of the file that its lines are of: its text, its name in pages, and the name in the IR.
@@ -113,7 +113,7 @@ Tolerance = tuple[float, float]
 """(rtol, atol)."""
 
 
-def opening(question: Question) -> Task:
+def opening(question: Inquiry) -> Task:
     """`Opened`."""
     yield
     try:
@@ -123,7 +123,7 @@ def opening(question: Question) -> Task:
     return Opened(kernel_key(lowered), prints(lowered))
 
 
-def judging(asked: tuple[Question, int, Tolerance]) -> Task:
+def judging(asked: tuple[Inquiry, int, Tolerance]) -> Task:
     """`Judged`. asked: also the seed of the data, and the tolerance."""
     question, seed, tolerance = asked
     form = _form(question)
@@ -139,7 +139,7 @@ def judging(asked: tuple[Question, int, Tolerance]) -> Task:
     return Judged(True, _warned(report), us=report.time_us, clean=clean)
 
 
-def timing(asked: tuple[Question, int, Tolerance]) -> Task:
+def timing(asked: tuple[Inquiry, int, Tolerance]) -> Task:
     """`Judged` of a large problem: D is compared where clusters at random write it, and the time is sampled.
 
     Where that shows a mistake, and where clusters work together, the whole is run.
@@ -164,7 +164,7 @@ def timing(asked: tuple[Question, int, Tolerance]) -> Task:
     return Judged(False, wrong, _pages(report), report.time_us)
 
 
-def bounding(question: Question) -> Task:
+def bounding(question: Inquiry) -> Task:
     """What bounds the kernel, in a sentence; "" where that is not known."""
     _, lowered = loaded(question)
     yield
@@ -172,7 +172,7 @@ def bounding(question: Question) -> Task:
     return str(report.bound) if report.bound is not None else ""
 
 
-def observing(asked: tuple[Question, int, bool]) -> Task:
+def observing(asked: tuple[Inquiry, int, bool]) -> Task:
     """`Facts`. asked: also the seed of the data, and whether D is known to be right.
 
     Of a kernel whose D is wrong, nothing can be said to depend on anything: all that it does counts.
@@ -187,7 +187,7 @@ def observing(asked: tuple[Question, int, bool]) -> Task:
     return facts_of(form, report.trace)
 
 
-def gridding(asked: tuple[Question, int, Tolerance | None]) -> Task:
+def gridding(asked: tuple[Inquiry, int, Tolerance | None]) -> Task:
     """`Grid`. asked: also the seed of the data, and the tolerance; None where D is not compared."""
     question, seed, tolerance = asked
     form, spec = _form(question), question.spec
@@ -226,7 +226,7 @@ def _run_large(
     return report, wrong_tile(data, seed, tolerance)
 
 
-def _explained(question: Question, report: Report, data: Matrices, tolerance: Tolerance) -> Judged:
+def _explained(question: Inquiry, report: Report, data: Matrices, tolerance: Tolerance) -> Judged:
     """Why a run was wrong, in the names and lines of the file. report: of the canonical form, which has neither."""
     func, lowered = loaded(question)
     again, right = _run(lowered, data, question.spec, tolerance)
@@ -257,7 +257,7 @@ class Unusable(Exception):
         self.said, self.page = said, page
 
 
-def loaded(question: Question) -> tuple[PrimFunc, PrimFunc]:
+def loaded(question: Inquiry) -> tuple[PrimFunc, PrimFunc]:
     """The kernel as it was written, and lowered. Raises `Unusable`."""
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEEP))
     lines = question.source.splitlines(keepends=True)
@@ -266,13 +266,13 @@ def loaded(question: Question) -> tuple[PrimFunc, PrimFunc]:
 
 
 @lru_cache(maxsize=KEPT)
-def _form(question: Question) -> PrimFunc:
+def _form(question: Inquiry) -> PrimFunc:
     """The kernel in canonical form, which is what is judged."""
     return canonical(loaded(question)[1])
 
 
 @lru_cache(maxsize=KEPT)
-def _parsed(question: Question) -> tuple[PrimFunc, PrimFunc]:
+def _parsed(question: Inquiry) -> tuple[PrimFunc, PrimFunc]:
     try:
         func = load_json(question.text, {question.path: question.label})
     except SavedKernelError as error:
@@ -290,7 +290,7 @@ def _parsed(question: Question) -> tuple[PrimFunc, PrimFunc]:
         raise Unusable(_said(report), _pages(report)) from None
 
 
-def _check_parameters(func: PrimFunc, question: Question) -> None:
+def _check_parameters(func: PrimFunc, question: Inquiry) -> None:
     """Whether the kernel takes A (M, K), B (N, K) and D (M, N)."""
     m, n, k = question.shape
     wanted = [((m, k), question.dtype), ((n, k), question.dtype), ((m, n), question.dtype)]

@@ -19,7 +19,7 @@ from tirx_mini.report import finding_page, plain
 from tirx_mini.runtime import Executable, LaunchGraph, build, device_arch
 
 from .facts import contract_broken
-from .judging import PAGE_WIDTH, Judged, Question, Timed, loaded
+from .judging import PAGE_WIDTH, Inquiry, Judged, Timed, loaded
 
 REPEAT, REPLAYS = 30, 5
 """Launches in a CUDA graph, and replays of it; the time is the median of the replays."""
@@ -52,7 +52,7 @@ def gpu_here(_: None) -> Generator[None, None, tuple[str, str]]:
     return arch, torch.cuda.get_device_name()
 
 
-def compiling(asked: tuple[Question, str]) -> Generator[None, None, None]:
+def compiling(asked: tuple[Inquiry, str]) -> Generator[None, None, None]:
     """The kernel is compiled, and its binary is in the cache on disk. asked: also the architecture."""
     question, arch = asked
     func, lowered = loaded(question)
@@ -60,7 +60,7 @@ def compiling(asked: tuple[Question, str]) -> Generator[None, None, None]:
     build(lowered, arch, original=func)
 
 
-def launching(asked: tuple[Question, int, tuple[float, float]]) -> Generator[None, None, Judged]:
+def launching(asked: tuple[Inquiry, int, tuple[float, float]]) -> Generator[None, None, Judged]:
     """`Judged` of one launch. asked: also the seed of the data, and the tolerance."""
     question, seed, tolerance = asked
     func, lowered = loaded(question)
@@ -82,7 +82,7 @@ def launching(asked: tuple[Question, int, tuple[float, float]]) -> Generator[Non
     return Judged(False, wrong.message, plain(finding_page(wrong), PAGE_WIDTH))
 
 
-def measuring(asked: tuple[Question, int, tuple[float, float]]) -> Generator[None, None, Timed]:
+def measuring(asked: tuple[Inquiry, int, tuple[float, float]]) -> Generator[None, None, Timed]:
     """`Timed`: microseconds of one of many launches, after which D is right."""
     question, seed, tolerance = asked
     exe = _executable(question)
@@ -101,12 +101,12 @@ def measuring(asked: tuple[Question, int, tuple[float, float]]) -> Generator[Non
 
 
 @lru_cache(maxsize=2)
-def _executable(question: Question) -> Executable:
+def _executable(question: Inquiry) -> Executable:
     func, lowered = loaded(question)
     return build(lowered, device_arch(), original=func)
 
 
-def _data(question: Question, seed: int) -> tuple[Any, Any, Any]:
+def _data(question: Inquiry, seed: int) -> tuple[Any, Any, Any]:
     """A and B of random normal numbers, the same for the same seed, and D full of NaN, on the GPU."""
     import torch
 

@@ -10,7 +10,7 @@ from tirx_mini.hardware import gpu_spec
 from tirx_mini.resources import resource
 from tirx_mini.saved import save_json
 
-from .judging import Question
+from .judging import Inquiry
 
 
 class References:
@@ -20,11 +20,11 @@ class References:
         self._lock = threading.Lock()
         self._factories: dict[str, Mapping[int, Factory]] = {}
 
-    def question(self, step: int, shape: Shape, dtype: str, gpu: str) -> Question:
+    def question(self, step: int, shape: Shape, dtype: str, gpu: str) -> Inquiry:
         """The reference of a step for a shape."""
         folder = gpu_spec(gpu).architecture.kernels
         with self._lock:  # loading adds to sys.path for a moment
             if folder not in self._factories:
                 self._factories[folder] = load_kernels(resource("kernels_ref"), folder)
             text = save_json(self._factories[folder][step](*shape, dtype=dtype))
-        return Question(text, "", "the reference", "", step, shape, dtype, gpu)
+        return Inquiry(text, "", "the reference", "", step, shape, dtype, gpu)

@@ -20,7 +20,7 @@ from .drawn import WHOLE
 from .features import JUDGED_BY_GRID, LARGE, Seen, ahead, missing
 from .handin import HandIn
 from .judges import Judges
-from .judging import Grid, Judged, Opened, Question
+from .judging import Grid, Inquiry, Judged, Opened
 from .lost import Exceeded, Lost
 from .results import Part
 from .rules import PARTS, Rules
@@ -61,7 +61,7 @@ class Kernels(Protocol):
 class Kernel:
     """A kernel that was built and can be lowered."""
 
-    question: Question
+    question: Inquiry
     opened: Opened
 
 
@@ -348,7 +348,7 @@ class _OneStep:
         if isinstance(built, Refused):
             return _refused(self._step, built)
         path = str(judge.kernels.file)
-        question = Question(
+        question = Inquiry(
             built.text, judge.handin.source, judge.handin.file, path, self._step, case.shape, judge.dtype, judge.gpu,
             case.sms,
         )  # fmt: skip

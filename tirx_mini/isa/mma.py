@@ -41,8 +41,8 @@ _FORMS: Mapping[tuple[str, ...], tuple[tuple[int, ...], tuple[str, ...]]] = {
 """The types of A and B that go together, with the depths that they have and the types of C and D."""
 
 _VALUES = {
-    "float16": "f16", "fp16": "f16", "bfloat16": "bf16", "fp32": "f32", "float32": "f32", "tensor_float32": "tf32",
-    "int8": "s8", "uint8": "u8", "int32": "s32", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2",
+    **{name: ptx for name, ptx in PTX_TYPES.items() if name not in ("float64", "bool")},
+    "fp16": "f16", "fp32": "f32", "tensor_float32": "tf32",
 }  # fmt: skip
 _TVM: Mapping[str, str | tuple[Any, ...]] = {
     **{name: name for name in ("shape", "a_layout", "b_layout", "d_type", "a_type", "b_type", "c_type")},

@@ -17,7 +17,7 @@ import pytest
 
 from tirx_mini.grading import Cache, Exceeded, Judges, Lost, kit_version, load_rules
 from tirx_mini.grading.heard import Heard
-from tirx_mini.grading.judging import Judged, Opened, Question
+from tirx_mini.grading.judging import Inquiry, Judged, Opened
 from tirx_mini.hardware import gpu_spec
 
 LIMITS = replace(load_rules().judge, seconds=0.2, memory_mb=4096)
@@ -139,7 +139,7 @@ def test_what_kernels_print_goes_to_the_listener_and_is_bounded(
     assert capfd.readouterr() == ("", "")
 
 
-QUESTION = Question("text", "source", "label", "path", 4, (256, 256, 128), "float16", "b200")
+QUESTION = Inquiry("text", "source", "label", "path", 4, (256, 256, 128), "float16", "b200")
 KERNEL = Opened("digest of the kernel")
 
 
@@ -153,7 +153,7 @@ class Counting(Judges):
         return Heard(Judged(True, us=1.0, clean=True))
 
 
-def asked(cache: Cache, question: Question = QUESTION, opened: Opened = KERNEL, **changes: Any) -> list[Any]:
+def asked(cache: Cache, question: Inquiry = QUESTION, opened: Opened = KERNEL, **changes: Any) -> list[Any]:
     """Return the questions to judges with a cache. changes: `tolerance`, or fields of their limits."""
     Counting.asked.clear()
     tolerance = changes.pop("tolerance", (1e-3, 1e-2))

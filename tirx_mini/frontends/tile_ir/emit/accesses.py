@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from tirx_mini.ir import HANDLE, AddressOf, Buffer, DataType, Expr, as_expr, cast, const, reinterpret
+from tirx_mini.isa import PTX_TYPES
 
 from ..layouts import LinearLayout
 from ..nv_tileaa import Tensor
@@ -182,9 +183,7 @@ SEMANTICS = {"relaxed": "relaxed", "acquire": ACQUIRE, "release": RELEASE, "acq_
 
 
 def _ptx_type(letter: str, dtype: DataType) -> str:
-    if letter == "i":
-        letter = "s" if dtype.is_signed else "u"
-    return {"float16": "f16", "bfloat16": "bf16"}.get(str(dtype), f"{letter}{dtype.bits}")
+    return PTX_TYPES[dtype] if letter == "i" or dtype.is_float else f"{letter}{dtype.bits}"
 
 
 def _order(op: Op) -> dict[str, str]:
