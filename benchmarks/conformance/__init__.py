@@ -13,10 +13,11 @@ from .tma import TMA
 from .values import VALUES
 from .warp_matrix import WARP_MATRIX
 from .warps import WARPS
+from .written import WRITTEN
 
 CASES: tuple[Case, ...] = (
     *MBARRIERS, *SIGNALS, *SYNC, *MEMORY, *VALUES, *WARPS, *SCALARS, *CONVERSIONS, *COPIES, *TMA, *TENSOR_CORE,
-    *WARP_MATRIX,
+    *WARP_MATRIX, *WRITTEN,
 )  # fmt: skip
 
 __all__ = ["CASES", "Case"]
