@@ -18,9 +18,9 @@ from ..arguments import (
 )
 from ..dtypes import DType, int32
 from ..errors import TileShapeError, TileSyntaxError, TileTypeError
+from ..folding import converted
 from ..surface import METHODS, method, operation
 from ..values import TileValue, describe, is_constant, leaves
-from .arithmetic import strict
 
 if TYPE_CHECKING:
     from ..tracer import Tracer
@@ -40,7 +40,7 @@ def _filled(tr: Tracer, shape: tuple[int, ...], value: Any, dtype: DType) -> Til
     if dtype.is_bool:
         return tr.emit.constant(bool(number), dtype, shape)
     if not dtype.is_float:
-        number = strict(int(number), dtype).value
+        number = converted(number, dtype).value
     return tr.emit.constant(number, dtype, shape)
 
 
