@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..arguments import dtype_of, keyword, materialize, tile_of
 from ..dtypes import DType, bool_, float32, int32, uint8, uint16, uint32, uint64
 from ..enums import RoundingMode
-from ..errors import TileTypeError, TileValueError
+from ..errors import TileTypeError, TileUnsupportedFeatureError, TileValueError
 from ..folding import absolute_of, complement_of, converted, negative_of, unary_of
 from ..surface import OPERATIONS, method, operation
 from ..values import TileValue, describe, is_constant, plain
@@ -205,8 +205,9 @@ def pack_to_bytes(tr: Tracer, x: Any, /) -> Any:
     """The bytes of a tile in row-major order, least significant first: a 1-D tile of uint8."""
     tile = tile_of(tr, x, "the argument of ct.pack_to_bytes")
     flat = tr.emit.reshape(tile, (math.prod(tile.shape),))
-    bits = flat.shape[0] * flat.dtype.bitwidth
-    if bits % 8 or flat.dtype.is_bool:
+    if flat.dtype.is_bool:  # a byte each, as in memory
+        return tr.emit.cast(flat, uint8)
+    if flat.shape[0] * flat.dtype.bitwidth % 8:
         raise TileTypeError(f"ct.pack_to_bytes: {describe(tile)} does not consist of whole bytes")
     if flat.dtype.bitwidth == 8:
         return bitcast.implementation(tr, flat, uint8)
@@ -218,13 +219,16 @@ def unpack_from_bytes(tr: Tracer, x: Any, /, dtype: Any) -> Any:
     """A 1-D tile of uint8 read as elements of another dtype, least significant byte first."""
     target = dtype_of(dtype)
     tile = tile_of(tr, x, "the argument of ct.unpack_from_bytes")
-    if tile.dtype != uint8 or tile.ndim != 1 or tile.shape[0] * 8 % target.bitwidth:
+    bits = 8 if target.is_bool else target.bitwidth
+    if tile.dtype != uint8 or tile.ndim != 1 or tile.shape[0] * 8 % bits:
         raise TileTypeError(
             f"ct.unpack_from_bytes takes a 1-D tile of uint8 that holds whole elements of {target}, "
             f"not {describe(tile)}"
         )
-    if target.bitwidth == 8:
-        return bitcast.implementation(tr, tile, target)
+    if bits == 8:
+        return tr.emit.cast(tile, target) if target.is_bool else bitcast.implementation(tr, tile, target)
+    if bits not in _WORDS:
+        raise TileUnsupportedFeatureError(f"ct.unpack_from_bytes to {target} is not supported")
     return _from_bytes(tr, tile, target)
 
 
@@ -241,6 +245,8 @@ def _shifts(tr: Tracer, word: DType, rows: int, count: int) -> TileValue:
 
 def _bytes_of(tr: Tracer, flat: TileValue) -> TileValue:
     """Each element shifted to each of its bytes, of which the lowest is kept."""
+    if flat.dtype.bitwidth not in _WORDS:
+        raise TileUnsupportedFeatureError(f"ct.pack_to_bytes of {flat.dtype} is not supported")
     word = _WORDS[flat.dtype.bitwidth]
     size, count = flat.shape[0], word.bitwidth // 8
     words = tr.emit.broadcast(tr.emit.reshape(bitcast.implementation(tr, flat, word), (size, 1)), (size, count))
