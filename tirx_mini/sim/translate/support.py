@@ -95,6 +95,22 @@ def _with_count(a: Any, count: Any) -> tuple[Any, Any]:
     return a, np.asarray(count).astype(a.dtype)
 
 
+def least(a: Any, b: Any) -> Any:
+    """The smaller of floats; a NaN gives way to a number, and -0 is smaller than 0 (PTX ISA: "min")."""
+    found = np.fmin(a, b)
+    if np.all(found):
+        return found
+    return np.where((np.equal(a, 0)) & (np.equal(b, 0)), -(np.negative(a) - b), found)[()]
+
+
+def greatest(a: Any, b: Any) -> Any:
+    """The greater of floats; a NaN gives way to a number, and 0 is greater than -0 (PTX ISA: "max")."""
+    found = np.fmax(a, b)
+    if np.all(found):
+        return found
+    return np.where((np.equal(a, 0)) & (np.equal(b, 0)), np.add(a, b), found)[()]
+
+
 def float_to_int(value: Any, low: int, high: int) -> Any:
     """Rounded towards zero and saturated; NaN becomes 0 (PTX ISA: cvt)."""
     if isinstance(value, np.ndarray):
@@ -168,7 +184,7 @@ NAMESPACE: dict[str, Any] = {
     "arange": np.arange, "where": np.where, "logical_not": np.logical_not, "minimum": np.minimum, "maximum": np.maximum,
     "zeros": np.zeros, "int64": np.int64, "uint64": np.uint64,
     "Divergence": Divergence, "EMPTY": EMPTY, "MAX_POLLS": MAX_POLLS,
-    **{f.__name__: f for f in (floor_div, floor_mod, trunc_div, shift_left, shift_right, float_to_int, finite,
-                               reinterpret, runaway, endless, poll, merge, spread)},
+    **{f.__name__: f for f in (floor_div, floor_mod, trunc_div, shift_left, shift_right, least, greatest,
+                               float_to_int, finite, reinterpret, runaway, endless, poll, merge, spread)},
 }  # fmt: skip
 """The names that generated code may use."""
