@@ -1,4 +1,4 @@
-"""Whether the data of a launch decides if it writes anything: an empty batch is no mistake of the kernel."""
+"""Kernels that write only where their data says so: an empty batch is no mistake of theirs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Node = Expr | Stmt
 
 
 def data_decides(func: PrimFunc) -> bool:
-    """Whether a lowered kernel writes an argument only where a number or an element of another one says so."""
+    """Return whether a lowered kernel writes an argument only where a number or an element of another one says so."""
     if not any(isinstance(node, (If, For, While)) for node in func.nodes):
         return False
     data = _Data.of(func)
@@ -42,7 +42,7 @@ def _structured(nodes: Iterable[Node]) -> Iterable[Stmt]:
 
 @dataclass
 class _Data:
-    """What data reaches: variables, and buffers in registers and shared memory.
+    """The variables, and the buffers in registers and shared memory, that data reaches.
 
     params: the arguments.
     """
@@ -76,7 +76,7 @@ class _Data:
             self.buffers.update(b for b in pointers if b not in self.params and b.dtype.bits < 64)  # no mbarriers
 
     def reaches(self, *values: Expr | None) -> bool:
-        """Whether one of some values depends on data."""
+        """Return whether one of some values depends on data."""
         return any(self._is_data(node) for value in values if value is not None for node in walk(value))
 
     def _is_data(self, node: Node) -> bool:
@@ -85,7 +85,7 @@ class _Data:
         return isinstance(node, Var) and node in self.vars
 
     def decides(self, stmt: Stmt) -> bool:
-        """Whether data decides if the body of a branch or a loop is executed, or how far."""
+        """Return whether data decides if the body of a branch or a loop is executed, or how far."""
         if isinstance(stmt, If):
             return self.reaches(stmt.cond)
         if isinstance(stmt, For) and self.reaches(stmt.start, stmt.stop):

@@ -14,12 +14,12 @@ from .values import MISSING, BoundFunction, field_names, is_record
 
 
 def is_object(value: Any) -> bool:
-    """Whether `value` is an object of a data class or a named tuple of the program."""
+    """Return whether `value` is an object of a data class or a named tuple of the program."""
     return is_record(value) or (isinstance(value, tuple) and hasattr(value, "_fields"))
 
 
 def is_kind(value: Any) -> bool:
-    """Whether `value` is a data class or a named tuple."""
+    """Return whether `value` is a data class or a named tuple."""
     return isinstance(value, type) and (dataclasses.is_dataclass(value) or issubclass(value, tuple))
 
 
@@ -52,7 +52,7 @@ def replaced(record: Any, changes: Mapping[str, Any]) -> Any:
 
 
 def member(owner: Any, name: str) -> Any:
-    """What the class of an object, or a class itself, defines as `name`, as `BoundFunction` or `Computed`.
+    """Return a function that the class of an object, or a class itself, defines as `name`, or its `Computed` value.
 
     It is `MISSING` for a field, and for what no function of the program computes.
     """

@@ -1,4 +1,4 @@
-"""What is unrolled or spliced while a kernel is compiled: generators that are collected, and context managers."""
+"""Code that is unrolled or spliced while a kernel is compiled: generators that are collected, and context managers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLLECTING = (tuple, sum, any, all, min, max)
 
 
 def is_context_manager(function: Any) -> bool:
-    """Whether `contextlib.contextmanager` made a function."""
+    """Return whether `contextlib.contextmanager` made a function."""
     inner = getattr(function, "__wrapped__", None)
     code = getattr(function, "__code__", None)
     made = code is not None and code.co_filename == contextlib.contextmanager.__code__.co_filename
@@ -88,7 +88,7 @@ class Unrolled(Tracer):
     # -- Context managers ----------------------------------------------------------------------------------------------
 
     def within(self, node: ast.With) -> None:
-        """``with manager(…) as x:``: what the manager does before its `yield`, the block, and what it does after."""
+        """Trace ``with manager(…) as x:``: the manager up to its `yield`, the block, and the rest of the manager."""
         if exits(node.body):
             raise TileSyntaxError(
                 "a `with` block has no `break`, `continue` or `return` that leaves it",
@@ -109,7 +109,7 @@ class Unrolled(Tracer):
         self._run(frame, after, None)
 
     def _manager(self, node: ast.expr) -> tuple[Frame, list[ast.stmt], ast.expr | None, list[ast.stmt]]:
-        """The frame of a manager, its statements before `yield`, what that yields, and the statements after it."""
+        """Return the frame of a manager, its statements before `yield`, the yielded expression, and those after it."""
         function = self.evaluate(node.func) if isinstance(node, ast.Call) else None
         function = function.function if isinstance(function, TileFunction) else function
         if not isinstance(node, ast.Call) or not isinstance(function, FunctionType) or not is_context_manager(function):

@@ -37,7 +37,7 @@ def places(x: Any, o: Any) -> None:
 
 
 def agree(kernel: Any, *args: Any) -> np.ndarray:
-    """What a kernel writes to its output, a parameter named `o`, simulated and interpreted."""
+    """Return what a kernel writes to `o` when it is simulated and when it is interpreted, which must agree."""
     at = list(kernel.function.__annotations__).index("o")
     outs = []
     for mode in (interpreted(), simulated("h100")):
