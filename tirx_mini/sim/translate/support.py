@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 import ml_dtypes
 import numpy as np
 
+from tirx_mini.isa import greatest, least
+
 from ..facts import Fact, Fault
 from ..machine import EMPTY, POLL_CYCLES, Divergence, Mask, Wait
 
@@ -93,22 +95,6 @@ def _with_count(a: Any, count: Any) -> tuple[Any, Any]:
     """An operand of a shift and its count with one dtype: NumPy has no shift of uint64 by int64."""
     a = np.asarray(a) if isinstance(a, np.ndarray) else np.asarray(a, np.uint64 if a >= 2**63 else np.int64)
     return a, np.asarray(count).astype(a.dtype)
-
-
-def least(a: Any, b: Any) -> Any:
-    """The smaller of floats; a NaN gives way to a number, and -0 is smaller than 0 (PTX ISA: "min")."""
-    found = np.fmin(a, b)
-    if np.all(found):
-        return found
-    return np.where((np.equal(a, 0)) & (np.equal(b, 0)), -(np.negative(a) - b), found)[()]
-
-
-def greatest(a: Any, b: Any) -> Any:
-    """The greater of floats; a NaN gives way to a number, and 0 is greater than -0 (PTX ISA: "max")."""
-    found = np.fmax(a, b)
-    if np.all(found):
-        return found
-    return np.where((np.equal(a, 0)) & (np.equal(b, 0)), np.add(a, b), found)[()]
 
 
 def float_to_int(value: Any, low: int, high: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import ml_dtypes
@@ -30,6 +31,14 @@ def conversion(x: Any, o: Any, dtype: ct.Constant, mode: ct.Constant) -> None:
 
 
 @ct.kernel
+def extremes(x: Any, y: Any, o: Any, nan: ct.Constant) -> None:
+    a, b = ct.load(x, 0, (64,)), ct.load(y, 0, (64,))
+    ct.store(o, (0, 0), ct.maximum(a, b, propagate_nan=nan)[None, :])
+    ct.store(o, (1, 0), ct.minimum(a, b, propagate_nan=nan)[None, :])
+    ct.store(o, (2, 0), ct.where(ct.arange(64, dtype=ct.int32) < 32, ct.max(a, propagate_nan=nan), ct.min(b))[None, :])
+
+
+@ct.kernel
 def places(x: Any, o: Any) -> None:
     tile = ct.load(x, (0, 0), (4, 8))
     ct.store(o, 0, ct.argmax(tile, axis=1))
@@ -45,7 +54,9 @@ def agree(kernel: Any, *args: Any) -> np.ndarray:
         with mode:
             ct.launch(None, (1,), kernel, tuple(given))
         outs.append(given[at])
-    assert outs[0].tobytes() == outs[1].tobytes() or np.array_equal(*outs, equal_nan=True)
+    a, b = (out.astype(np.float64) for out in outs)
+    np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(np.signbit(a) & ~np.isnan(a), np.signbit(b) & ~np.isnan(b))
     return outs[1]
 
 
@@ -74,6 +85,29 @@ def test_conversions(dtype: Any, mode: Any) -> None:
 @pytest.mark.parametrize("mode", [MODE.RM, MODE.RP])
 def test_conversions_that_round_down_and_up(mode: Any) -> None:
     agree(conversion, X, np.zeros(8, np.float16), ct.float16, mode)
+
+
+SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-7, -1e-7, 2.5)
+
+
+@pytest.mark.parametrize("nan", [False, True])
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
+def test_extremes_of_special_numbers(dtype: Any, nan: bool) -> None:
+    """A NaN gives way to a number, or wins where it propagates; 0 is greater than -0."""
+    x, y = (np.array(side).astype(dtype) for side in zip(*itertools.product(SPECIAL, SPECIAL), strict=True))
+    out = agree(extremes, x, y, np.zeros((3, 64), dtype), nan).astype(np.float64)
+    assert np.isnan(out[0]).sum() == (15 if nan else 1)
+    zeros = (x == 0) & (y == 0)
+    assert np.signbit(out[0][zeros]).sum() == 1
+    assert np.signbit(out[1][zeros]).sum() == 3
+
+
+@pytest.mark.parametrize("dtype", [ct.float8_e4m3fn, ct.float8_e5m2])
+def test_conversions_to_eight_bits_saturate(dtype: Any) -> None:
+    x = np.array([1000, -1e6, 464, 465, np.inf, -np.inf, np.nan, 0.3], np.float32)
+    out = agree(conversion, x, np.zeros(8, np.float32), dtype, None)
+    largest = 448 if dtype == ct.float8_e4m3fn else 57344
+    assert out[4:6].tolist() == [largest, -largest]
 
 
 def test_a_rounding_that_no_code_has_is_a_sentence() -> None:
