@@ -21,6 +21,7 @@ from tirx_mini.records import dataclass
 from tirx_mini.wording import described, shortened
 
 from .dtype import BOOL, FLOAT32, INT32, DataType, promote
+from .extremes import greatest, least
 from .span import Span, TirxError
 from .text import Written, node_text
 
@@ -249,25 +250,12 @@ class Call(Expr):
 
 # -- operators: one line each ------------------------------------------------------------------------------------
 
-def _least(a: Any, b: Any) -> Any:
-    """The smaller of two constants; a NaN gives way to a number, and -0 is smaller than 0, as in CUDA C++."""
-    return -_greatest(-a, -b) if isinstance(a, float) or isinstance(b, float) else min(a, b)
-
-
-def _greatest(a: Any, b: Any) -> Any:
-    """The greater of two constants; a NaN gives way to a number, and 0 is greater than -0, as in CUDA C++."""
-    if a == b == 0:
-        return a + b
-    return b if a != a else a if b != b else max(a, b)
-
-
 _COMPARE = ("==", "!=", "<", "<=", ">", ">=")
 BINARY_OPS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
-    "//": operator.floordiv, "%": operator.mod, "<<": operator.lshift, ">>": operator.rshift,
-    "&": operator.and_, "|": operator.or_, "^": operator.xor, "min": _least, "max": _greatest,
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-    "and": lambda a, b: a and b, "or": lambda a, b: a or b,
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "<<": operator.lshift, ">>": operator.rshift, "&": operator.and_, "|": operator.or_,
+    "^": operator.xor, "min": least, "max": greatest, "==": operator.eq, "!=": operator.ne, "<": operator.lt,
+    "<=": operator.le, ">": operator.gt, ">=": operator.ge, "and": lambda a, b: a and b, "or": lambda a, b: a or b,
 }  # fmt: skip
 UNARY_OPS: Mapping[str, Callable[[Any], Any]] = {"-": operator.neg, "~": operator.invert, "not": operator.not_}
 _ADDRESSES = ("uint32", "uint64")

@@ -89,5 +89,3 @@ def _place(array: np.ndarray) -> Interval:
 
 def _meets(place: Interval | None, others: Iterable[Interval]) -> bool:
     return place is not None and any(place[0] < end and start < place[1] for start, end in others)
-
-

@@ -111,6 +111,7 @@ def test_an_object_that_changes_is_no_argument(programs: Programs) -> None:
     programs.launch(module.kernel, module.Strides(3))
 
 
+@pytest.mark.torch
 def test_dtypes_of_numpy_and_pytorch_are_constants(programs: Programs) -> None:
     torch = pytest.importorskip("torch")
     kernel = programs.kernel(
