@@ -45,7 +45,7 @@ from .expr import (
     wrap,
 )  # fmt: skip
 from .expr_printer import expr_text, instruction_path
-from .func import COPY_FENCES, COURSE, DIALECT, NATIVE, TIR, TVM, Attributes, Launch, PrimFunc
+from .func import COPY_FENCES, COURSE, DIALECT, EARLY_ACCESSES, NATIVE, TIR, TVM, Attributes, Launch, PrimFunc
 from .module import GlobalVar, IRModule
 from .passes import Pass, run_passes
 from .span import Diagnostic, Span, TirxError, excerpt, file_label
@@ -90,6 +90,7 @@ from .walk import children, walk
 
 __all__ = [
     "COPY_FENCES",
+    "EARLY_ACCESSES",
     "COURSE",
     "DIALECT",
     "NATIVE",

@@ -21,6 +21,7 @@ from tirx_mini.records import dataclass
 from tirx_mini.wording import described, shortened
 
 from .dtype import BOOL, FLOAT32, INT32, DataType, promote
+from .extremes import greatest, least
 from .span import Span, TirxError
 from .text import Written, node_text
 
@@ -251,11 +252,10 @@ class Call(Expr):
 
 _COMPARE = ("==", "!=", "<", "<=", ">", ">=")
 BINARY_OPS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
-    "//": operator.floordiv, "%": operator.mod, "<<": operator.lshift, ">>": operator.rshift,
-    "&": operator.and_, "|": operator.or_, "^": operator.xor, "min": min, "max": max,
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-    "and": lambda a, b: a and b, "or": lambda a, b: a or b,
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "<<": operator.lshift, ">>": operator.rshift, "&": operator.and_, "|": operator.or_,
+    "^": operator.xor, "min": least, "max": greatest, "==": operator.eq, "!=": operator.ne, "<": operator.lt,
+    "<=": operator.le, ">": operator.gt, ">=": operator.ge, "and": lambda a, b: a and b, "or": lambda a, b: a or b,
 }  # fmt: skip
 UNARY_OPS: Mapping[str, Callable[[Any], Any]] = {"-": operator.neg, "~": operator.invert, "not": operator.not_}
 _ADDRESSES = ("uint32", "uint64")

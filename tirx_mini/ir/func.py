@@ -54,6 +54,9 @@ DIALECT = "tirx_mini.dialect"
 """The attribute of a function that names the dialect whose defaults apply; without it, they are the course's."""
 TVM = "tvm"
 """Its value for Apache TVM 0.26."""
+EARLY_ACCESSES = "tirx_mini.early_accesses"
+"""The attribute with two sets of names: of the parameters that a launch may read before griddepcontrol.wait, because no
+kernel before it writes them, and of those that it may write, because none uses them."""
 COPY_FENCES = "tirx_mini.copy_fences"
 """The attribute that is False for a function whose copies into shared memory end without a fence, as TVM's do."""
 

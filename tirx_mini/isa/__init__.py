@@ -41,6 +41,7 @@ from .effects import (
     written_params,
 )
 from .facts import Alias, BarrierEffect, Completion, LaneResult, Memory, Scope
+from .floats import greatest, least
 from .fragments import register_pointers
 from .launch_control import NONE_CANCELLED
 from .machine import (
@@ -80,9 +81,9 @@ __all__ = [
     "QuadProduct", "REGISTER_TYPES", "Reading", "RegisterOperand", "SCALED_KINDS", "START_BITS", "Scalar", "Scope",
     "SmemDescriptor", "TABLE", "TCGEN05", "ThreadVerbs", "TmemOperand", "WGMMA", "WarpProduct", "WgmmaProduct",
     "WgmmaVerbs", "addressed_widths", "architectures", "barrier_type", "bits_as", "call_text", "continuations",
-    "cooperative", "cp_lanes", "describe", "facts_of", "for_target", "grid_wide", "instruction_of", "instructions",
-    "issue", "literal", "manual", "masked_at_run_time", "mma_depth", "mma_format", "multicasts", "named_params",
-    "next_words", "not_in_table", "opcode_of", "operand_chunks", "orders_memory", "parameters", "prints", "ptx_text",
-    "readings", "register_pointers", "restrict_params", "scalar", "scaled_format", "shared_type", "swizzle_bytes",
-    "value_of", "written_params",
+    "cooperative", "cp_lanes", "describe", "facts_of", "for_target", "greatest", "grid_wide", "instruction_of",
+    "instructions", "issue", "least", "literal", "manual", "masked_at_run_time", "mma_depth", "mma_format",
+    "multicasts", "named_params", "next_words", "not_in_table", "opcode_of", "operand_chunks", "orders_memory",
+    "parameters", "prints", "ptx_text", "readings", "register_pointers", "restrict_params", "scalar", "scaled_format",
+    "shared_type", "swizzle_bytes", "value_of", "written_params",
 ]  # fmt: skip

@@ -129,3 +129,19 @@ def power_values(words: np.ndarray) -> np.ndarray:
     """The numbers, float64, that the bits of ue8m0 stand for."""
     words = np.asarray(words).astype(np.int64) & 0xFF
     return np.where(words == 0xFF, np.nan, np.ldexp(1.0, words - 127))
+
+
+def least(a: Any, b: Any) -> Any:
+    """The smaller of floats; a NaN gives way to a number, and -0 is smaller than 0 (PTX ISA: "min")."""
+    found = np.fmin(a, b)
+    return found if np.all(found) else _with_zeros(found, a, b, -(np.negative(a) - b))
+
+
+def greatest(a: Any, b: Any) -> Any:
+    """The greater of floats; a NaN gives way to a number, and 0 is greater than -0 (PTX ISA: "max")."""
+    found = np.fmax(a, b)
+    return found if np.all(found) else _with_zeros(found, a, b, np.add(a, b))
+
+
+def _with_zeros(found: Any, a: Any, b: Any, zeros: Any) -> Any:
+    return np.where(np.equal(a, 0) & np.equal(b, 0), zeros, found)[()]

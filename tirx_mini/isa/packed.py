@@ -12,7 +12,7 @@ import numpy as np
 
 from .core import instruction
 from .facts import Alias, Scope
-from .floats import FORMATS, sum_to_odd
+from .floats import FORMATS, greatest, least, sum_to_odd
 from .machine import Machine, Thread
 from .operands import f32, u32, u64
 
@@ -148,13 +148,13 @@ def _with_nan(op: str, operands: str) -> Callable[..., str]:
 @instruction(_with_nan("max", "{a}, {b}"), name="max.f32", api=("ptx.max_f32",), min_sm=80, isa="max", **_FACTS)
 def max_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, ftz: bool = False, nan: bool = False) -> f32:
     """The greater number, where one is NaN the other; with `nan`, NaN where one is."""
-    return _extreme(np.fmax, nan, ftz, a, b)
+    return _extreme(greatest, nan, ftz, a, b)
 
 
 @instruction(_with_nan("min", "{a}, {b}"), name="min.f32", api=("ptx.min_f32",), min_sm=80, isa="min", **_FACTS)
 def min_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, ftz: bool = False, nan: bool = False) -> f32:
     """The smaller number, where one is NaN the other; with `nan`, NaN where one is."""
-    return _extreme(np.fmin, nan, ftz, a, b)
+    return _extreme(least, nan, ftz, a, b)
 
 
 @instruction(
@@ -162,7 +162,7 @@ def min_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, ftz: bool = False, 
 )
 def max3_f32(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32, *, ftz: bool = False, nan: bool = False) -> f32:
     """The greatest of three numbers that are not NaN; with `nan`, NaN where one is."""
-    return _extreme(np.fmax, nan, ftz, a, b, c)
+    return _extreme(greatest, nan, ftz, a, b, c)
 
 
 @instruction(
@@ -170,7 +170,7 @@ def max3_f32(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32, *, ftz: bool 
 )
 def min3_f32(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32, *, ftz: bool = False, nan: bool = False) -> f32:
     """The smallest of three numbers that are not NaN; with `nan`, NaN where one is."""
-    return _extreme(np.fmin, nan, ftz, a, b, c)
+    return _extreme(least, nan, ftz, a, b, c)
 
 
 def _bfloats(function: Callable[..., Any], nan: bool, *values: Any) -> Any:
@@ -190,7 +190,7 @@ def _bfloats(function: Callable[..., Any], nan: bool, *values: Any) -> Any:
 )
 def max_bf16x2(gpu: Machine, thread: Thread, a: u32, b: u32, *, nan: Literal["", "NaN"] = "") -> u32:
     """The greater numbers of two pairs of bfloat16, where one is NaN the other; with nan="NaN", NaN where one is."""
-    return _bfloats(np.fmax, nan == "NaN", a, b)
+    return _bfloats(greatest, nan == "NaN", a, b)
 
 
 @instruction(
@@ -198,7 +198,7 @@ def max_bf16x2(gpu: Machine, thread: Thread, a: u32, b: u32, *, nan: Literal["",
 )
 def min_bf16x2(gpu: Machine, thread: Thread, a: u32, b: u32, *, nan: Literal["", "NaN"] = "") -> u32:
     """The smaller numbers of two pairs of bfloat16, where one is NaN the other; with nan="NaN", NaN where one is."""
-    return _bfloats(np.fmin, nan == "NaN", a, b)
+    return _bfloats(least, nan == "NaN", a, b)
 
 
 def _fused_halves(kind: str, *values: Any) -> Any:

@@ -127,11 +127,14 @@ def is_users(code: CodeType) -> bool:
     return not in_package(code.co_filename) and is_source(code)
 
 
-def check_function(function: Any, decorator: str) -> None:
-    """Raises `TirxError` for what `decorator` cannot read: a lambda, a function that wraps another, no function."""
+def check_function(function: Any, decorator: str, wraps: bool = False) -> None:
+    """Raises `TirxError` for what `decorator` cannot read: a lambda, a function that wraps another, no function.
+
+    wraps: whether a function that wraps another is read itself.
+    """
     code = getattr(function, "__code__", None)
     inner = function
-    while hasattr(inner, "__wrapped__"):
+    while hasattr(inner, "__wrapped__") and not wraps:
         inner = inner.__wrapped__
     if inner is not function and hasattr(inner, "__code__"):
         around = "" if code is None else f" in {Path(code.co_filename).name}, line {code.co_firstlineno}"

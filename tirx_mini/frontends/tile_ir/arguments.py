@@ -28,9 +28,12 @@ from .language import (
     field_names,
     float32,
     from_numpy,
+    from_torch,
+    frozen,
     int32,
     int64,
     is_constant_parameter,
+    item_annotations,
     metadata,
     metadata_of,
     numpy_dtype,
@@ -80,13 +83,15 @@ def _spec(named: str, meta: tuple[Any, ...], arg: Any, values: list[Any], given:
     if is_constant_parameter(meta):
         return ConstantSpec(_constant(named, arg))
     if is_record_argument(arg):
+        frozen(type(arg))
         annotated = metadata(type(arg))
         items = [(name, getattr(arg, name)) for name in field_names(type(arg))]
         return RecordSpec(type(arg), tuple(
             _spec(f"`{name}` of {named}", annotated.get(name, ()), item, values, given) for name, item in items
         ))  # fmt: skip
     if isinstance(arg, tuple):
-        return tuple(_spec(f"item {i} of {named}", meta, item, values, given) for i, item in enumerate(arg))
+        metas = item_annotations(meta, len(arg))
+        return tuple(_spec(f"item {i} of {named}", metas[i], item, values, given) for i, item in enumerate(arg))
     if isinstance(arg, list):
         return _list_spec(named, meta, arg, values, given)
     if isinstance(arg, np.ndarray) or is_tensor(arg) or hasattr(arg, "__dlpack__"):
@@ -176,10 +181,9 @@ def _on_gpu(value: Any) -> bool:
 
 
 def _dtype_of_tensor(tensor: Any) -> DType:
-    name = str(tensor.dtype).removeprefix("torch.")
-    found = next((t for t in DTYPES if t.name == {"bool": "bool_"}.get(name, name)), None)
+    found = from_torch(tensor.dtype)
     if found is None:
-        raise ArgumentError(f"a tensor has the dtype {name}, which kernels do not have")
+        raise ArgumentError(f"a tensor has the dtype {tensor.dtype}, which kernels do not have")
     return found
 
 

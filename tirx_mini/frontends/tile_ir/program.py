@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from tirx_mini import driver
-from tirx_mini.ir import Buffer, DataType, Pass, PrimFunc, Var
+from tirx_mini.ir import EARLY_ACCESSES, Buffer, DataType, Pass, PrimFunc, Var
 from tirx_mini.records import dataclass
 from tirx_mini.target import Target
 
 from .context import Context, Options, context_for
-from .cuda_tile import AssertionFailed, OutOfBounds, interpret
+from .cuda_tile import AssertionFailed, OutOfBounds, interpret, ops
 from .emit import emit_kernel
-from .language import ArraySpec, DType, ListSpec, RecordSpec, ScalarSpec, Spec, TileError, TileKernel, trace
+from .language import ArraySpec, DType, ListSpec, RecordSpec, ScalarSpec, Spec, TileError, TileKernel, Traced, trace
 from .nv_tileaa import convert_cudatile_to_tileaa
 from .nv_tileas import IN_ORDER
 from .ssa import Module, Watch, print_module, run_verified
@@ -54,7 +54,7 @@ class TileProgram:
     options: Options = field(default_factory=Options)
     executables: dict[tuple[int, ...], Any] = field(default_factory=dict, init=False, repr=False)
     """What it was compiled to for this machine's GPU, by the grid."""
-    _kernels: dict[tuple[int, ...], PrimFunc] = field(default_factory=dict, init=False, repr=False)
+    _kernels: dict[Any, PrimFunc] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def context(self) -> Context:
@@ -73,7 +73,22 @@ class TileProgram:
     @cached_property
     def cuda_tile(self) -> Module:
         """The program as its author wrote it. Raises `TileError` for what is wrong with it."""
-        return trace(self.kernel, self.specs, self.context.arch.rstrip("af")).module
+        return self._traced.module
+
+    @cached_property
+    def _traced(self) -> Traced:
+        return trace(self.kernel, self.specs, self.context.arch.rstrip("af"))
+
+    @property
+    def written(self) -> frozenset[int]:
+        """The parameters, by their numbers, that the program may write."""
+        return frozenset(self._traced.accesses.written)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the parameters of `func`."""
+        (entry,) = self.cuda_tile.ops
+        return [value.hint for value in entry.body.params]
 
     @cached_property
     def nv_tileas(self) -> Module:
@@ -108,6 +123,21 @@ class TileProgram:
             self._kernels[key] = emit_kernel(self._module(key), key, self._parameters())
         return self._kernels[key]
 
+    def func_before(self, grid: Sequence[int], early: tuple[frozenset[str], frozenset[str]]) -> PrimFunc:
+        """`func`, with the parameters that it may read, and may write, while launches before it are running."""
+        func = self.func(grid)
+        if not any(early) or not self.waits:
+            return func
+        key = (tuple(grid), early)
+        if key not in self._kernels:
+            self._kernels[key] = replace(func, attrs=(*func.attrs, (EARLY_ACCESSES, early)))
+        return self._kernels[key]
+
+    @cached_property
+    def waits(self) -> bool:
+        """Whether the program waits for the launch before it."""
+        return any(op.kind is ops.gdc_wait_tko for op in self.cuda_tile.walk())
+
     def _module(self, grid: Sequence[int]) -> Module:
         """The program as it is emitted for a grid: where clusters may be formed, they depend on it."""
         if (self.context.options.num_ctas or 1) == 1:
@@ -118,9 +148,8 @@ class TileProgram:
     def _parameters(self) -> list[Buffer | Var]:
         """The parameters of `func`: a buffer for each array, a variable for each number."""
         (entry,) = self.cuda_tile.ops
-        names = [value.hint for value in entry.body.params]
         params: list[Buffer | Var] = []
-        for name, spec in zip(names, flat_specs(self.specs), strict=True):
+        for name, spec in zip(self.names, flat_specs(self.specs), strict=True):
             if isinstance(spec, ScalarSpec):
                 params.append(Var(DataType(_stored(spec.dtype)), name))
             else:
@@ -170,7 +199,9 @@ def as_passed(spec: ArraySpec | ScalarSpec, value: Any) -> Any:
     if isinstance(value, np.ndarray):
         array = value
         if not (spec.shape and is_dense(spec)):
-            array = np.lib.stride_tricks.as_strided(array, passed_shape(spec), (array.itemsize,))
+            bits = array.view(f"u{array.itemsize}")  # NumPy makes no strided view of an 8-bit float
+            flat = np.lib.stride_tricks.as_strided(bits, passed_shape(spec), (array.itemsize,))
+            array = flat.view(array.dtype)
         return _signless(array)
     return value if spec.shape and is_dense(spec) else value.as_strided(passed_shape(spec), (1,))
 

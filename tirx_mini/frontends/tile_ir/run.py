@@ -17,12 +17,14 @@ from tirx_mini.records import dataclass
 from tirx_mini.target import Target
 
 from .arguments import Arguments, arguments_of
+from .before import early_accesses, note_launch
 from .context import Options
 from .language import TileKernel, TileTypeError
 from .program import TileProgram, as_passed, flat_specs
 
 if TYPE_CHECKING:
     from tirx_mini.diagnose import Report
+    from tirx_mini.ir import PrimFunc
 
 
 @dataclass(frozen=True)
@@ -119,9 +121,15 @@ def simulate(grid: Any, kernel: TileKernel, args: Sequence[Any], gpu: str = DEFA
     """
     arguments = arguments_of(_kernel(kernel), args)
     program = _compiled(kernel, arguments, gpu)
+    return _simulated(program.func(_grid(grid)), program, arguments, gpu, options)
+
+
+def _simulated(
+    func: PrimFunc, program: TileProgram, arguments: Arguments, gpu: str, options: Mapping[str, Any]
+) -> Report:
     specs = flat_specs(program.specs)
     passed = [as_passed(spec, value) for spec, value in zip(specs, arguments.values, strict=True)]
-    return driver.simulate(program.func(_grid(grid)), *passed, gpu=gpu, **options)
+    return driver.simulate(func, *passed, gpu=gpu, **options)
 
 
 def launch(
@@ -135,6 +143,8 @@ def launch(
     stream: a stream of the GPU; in the simulator, a launch is complete when the call returns.
     grid: one to three numbers of blocks.
     kernel_args: the arguments: arrays (NumPy or PyTorch), numbers, tuples of them, and constants.
+    programmatic_dependent_launch: whether the kernel may begin before the launch before it has ended. Before it waits
+        for that (`ct.grid_dependency_control_wait`), it may read what that launch does not write.
     Raises `SimulationError` for what the simulator finds wrong with the compiled kernel.
     """
     function = _kernel(kernel)
@@ -156,7 +166,11 @@ def launch(
         return
     runs = _SIMULATED.get()
     options = runs.options if runs is not None else {}
-    report = simulate(blocks, function, kernel_args, current_gpu(), **options)
+    arguments = arguments_of(function, kernel_args)
+    program = _compiled(function, arguments, current_gpu())
+    early = early_accesses(stream, program, arguments, programmatic_dependent_launch)
+    note_launch(stream, program, arguments, programmatic_dependent_launch)
+    report = _simulated(program.func_before(blocks, early), program, arguments, current_gpu(), options)
     if runs is not None:
         runs.reports.append(report)
     if not report.ok:

@@ -235,7 +235,7 @@ class ResidentCluster:
         self.live_ctas = 0
 
     def _grid_before(self) -> GridBefore:
-        return GridBefore(self.causality.agent("the grid before"))
+        return GridBefore(self.causality.agent("the grid before"), self.image.early_accesses)
 
     @property
     def decisions(self) -> tuple[tuple[Any, ...], ...]:

@@ -69,6 +69,7 @@ class KernelImage:
     globals: by slot. tensor_maps: by the name of their variable. registers: a thread, 0 where unknown.
     local_bytes: of a thread's arrays and variables.
     tmem_names: source names of tensor memory, for messages.
+    early_accesses: the names of globals that may be read, and written, before the grid before has ended.
     grid_wide: whether clusters synchronise with one another.
     equal: whether clusters are equal that have the same `RunningWarp.decisions`, as `plans.equality` says.
     batchable: whether such clusters may be executed as one, as `translate.batched` says.
@@ -89,6 +90,7 @@ class KernelImage:
     local_bytes: int = 0
     tmem_names: tuple[str, ...] = ()
     span: Span | None = None
+    early_accesses: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
     grid_wide: bool = False
     equal: bool = False
     batchable: bool = False

@@ -66,13 +66,22 @@ class EarlyAccess(Fact):
     before: GridBefore
 
 
+NOTHING_KNOWN: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
+"""Of a grid before that may use all of global memory."""
+
+
 class GridBefore:
-    """The grid before, as a cluster sees it. waits: where the cluster waits for it, by role."""
+    """The grid before, as a cluster sees it.
 
-    __slots__ = ("agent", "waits")
+    harmless: the buffers that it does not write, and those that it does not use: what may be read and written early.
+    waits: where the cluster waits for it, by role.
+    """
 
-    def __init__(self, agent: Agent) -> None:
+    __slots__ = ("agent", "harmless", "waits")
+
+    def __init__(self, agent: Agent, harmless: tuple[frozenset[str], frozenset[str]] = NOTHING_KNOWN) -> None:
         self.agent = agent
+        self.harmless = harmless
         self.waits: dict[str, Span | None] = {}
 
 
@@ -108,6 +117,8 @@ class GridDependence:
 
     def check(self, w: DependentWarp, operation: Operation, buffer: str, writes: bool) -> None:
         """Record an access to the global `buffer` that the grid before may still be using."""
+        if buffer in self.before.harmless[writes]:
+            return
         late = (w.mask.word & ~self.waited).bit_count() if self.waited else 0
         if late or (not self.waited and not self._follows(w)):
             if not w.gpu.facts.seen(EarlyAccess, w.span):

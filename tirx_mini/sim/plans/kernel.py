@@ -24,6 +24,7 @@ from tirx_mini.isa import (
 )
 
 from ..arguments import bind_arguments, named_apart
+from ..data_decides import data_decides
 from ..engines import Strips
 from ..facts import Entry, Origin
 from ..gpu import Gpu
@@ -232,7 +233,7 @@ class BoundKernel:
         named, written = named_params(self.func), written_params(self.func)
         buffers = [param for param in self.func.params if isinstance(param, Buffer)]
         results = tuple(buffer.name for buffer in buffers if buffer not in named or buffer in written)
-        if not results or not named or prints(self.func):
+        if not results or not named or prints(self.func) or data_decides(self.func):
             return
         last = last_unused(self.func)
         if last is None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tirx_mini.ir import (
+    EARLY_ACCESSES,
     AllocBuffer,
     Buffer,
     BufferLoad,
@@ -100,6 +101,7 @@ def translate(
         {tensor_map.var.name: tensor_map for tensor_map in func.tensor_maps},
         registers=registers_of(func), local_bytes=sum(b.nbytes for b in _declared(func) if b.scope == "local"),
         tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
+        early_accesses=dict(func.attrs).get(EARLY_ACCESSES, (frozenset(), frozenset())),
         grid_wide=grid_wide(func), equal=data and decided is not None and decided <= statements.course.noted,
         batchable=batchable(func), represented=statements.represented > 0,
         idle=idle_reads(func) if data else frozenset(),

@@ -48,6 +48,8 @@ SCALAR_OPS: Mapping[str, str] = {
 LANE_OPS: Mapping[str, str] = {
     **SCALAR_OPS, "min": "minimum({a}, {b})", "max": "maximum({a}, {b})", "and": "({a} & {b})", "or": "({a} | {b})",
 }  # fmt: skip
+FLOAT_OPS: Mapping[str, str] = {"min": "least({a}, {b})", "max": "greatest({a}, {b})"}
+"""Operations of floats that are not NumPy's."""
 MAX_DEPTH = 50
 """Nested operations in one expression of the generated code; Python's parser stops at 200 parentheses."""
 
@@ -234,7 +236,8 @@ class Expressions:
             a, b = self.shallow(self.ready(a)), self.shallow(self.ready(b))
             self.out.spend(1)
         lanes = a.lanes or b.lanes
-        code = (guarded or (LANE_OPS if lanes else SCALAR_OPS)[expr.op]).format(a=a.code, b=b.code)
+        usual = FLOAT_OPS if expr.op in FLOAT_OPS and expr.dtype.is_float else LANE_OPS if lanes else SCALAR_OPS
+        code = (guarded or usual[expr.op]).format(a=a.code, b=b.code)
         if expr.dtype.is_bool:
             low, high = 0, 1
         else:

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 import ml_dtypes
 import numpy as np
 
+from tirx_mini.isa import greatest, least
+
 from ..facts import Fact, Fault
 from ..machine import EMPTY, POLL_CYCLES, Divergence, Mask, Wait
 
@@ -168,7 +170,7 @@ NAMESPACE: dict[str, Any] = {
     "arange": np.arange, "where": np.where, "logical_not": np.logical_not, "minimum": np.minimum, "maximum": np.maximum,
     "zeros": np.zeros, "int64": np.int64, "uint64": np.uint64,
     "Divergence": Divergence, "EMPTY": EMPTY, "MAX_POLLS": MAX_POLLS,
-    **{f.__name__: f for f in (floor_div, floor_mod, trunc_div, shift_left, shift_right, float_to_int, finite,
-                               reinterpret, runaway, endless, poll, merge, spread)},
+    **{f.__name__: f for f in (floor_div, floor_mod, trunc_div, shift_left, shift_right, least, greatest,
+                               float_to_int, finite, reinterpret, runaway, endless, poll, merge, spread)},
 }  # fmt: skip
 """The names that generated code may use."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -74,6 +75,23 @@ def test_an_access_out_of_bounds_is_found() -> None:
 @ct.kernel
 def turned(x, y, N: ct.Constant[int]):
     ct.store(y, (0, 0), ct.load(x, (0, 0), (N, N)).transpose())
+
+
+@ct.kernel
+def copied(x, y):
+    ct.store(y, (0, 0), ct.load(x, (0, 0), (8, 16)))
+
+
+@pytest.mark.parametrize(
+    "name", ["float8_e5m2", "float8_e4m3fn", "float8_e8m0fnu", "bfloat16", "float16", "uint8", "bool"]
+)
+def test_arrays_may_have_gaps_and_other_orders(name: str) -> None:
+    dtype = np.dtype(getattr(ml_dtypes, name, name))
+    x = np.arange(128, dtype=np.uint8).reshape(16, 8).astype(dtype)
+    for y in (np.zeros((8, 16), dtype), np.zeros((16, 8), dtype).T, np.zeros((8, 32), dtype)[:, ::2]):
+        with simulated("h100"):
+            ct.launch(None, (1,), copied, (x.T, y))
+        np.testing.assert_array_equal(y.view(f"u{dtype.itemsize}"), x.T.view(f"u{dtype.itemsize}"))
 
 
 def test_a_tile_that_does_not_fit_in_shared_memory_is_named() -> None:

@@ -151,10 +151,8 @@ def _extremum(op: str, nan: bool) -> Compute:
     def compute(a: Expr, b: Expr) -> Expr:
         if a.dtype == FLOAT32:
             return instruction(f"{op}.f32", a, b, nan=nan)
-        better = binary(">" if op == "max" else "<", a, b)
-        if nan:
-            return select(binary("or", better, _is_nan(a)), a, b)
-        return select(binary("or", better, _is_nan(b)), a, b)
+        number = binary(op, a, b)
+        return select(_is_nan(a), a, select(_is_nan(b), b, number)) if nan else number
 
     return compute
 

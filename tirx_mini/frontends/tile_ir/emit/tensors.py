@@ -26,6 +26,7 @@ from .emitter import Emitter
 from .movement import broadcast, permuted, reshaped
 from .movement import converted as moved
 from .reductions import reduce, scan
+from .rounding import float_conversion, rounded
 from .values import Pointers, Tile, constant, in_buffer
 
 Rule = Callable[[Emitter, Op], None]
@@ -69,16 +70,16 @@ def elementwise(
 
 def _elementwise(name: str) -> Rule:
     function, cost = COMPUTE[name], COSTLY.get(name, 1)
-    return lambda emitter, op: compute(emitter, op, function, cost)
+    return lambda emitter, op: compute(emitter, op, rounded(op) or function, cost)
 
 
 def _divide(emitter: Emitter, op: Op) -> None:
     """A quotient that is rounded to 16 bits next is a product with a reciprocal, computed once for each divisor."""
     divisor = emitter.value(op.rhs)
     next_ops = emitter.users.get(op.result, ())
-    rounded = bool(next_ops) and all(user.kind is aa.fp_to_fp and _is_half(user.result) for user in next_ops)
-    if not (rounded and isinstance(divisor, Tile) and divisor.narrow is not None and divisor.dtype == FLOAT32):
-        compute(emitter, op, COMPUTE["arith.divf"], COSTLY["arith.divf"])
+    to_half = bool(next_ops) and all(user.kind is aa.fp_to_fp and _is_half(user.result) for user in next_ops)
+    if not (to_half and isinstance(divisor, Tile) and divisor.narrow is not None and divisor.dtype == FLOAT32):
+        compute(emitter, op, rounded(op) or COMPUTE["arith.divf"], COSTLY["arith.divf"])
         return
     source, register = divisor.narrow
     parts = emitter.held(elementwise(source.layout, FLOAT32, [source], reciprocal), "reciprocal")
@@ -94,7 +95,15 @@ def _is_half(value: Value) -> bool:
 def _cast(emitter: Emitter, op: Op) -> None:
     target = element_dtype(op.result)
     signed = op.kind not in (std.extui, std.uitofp, std.fptoui)
-    compute(emitter, op, lambda x: converted(x, target, signed=signed))
+    special = None
+    if op.kind is aa.fp_to_fp:
+        special = float_conversion(op.rounding_mode, target, _is_tf32(op.result))
+    compute(emitter, op, special or (lambda x: converted(x, target, signed=signed)))
+
+
+def _is_tf32(value: Value) -> bool:
+    element = value.type.element if isinstance(value.type, Tensor) else value.type
+    return str(element) == "tf32"
 
 
 def _bitcast(emitter: Emitter, op: Op) -> None:

@@ -10,13 +10,26 @@ from .compile import (
     Traced,
     array_annotation,
     is_constant_parameter,
+    item_annotations,
     metadata,
     metadata_of,
     parameters,
     scalar_annotation,
     trace,
 )
-from .dtypes import DTYPES, DType, bool_, check_range, float32, from_numpy, int32, int64, numpy_dtype, promote
+from .dtypes import (
+    DTYPES,
+    DType,
+    bool_,
+    check_range,
+    float32,
+    from_numpy,
+    from_torch,
+    int32,
+    int64,
+    numpy_dtype,
+    promote,
+)
 from .enums import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
 from .errors import (
     StaticException,
@@ -32,6 +45,7 @@ from .errors import (
     TileUnsupportedFeatureError,
     TileValueError,
 )
+from .objects import frozen
 from .surface import (
     METHODS,
     OPERATIONS,
@@ -65,7 +79,7 @@ __all__ = [
     "StaticException", "Tile", "TileCompilerExecutionError", "TileCompilerTimeoutError", "TileError", "TileFunction",
     "TileInternalError", "TileKernel", "TileRecursionError", "TileStaticAssertionError", "TileStaticEvalError",
     "TileSyntaxError", "TileTypeError", "TileUnsupportedFeatureError", "TileValueError", "TiledView", "Traced",
-    "array_annotation", "bool_", "check_range", "field_names", "float32", "from_numpy", "function", "int32", "int64",
-    "is_constant_parameter", "kernel", "metadata", "metadata_of", "numpy_dtype", "parameters", "promote",
-    "scalar_annotation", "trace",
+    "array_annotation", "bool_", "check_range", "field_names", "float32", "from_numpy", "from_torch", "frozen",
+    "function", "int32", "int64", "is_constant_parameter", "item_annotations", "kernel", "metadata", "metadata_of",
+    "numpy_dtype", "parameters", "promote", "scalar_annotation", "trace",
 ]  # fmt: skip

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from .dtypes import (
-    DTYPES,
     DType,
     check_range,
     default_dtype,
@@ -17,6 +16,7 @@ from .dtypes import (
     int64,
     promote,
     promote_constant,
+    stands_for,
     widens,
 )
 from .emitter import tile_type
@@ -72,13 +72,9 @@ def axis_of(value: Any, rank: int, what: str = "axis") -> int:
 def dtype_of(value: Any, what: str = "dtype") -> DType:
     if isinstance(value, DType):
         return value
-    if isinstance(value, type) and issubclass(value, np.generic):
-        found = from_numpy(value)
-        if found is not None:
-            return found
-    named = next((t for t in DTYPES if str(value).removeprefix("torch.") == t.name), None)
-    if named is not None and not isinstance(value, str):  # a dtype of PyTorch or NumPy
-        return named
+    found = stands_for(value)
+    if found is not None:
+        return found
     raise TileTypeError(
         f"{what} must be a dtype, not {describe(value)}", hint="write ct.float32, or the `.dtype` of a tile or an array"
     )
@@ -95,9 +91,13 @@ def keyword(value: Any, kind: type[E], what: str, *allowed: E) -> E:
 
 
 def typed(value: Any) -> Any:
-    """A value of Python as tile code has it: a number of NumPy is a strictly typed constant."""
-    dtype = from_numpy(value.dtype) if isinstance(value, np.generic) else None
-    return value if dtype is None else Strict(value.item(), dtype)
+    """A value of Python as tile code has it: NumPy's numbers are strictly typed constants, and dtypes are cuTile's."""
+    if type(value) is tuple:
+        return tuple(typed(item) for item in value)
+    if isinstance(value, np.generic):
+        dtype = from_numpy(value.dtype)
+        return value if dtype is None else Strict(value.item(), dtype)
+    return stands_for(value) or value
 
 
 def array_of(value: Any, what: str) -> ArrayValue:

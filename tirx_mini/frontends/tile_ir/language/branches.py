@@ -12,17 +12,19 @@ from ..cuda_tile import TOKEN
 from ..ssa import Builder, Region, Value
 from .arguments import common_dtype, materialize
 from .carrying import Carrying, LoopContext
-from .frames import MISSING
 from .loop_forms import RETURNED
 from .ordering import Tokens
 from .tracer import FALL, Exit, How
 from .values import (
+    MISSING,
+    Strict,
     TileValue,
     Undefined,
     is_constant,
     is_record,
     plain,
     record_fields,
+    same_constant,
     with_fields,
 )
 
@@ -128,8 +130,8 @@ class Branches(Carrying):
 
     def _unify(self, name: str, a: Any, b: Any, arms: Sequence[Path], yields: list[list[Value]]) -> Any:
         """The value of a variable after a branch, as a template; what each arm yields for it goes to `yields`."""
-        if is_constant(a) and is_constant(b) and plain(a) == plain(b) and type(plain(a)) is type(plain(b)):
-            return a
+        if same_constant(a, b):
+            return b if isinstance(b, Strict) else a
         if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
             items = tuple(self._unify(name, x, y, arms, yields) for x, y in zip(a, b, strict=True))
             return type(a)(*items) if hasattr(a, "_fields") else items
@@ -172,7 +174,7 @@ class Branches(Carrying):
         leaves_ = next(arm for arm in arms if arm.end.how is How.BREAK)
         with self.emit.into(leaves_.block):
             self.frame.names, self.order.state = leaves_.names, leaves_.tokens
-            self.emit.emit("break", self._carried(context))
+            self.emit.emit("break", self._carried(context, leaves=True))
         yields: list[Value] = []
         kept: dict[str, Any] = {}
         templates: list[tuple[str, Any]] = []

@@ -24,9 +24,11 @@ from .errors import TileError, TileRecursionError, TileTypeError, TileUnsupporte
 from .frames import Frame
 from .liveness import assigned, liveness
 from .loop_forms import with_plain_loops
+from .objects import constructed, is_kind, is_object, member, replaced
 from .ops.unary import dtype_call
 from .surface import OPERATIONS, Operation, Slice, TileFunction, TileKernel
 from .tracer import How, Tracer
+from .unrolled import is_context_manager
 from .values import (
     BoundFunction,
     BoundMethod,
@@ -37,6 +39,7 @@ from .values import (
     SliceValue,
     TileValue,
     describe,
+    is_record,
     plain,
 )
 
@@ -66,8 +69,8 @@ class Calls(Tracer):
     def call(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         if isinstance(function, Operation):
             return self._operation(function, args, kwargs)
-        if function is dataclasses.replace:
-            return _replaced(self, *args, **kwargs)
+        if function is dataclasses.replace and args and is_record(args[0]):
+            return replaced(args[0], kwargs)
         if isinstance(function, BoundMethod):
             return self._operation(function.operation, (function.owner, *args), kwargs)
         if isinstance(function, type) and issubclass(function, np.generic):
@@ -112,8 +115,10 @@ class Calls(Tracer):
         if function is Slice:
             bound = inspect.signature(lambda start, length, /: None).bind(*args, **kwargs)
             return SliceValue(*bound.args)
-        if isinstance(function, type) and (dataclasses.is_dataclass(function) or issubclass(function, tuple)):
-            return _constructed(function, args, kwargs)
+        if is_kind(function):
+            return constructed(function, args, kwargs)
+        if is_object(function) and isinstance(member(function, "__call__"), BoundFunction):
+            return self.call(member(function, "__call__"), args, kwargs)
         if isinstance(function, EnumMeta) or _computes_constants(function):
             return self._compile_time(function, args, kwargs)
         name = getattr(function, "__name__", describe(function))
@@ -149,15 +154,28 @@ class Calls(Tracer):
 
     def _inline(self, function: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The value of a call of a Python function, traced at the place of the call."""
-        check_function(function, "tile code")
+        if is_context_manager(function):
+            raise TileTypeError(
+                f"`{function.__name__}` is a context manager", hint=f"write `with {function.__name__}(…) as x:`"
+            )
+        source, names = self.bound(function, args, kwargs)
+        return self.enter(source, source.node, function, names, None, self.emit.span)
+
+    def bound(
+        self, function: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[FunctionSource, dict[str, Any]]:
+        """The source of a Python function, and its variables at the beginning of a call.
+
+        One that wraps another, as decorators make them, is read itself.
+        """
+        check_function(function, "tile code", wraps=True)
         source = source_of(function)
         try:
-            bound = inspect.signature(function).bind(*args, **kwargs)
+            bound = inspect.signature(function, follow_wrapped=False).bind(*args, **kwargs)
         except TypeError as error:
             raise TileTypeError(f"{function.__name__}(): {error}") from None
         bound.apply_defaults()
-        names = {name: tuple(v) if isinstance(v, list) else v for name, v in bound.arguments.items()}
-        return self.enter(source, source.node, function, names, None, self.emit.span)
+        return source, {name: tuple(v) if isinstance(v, list) else v for name, v in bound.arguments.items()}
 
     def _inline_closure(self, closure: Closure, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         outer: Frame = closure.frame
@@ -179,6 +197,7 @@ class Calls(Tracer):
             ),
             *([(params.vararg, kinds.VAR_POSITIONAL, None)] if params.vararg else []),
             *((a, kinds.KEYWORD_ONLY, d) for a, d in zip(params.kwonlyargs, params.kw_defaults, strict=True)),
+            *([(params.kwarg, kinds.VAR_KEYWORD, None)] if params.kwarg else []),
         ]
         signature = inspect.Signature(
             [kinds(a.arg, kind, default=kinds.empty if d is None else d) for a, kind, d in listed]
@@ -203,17 +222,8 @@ class Calls(Tracer):
         outer: Frame | None, inlined_at: Span | None,
     ) -> Any:  # fmt: skip
         """Trace a function with its parameters in `names`, and return what it returns."""
-        if sum(frame.node is node for frame in self.frames) >= _MOST_RECURSION:
-            name = node.name if isinstance(node, ast.FunctionDef) else "the lambda"
-            raise TileRecursionError(
-                f"`{name}` calls itself more than {_MOST_RECURSION} times: calls are inlined, so what ends them must "
-                "be known when the kernel is compiled",
-                hint="write a loop instead",
-            )
         body = with_plain_loops(node) if isinstance(node, ast.FunctionDef) else node
-        local = frozenset({*names, *(assigned(body.body) if isinstance(body, ast.FunctionDef) else ())})
-        frame = Frame(source, node, function, liveness(body), names, outer, inlined_at, local=local)
-        self.frames.append(frame)
+        self.frames.append(self.frame_of(source, node, body, function, names, outer, inlined_at))
         try:
             if isinstance(body, ast.Lambda):
                 return self.evaluate(body.body)
@@ -221,6 +231,21 @@ class Calls(Tracer):
             return end.value if end.how is How.RETURN else None
         finally:
             self.frames.pop()
+
+    def frame_of(
+        self, source: FunctionSource, node: ast.FunctionDef | ast.Lambda, body: ast.FunctionDef | ast.Lambda,
+        function: FunctionType, names: dict[str, Any], outer: Frame | None, inlined_at: Span | None,
+    ) -> Frame:  # fmt: skip
+        """The frame of a call. body: `node`, or the form of it that is traced."""
+        if sum(frame.node is node for frame in self.frames) >= _MOST_RECURSION:
+            name = node.name if isinstance(node, ast.FunctionDef) else "the lambda"
+            raise TileRecursionError(
+                f"`{name}` calls itself more than {_MOST_RECURSION} times: calls are inlined, so what ends them must "
+                "be known when the kernel is compiled",
+                hint="write a loop instead",
+            )
+        local = frozenset({*names, *(assigned(body.body) if isinstance(body, ast.FunctionDef) else ())})
+        return Frame(source, node, function, liveness(body), names, outer, inlined_at, local=local)
 
 
 # -- Builtins ----------------------------------------------------------------------------------------------------------
@@ -284,15 +309,6 @@ def _hasattr(tr: Tracer, owner: Any, name: Any) -> bool:
     return True
 
 
-def _replaced(tr: Tracer, record: Any, **changes: Any) -> Any:
-    if not dataclasses.is_dataclass(record) or isinstance(record, type):
-        raise TileTypeError(f"`dataclasses.replace` takes an object of a data class, not {describe(record)}")
-    try:
-        return dataclasses.replace(record, **changes)
-    except (TypeError, ValueError) as error:
-        raise TileTypeError(f"dataclasses.replace(): {error}") from None
-
-
 def _type(tr: Tracer, value: Any) -> Any:
     if isinstance(value, TileValue):
         raise TileTypeError(f"`type` of {describe(value)}: use `.dtype`")
@@ -304,14 +320,6 @@ _handled: Mapping[Any, Callable[..., Any]] = MappingProxyType({
     isinstance: _isinstance, tuple: _tuple, bool: _bool, len: _len, str: _str, getattr: _getattr, hasattr: _hasattr,
     type: _type,
 })  # fmt: skip
-
-
-def _constructed(kind: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """An object of a dataclass or a named tuple, which holds values of tile code in its fields."""
-    try:
-        return kind(*args, **kwargs)
-    except TypeError as error:
-        raise TileTypeError(f"{kind.__name__}(): {error}") from None
 
 
 def _computes_constants(function: Any) -> bool:

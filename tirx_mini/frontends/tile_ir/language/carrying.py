@@ -15,6 +15,7 @@ from .errors import TileTypeError
 from .loop_forms import RETURNED
 from .tracer import Tracer
 from .values import (
+    MISSING,
     ArrayValue,
     ChoiceValue,
     TileValue,
@@ -26,6 +27,7 @@ from .values import (
     map_leaves,
     plain,
     record_fields,
+    same_constant,
 )
 
 
@@ -35,13 +37,34 @@ class LoopContext:
 
     names: the variables, with values of the types that they have at the beginning of each iteration.
     roots: the arrays whose tokens are carried.
+    before, header: what the variables are before the loop, and where an iteration begins.
+    exits, ends: the variables where a `break` leaves the loop, and where an iteration ends, of each.
+    runs_out: whether the loop also ends where an iteration would begin.
     index, step: of a `for` that is a `loop`, since it has a `break`: the number of the iteration, to be advanced.
     """
 
     names: dict[str, Any] = field(default_factory=dict)
     roots: list[int] = field(default_factory=list)
+    before: dict[str, Any] = field(default_factory=dict)
+    header: dict[str, Any] = field(default_factory=dict)
+    exits: list[dict[str, Any]] = field(default_factory=list)
+    ends: list[dict[str, Any]] = field(default_factory=list)
+    runs_out: bool = False
     index: TileValue | None = None
     step: TileValue | None = None
+
+    def constants(self) -> dict[str, Any]:
+        """The variables that are the same constant wherever the loop is left."""
+        found: dict[str, Any] = {}
+        for name in self.names:
+            kept = self.header.get(name)
+            exits, ends = ([names.get(name, MISSING) for names in places] for places in (self.exits, self.ends))
+            values = [value for value in exits if value is not kept]
+            if self.runs_out or len(values) < len(exits):  # it is left with what an iteration begins with
+                values += [self.before[name], *(value for value in ends if value is not kept)]
+            if values and all(same_constant(values[0], value) for value in values):
+                found[name] = values[0]
+        return found
 
 
 class Carrying(Tracer):
@@ -100,8 +123,10 @@ class Carrying(Tracer):
             hint=_type_hint(name, template, value),
         )
 
-    def _carried(self, context: LoopContext) -> list[Value]:
-        """The values that the end of an iteration hands on."""
+    def _carried(self, context: LoopContext, leaves: bool = False) -> list[Value]:
+        """The values that the end of an iteration hands on. leaves: whether a `break` of the program ends it."""
+        if leaves:
+            context.exits.append(dict(self.frame.names))
         values: list[Value] = []
         for name, template in context.names.items():
             value = self.frame.names.get(name, Undefined(None, "at the end of an iteration"))

@@ -24,10 +24,11 @@ from .ordering import Accesses
 from .statements import Statements
 from .statics import Statics
 from .surface import ArrayAnnotation, ConstantAnnotation, ScalarAnnotation, TileKernel
+from .unrolled import Unrolled
 from .values import ArrayList, ArrayValue, Strict, TileValue, describe, field_names, new_record
 
 
-class _Tracer(Expressions, Calls, Statements, Choices, Loops, Statics):
+class _Tracer(Expressions, Calls, Statements, Choices, Loops, Statics, Unrolled):
     """All of the tracer."""
 
 
@@ -52,11 +53,24 @@ class ScalarSpec:
     dtype: DType
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ConstantSpec:
-    """A value that is known when the kernel is compiled."""
+    """A value that is known when the kernel is compiled. Equal numbers of different types are different values."""
 
     value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ConstantSpec) and _exactly(self.value) == _exactly(other.value)
+
+    def __hash__(self) -> int:
+        return hash(_exactly(self.value))
+
+
+def _exactly(value: Any) -> Any:
+    """A key of a constant that tells 1, 1.0 and True apart, and 0.0 from -0.0."""
+    if type(value) is tuple:
+        return tuple(map(_exactly, value))
+    return type(value), value.hex() if isinstance(value, float) else value
 
 
 @dataclass(frozen=True)
@@ -184,15 +198,37 @@ def metadata(annotated: TileKernel | type) -> dict[str, tuple[Any, ...]]:
     return {name: metadata_of(hint) for name, hint in hints.items()}
 
 
+@dataclass(frozen=True)
+class _Items:
+    """The annotations of a tuple's items: ``tuple[ct.Constant[int], int]``, or one for all, ``tuple[int, ...]``."""
+
+    items: tuple[tuple[Any, ...], ...]
+    repeated: bool
+
+
 def metadata_of(annotation: Any) -> tuple[Any, ...]:
     """What an annotation says: the metadata of ``Annotated[…]``, or an annotation of an array by itself."""
     if isinstance(annotation, ArrayAnnotation):
         return (annotation,)
+    if typing.get_origin(annotation) is tuple:
+        items = typing.get_args(annotation)
+        repeated = len(items) == 2 and items[1] is Ellipsis
+        return (_Items(tuple(metadata_of(item) for item in items[: 1 if repeated else None]), repeated),)
     return tuple(getattr(annotation, "__metadata__", ()))
 
 
 def is_constant_parameter(metadata: tuple[Any, ...]) -> bool:
     return any(isinstance(m, ConstantAnnotation) or m is ConstantAnnotation for m in metadata)
+
+
+def item_annotations(metadata: tuple[Any, ...], count: int) -> list[tuple[Any, ...]]:
+    """The annotations of a tuple's items; those of the tuple itself hold for all."""
+    own = tuple(m for m in metadata if not isinstance(m, _Items))
+    found = next((m for m in metadata if isinstance(m, _Items)), None)
+    if found is None:
+        return [own] * count
+    items = found.items * count if found.repeated else found.items[:count]
+    return [own + item for item in items] + [own] * (count - len(items))
 
 
 def array_annotation(metadata: tuple[Any, ...]) -> DType | None:

@@ -116,6 +116,24 @@ def from_numpy(dtype: Any) -> DType | None:
     return next((t for t in DTYPES if t is not tfloat32 and _NUMPY.get(t) == wanted), None)
 
 
+def from_torch(dtype: Any) -> DType | None:
+    """The type that a dtype of PyTorch stands for, or None for any other value. PyTorch is not imported."""
+    kind = type(dtype)
+    if (kind.__module__, kind.__qualname__) != ("torch", "dtype"):
+        return None
+    name = str(dtype).removeprefix("torch.")
+    return next((t for t in DTYPES if t.name == {"bool": "bool_"}.get(name, name)), None)
+
+
+def stands_for(value: Any) -> DType | None:
+    """The type that a dtype of NumPy or PyTorch, or a class of NumPy's numbers, stands for; None for other values."""
+    if isinstance(value, np.dtype):
+        return from_numpy(value)
+    if isinstance(value, type):
+        return next((t for t, d in _NUMPY.items() if t is not tfloat32 and d.type is value), None)
+    return from_torch(value)
+
+
 _FLOAT_RANK = {float16: 1, bfloat16: 1, float32: 2, float64: 3}
 
 

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import operator
 from collections.abc import Callable, Mapping
-from types import FunctionType, MappingProxyType, MethodType
+from types import MappingProxyType
 from typing import Any
 
 from .arguments import materialize, typed
 from .dtypes import bool_, default_dtype
 from .errors import TileSyntaxError, TileTypeError
+from .objects import Computed, is_kind, is_object, member
 from .ops.arithmetic import SYMBOLS, binary, logical
 from .ops.shapes import subscript
 from .ops.unary import bitwise_not, negative, positive
 from .surface import METHODS, Operation
 from .tracer import Tracer
+from .unrolled import COLLECTING
 from .values import (
+    MISSING,
     ArrayList,
     ArrayValue,
-    BoundFunction,
     BoundMethod,
     ChoiceValue,
     Closure,
@@ -58,7 +59,7 @@ UNSUPPORTED: Mapping[type[ast.AST], tuple[str, str]] = MappingProxyType(
         ast.ListComp: ("comprehensions", "compute it in `ct.static_eval(…)`, or unroll `for x in ct.static_iter(…)`"),
         ast.SetComp: ("comprehensions", "compute it in `ct.static_eval(…)`"),
         ast.DictComp: ("comprehensions", "compute it in `ct.static_eval(…)`"),
-        ast.GeneratorExp: ("generators", "compute it in `ct.static_eval(…)`"),
+        ast.GeneratorExp: ("generators", "write `tuple(… for … in …)`, which is unrolled"),
         ast.NamedExpr: ("assignments in expressions", "assign in a statement of its own"),
         ast.Await: ("coroutines", "a kernel is one function"),
         ast.Yield: ("generators", "a kernel is one function"),
@@ -315,39 +316,56 @@ class Expressions(Tracer):
                     hint = f"`{name}` is a function: write `ct.{name}(…)` with it as the first argument"
                 raise TileTypeError(f"{describe(owner)} has no attribute `{name}`", hint=hint)
             return _field(owner, name)
+        if is_object(owner) or is_kind(owner):
+            found = member(owner, name)
+            if found is not MISSING:
+                return self.call(found.function, (), {}) if isinstance(found, Computed) else found
         if isinstance(owner, (Closure, BoundMethod, Formatted, tuple)) or owner is None:
-            if isinstance(owner, tuple) and name in getattr(type(owner), "_fields", ()):
-                return getattr(owner, name)
+            if isinstance(owner, tuple) and hasattr(type(owner), "_fields") and hasattr(owner, name):
+                return typed(getattr(owner, name))
             raise TileTypeError(f"{describe(owner)} has no attribute `{name}`")
         try:
             value = getattr(owner, name)
         except AttributeError as error:
             raise TileTypeError(str(error)) from None
-        if (
-            isinstance(value, MethodType)
-            and isinstance(value.__func__, FunctionType)
-            and dataclasses.is_dataclass(owner)
-        ):
-            return BoundFunction(value.__func__, owner)
         return typed(value)
 
     def _call(self, node: ast.Call) -> Any:
         function = self.evaluate(node.func)
         if isinstance(function, Operation) and function.__name__ in _STATIC:
             return self.static(function.__name__, node)
+        args, kwargs = self.arguments(node, any(function is f for f in COLLECTING))
+        self.emit.block.span = self.emit.span
+        return self.call(function, args, kwargs)
+
+    def arguments(self, node: ast.Call, collects: bool = False) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of a call, by position and by name. collects: whether a generator may be one of them."""
         args: list[Any] = []
         for arg in node.args:
             if isinstance(arg, ast.Starred):
                 args += self._spread(arg)
+            elif isinstance(arg, ast.GeneratorExp) and collects:
+                args.append(self.collected(arg))  # type: ignore[attr-defined]
             else:
                 args.append(self.evaluate(arg))
         kwargs: dict[str, Any] = {}
         for item in node.keywords:
-            if item.arg is None:
-                raise TileSyntaxError("tile code does not support `**` in calls", hint="write the arguments by name")
-            kwargs[item.arg] = self.evaluate(item.value)
-        self.emit.block.span = self.emit.span
-        return self.call(function, args, kwargs)
+            named = {item.arg: self.evaluate(item.value)} if item.arg is not None else self._by_name(item.value)
+            twice = next((name for name in named if name in kwargs), None)
+            if twice is not None:
+                raise TileTypeError(f"the argument `{twice}` is given twice")
+            kwargs |= named
+        return args, kwargs
+
+    def _by_name(self, node: ast.expr) -> dict[str, Any]:
+        """The arguments of ``**kwargs``."""
+        given = self.evaluate(node)
+        if not isinstance(given, dict) or not all(isinstance(name, str) for name in given):
+            raise TileTypeError(
+                f"`**` needs the named arguments of a function, not {describe(given)}",
+                hint="it forwards those of a parameter `**kwargs`; write others by name",
+            )
+        return {name: typed(value) for name, value in given.items()}
 
 
 _FIELDS: Mapping[type, tuple[str, ...]] = MappingProxyType({

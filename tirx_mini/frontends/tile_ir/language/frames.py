@@ -15,9 +15,7 @@ from tirx_mini.script import FunctionSource, did_you_mean
 
 from .errors import TileNameError
 from .liveness import Liveness
-from .values import Undefined
-
-MISSING: Any = object()
+from .values import MISSING, Undefined
 
 
 @dataclass(eq=False)

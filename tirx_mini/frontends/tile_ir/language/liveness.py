@@ -60,6 +60,8 @@ def exits(statements: Iterable[ast.stmt]) -> bool:
             return True
         if isinstance(node, ast.If) and (exits(node.body) or exits(node.orelse)):
             return True
+        if isinstance(node, ast.With) and exits(node.body):
+            return True
         if isinstance(node, (ast.For, ast.While)) and returns(node.body):
             return True
     return False
@@ -126,6 +128,10 @@ class _Analysis:
         if isinstance(node, ast.If):
             self.found.after[node] = self.found.after.get(node, NONE) | out
             return self.block(node.body, out) | self.block(node.orelse, out) | _reads([node.test])
+        if isinstance(node, ast.With):
+            targets = [item.optional_vars for item in node.items if item.optional_vars is not None]
+            inside = self.block(node.body, out) - _stores(targets)
+            return inside | _reads([item.context_expr for item in node.items]) | self.captured
         if isinstance(node, ast.Return):
             return _reads([node]) | self.captured
         if isinstance(node, (ast.Break, ast.Continue)) and self.loops:

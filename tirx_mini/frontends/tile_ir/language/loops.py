@@ -11,12 +11,12 @@ from .arguments import materialize, scalar_index
 from .carrying import Carrying, LoopContext
 from .dtypes import int32, int64
 from .errors import TileSyntaxError, TileTypeError, TileValueError
-from .frames import MISSING
 from .liveness import assigned, breaks, exits
 from .loop_forms import RETURNED
+from .ops.unary import negative
 from .surface import Operation
 from .tracer import How
-from .values import ArrayValue, RangeValue, TileValue, Undefined, describe, is_constant, map_leaves, plain
+from .values import MISSING, ArrayValue, RangeValue, TileValue, Undefined, describe, is_constant, map_leaves, plain
 
 
 class Loops(Carrying):
@@ -83,11 +83,6 @@ class Loops(Carrying):
     def _bounds(self, values: RangeValue) -> tuple[TileValue, TileValue, TileValue]:
         """Start, stop and step as scalars of one type."""
         given = (values.start, values.stop, values.step)
-        if is_constant(values.step) and plain(values.step) <= 0:
-            raise TileValueError(
-                f"the step of a range must be positive, not {plain(values.step)}",
-                hint="count upwards, and compute the index: `i = n - 1 - j`",
-            )
         scalars = [
             scalar_index(self, v, f"the {n} of the range")
             for v, n in zip(given, ("start", "stop", "step"), strict=True)
@@ -108,7 +103,8 @@ class Loops(Carrying):
                 names[name] = self._dynamic(self._one_of_arrays(value, node))
                 initial += [t.value for t in self._tiles(names[name])]
         roots = self.order.carried(node)
-        return LoopContext(names, roots), [*initial, *self.order.start(roots)]
+        before = {name: frame.names[name] for name in names}
+        return LoopContext(names, roots, before), [*initial, *self.order.start(roots)]
 
     def _one_of_arrays(self, value: Any, node: ast.For | ast.While) -> Any:
         """For an array among the arguments that a loop may exchange for another one: one of them."""
@@ -145,9 +141,10 @@ class Loops(Carrying):
         end = self.block(node.body)
         self.frame.loops.pop()
         if end.how is How.BREAK:
-            self.emit.emit("break", self._carried(context))
+            self.emit.emit("break", self._carried(context, leaves=True))
             return
         values = self._carried(context)
+        context.ends.append(dict(self.frame.names))
         if context.index is not None and context.step is not None:
             values.insert(0, self.emit.index("addi", context.index, context.step).value)
         self.emit.emit("continue", values)
@@ -160,6 +157,7 @@ class Loops(Carrying):
         for value, hint in zip(values, self._hints(context), strict=False):
             value.hint = hint
         self._continue_with(context, values)
+        names.update(context.constants())
 
     def _lost(self, node: ast.For | ast.While) -> dict[str, Undefined]:
         """The variables that a loop assigns, as they are where it has made no iteration."""
@@ -169,7 +167,17 @@ class Loops(Carrying):
         why = "after the loop, which may make no iteration"
         return {name: Undefined(self.frame.span(place), why) for name, place in places.items()}
 
-    def _for(self, node: ast.For, variable: str, values: RangeValue) -> None:
+    def _upwards(self, values: RangeValue) -> tuple[RangeValue, bool]:
+        """A range with a positive step, and whether its numbers are those of `values` with the other sign."""
+        step = plain(values.step)
+        if not is_constant(values.step) or not isinstance(step, int) or step > 0:
+            return values, False
+        if step == 0:
+            raise TileValueError("the step of a range cannot be 0", hint="write a positive or a negative number")
+        return RangeValue(*(negative.implementation(self, v) for v in (values.start, values.stop, values.step))), True
+
+    def _for(self, node: ast.For, variable: str, given: RangeValue) -> None:
+        values, downwards = self._upwards(given)
         start, stop, step = self._bounds(values)
         if all(is_constant(v) for v in (values.start, values.stop)) and plain(values.start) >= plain(values.stop):
             self.frame.names = {**self._lost(node), **self.frame.names}
@@ -181,8 +189,9 @@ class Loops(Carrying):
         params = self._params(initial, context)
         span = self.emit.span
         with self.emit.region() as block:
-            self.frame.names = {**names, variable: index}
+            self.frame.names = {**names, variable: negative.implementation(self, index) if downwards else index}
             self._continue_with(context, params)
+            context.header = dict(self.frame.names)
             self.order.loops.append(node)
             if as_loop:
                 context.index, context.step = index, step
@@ -196,6 +205,7 @@ class Loops(Carrying):
             results = self.emit.emit("loop", [start.value, *initial], types=types, regions=(region,))
         else:
             bounds = (start.value, stop.value, step.value)
+            context.runs_out = True
             results = self.emit.emit("for", *bounds, initial, types=types, regions=(region,))
         self._after(node, context, names, results)
 
@@ -205,6 +215,7 @@ class Loops(Carrying):
             self.emit.emit("yield", [])
         with self.emit.region() as leaves_:
             self.emit.emit("break", self._carried(context))
+        context.runs_out = True
         regions = [Region((), tuple(b.ops)) for b in (stays, leaves_)]
         self.emit.emit("if", condition.value, types=[], regions=regions)
 
@@ -216,6 +227,7 @@ class Loops(Carrying):
         with self.emit.region() as block:
             self.frame.names = dict(names)
             self._continue_with(context, params)
+            context.header = dict(self.frame.names)
             self.order.loops.append(node)
             condition = self.condition(self.evaluate(node.test), "the condition of `while`")
             if isinstance(condition, TileValue):
@@ -224,6 +236,7 @@ class Loops(Carrying):
             elif condition:
                 self._body(node, context)
             else:
+                context.runs_out = True
                 self.emit.emit("break", self._carried(context))
             self.order.loops.pop()
         self.emit.span = self.emit.block.span = span

@@ -16,7 +16,6 @@ from .tracer import BREAK, CONTINUE, FALL, Exit, How, Tracer
 from .values import Closure, Formatted, TileValue, describe
 
 _UNSUPPORTED: Mapping[type[ast.stmt], tuple[str, str]] = MappingProxyType({
-    ast.With: ("`with`", "a kernel has nothing to enter or leave"),
     ast.Try: ("exceptions", "check with `ct.static_assert`, or with `ct.assert_` at run time"),
     ast.ClassDef: ("classes", "define the class outside of the kernel"),
     ast.Import: ("imports", "import at the top of the file"),
@@ -59,7 +58,7 @@ class Statements(Tracer):
         simple: Mapping[type[ast.stmt], Callable[[Any], None]] = {
             ast.Assign: self._assign, ast.AugAssign: self._augmented, ast.AnnAssign: self._annotated,
             ast.Expr: self._expression, ast.Assert: self._assert, ast.FunctionDef: self._define,
-            ast.Pass: lambda _: None,
+            ast.Pass: lambda _: None, ast.With: self.within,  # type: ignore[attr-defined]
         }  # fmt: skip
         if type(node) not in simple:
             what, instead = _UNSUPPORTED.get(type(node), ("this statement", "see the list of what tile code supports"))

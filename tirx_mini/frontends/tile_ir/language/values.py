@@ -20,6 +20,9 @@ from .dtypes import DType
 from .enums import PaddingMode
 from .surface import Operation
 
+MISSING: Any = object()
+"""In place of a value that is not there."""
+
 
 @dataclass(frozen=True, eq=False)
 class TileValue:
@@ -201,6 +204,17 @@ _OWN = (
 def is_constant(value: Any) -> bool:
     """Whether `value` is a number that is known now, loosely or strictly typed."""
     return isinstance(value, (bool, int, float, Strict))
+
+
+def same_constant(a: Any, b: Any) -> bool:
+    """Whether two values are one constant: of one type, loosely or strictly typed, and equal. 0.0 is not -0.0."""
+    if isinstance(a, tuple) and type(a) is type(b):
+        return len(a) == len(b) and all(map(same_constant, a, b))
+    if not (is_constant(a) and is_constant(b)):
+        return False
+    if isinstance(a, Strict) and isinstance(b, Strict) and a.dtype != b.dtype:
+        return False
+    return type(plain(a)) is type(plain(b)) and repr(plain(a)) == repr(plain(b))
 
 
 def plain(value: Any) -> Any:

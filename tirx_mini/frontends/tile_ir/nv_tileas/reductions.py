@@ -11,7 +11,7 @@ from ..layouts import LinearLayout, within_warps
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
-from ..ssa import KEEP, Module, Op, Rewriter, Scalar, Type, Value, rewrite
+from ..ssa import KEEP, Module, Op, Region, Rewriter, Scalar, Type, Value, flat, rewrite
 from . import ops
 from .passes import VECTOR_BYTES, element_bits, memory_order, sectors, warps_of, with_dots
 from .relayout import Chosen, default_layout, flow, relayout
@@ -84,13 +84,14 @@ def legalize_reduce(module: Module, context: Context) -> Module:
 
 def _widened(op: Op, rw: Rewriter) -> Any:
     narrow = [_narrow(value) for value in op.operands]
-    if not any(narrow) or not all(_is_arithmetic(inner) for inner in op.body.ops[:-1]):
+    if not any(narrow) or not all(_is_arithmetic(inner) for inner in op.body.ops[:-1]) or _reads_narrow(op.body):
         return KEEP
     unsigned = op.combine in ("umax", "umin")
     operands = [
         _cast(rw, rw[v], wide, unsigned) if wide else rw[v] for v, wide in zip(op.operands, narrow, strict=True)
     ]
     body = Rewriter(convert=_wider)
+    body.env.update(rw.env)  # of constants outside
     region = body.region(op.body)
     types = [_wider_tensor(v.type) if wide else v.type for v, wide in zip(op.results, narrow, strict=True)]
     made = Op(op.kind, (tuple(operands),), tuple(Value(t) for t in types), op.attrs, (region,), op.span)
@@ -119,6 +120,12 @@ def _wider_tensor(type: Type) -> Type:
 
 def _is_arithmetic(op: Op) -> bool:
     return op.kind in std.ELEMENTWISE or op.kind in (std.cmpi, std.cmpf, std.select)
+
+
+def _reads_narrow(body: Region) -> bool:
+    """Whether a body uses a narrow number from outside, which would stay narrow."""
+    own = {*body.params, *(value for inner in body.ops for value in inner.results)}
+    return any(_narrow(value) for inner in body.ops for value in flat(inner.args) if value not in own)
 
 
 def _cast(rw: Rewriter, value: Value, element: str, unsigned: bool) -> Value:

@@ -87,7 +87,7 @@ STATEMENTS = {
     "print(np.sum(ct.load(x, (0, 0), (4, 4))))": ("TX415", "`ct.sum` computes with tiles"),
     "ct.store(x, (0, 0), f'{ct.load(x, (0, 0), (4, 4))}')": ("TX412", "not a formatted string"),
     "for i in range(n):\n    pass\nprint(i)": ("TX403", "`i` has no value"),
-    "for i in range(9, 0, -1):\n    pass": ("TX412", "must be positive"),
+    "for i in range(9, 0, 0):\n    pass": ("TX412", "the step of a range cannot be 0"),
     "for t in (1, 2):\n    pass": ("TX412", "ct.static_iter"),
     "x[0, 0] = 1": ("TX413", "ct.store"),
     "with x:\n    pass": ("TX413", "`with`"),

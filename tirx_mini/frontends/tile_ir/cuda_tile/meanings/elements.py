@@ -23,6 +23,8 @@ DTYPES: Mapping[str, np.dtype] = MappingProxyType({name: np.dtype(dtype) for nam
 """The NumPy type of each element type."""
 
 _TF32_DROPPED_BITS = 13
+_SATURATING = ("f8E4M3FN", "f8E5M2", "f4E2M1FN")
+"""Types to which conversions saturate: numbers that are too large, and infinity (PTX ISA: "cvt", .satfinite)."""
 
 
 def dtype_of(element: object) -> np.dtype:
@@ -61,6 +63,9 @@ def to_float(x: Array, element: str, mode: str = "nearest_even") -> Array:
         return _directed(x, element, mode)
     if element == "tf32":
         return _to_tf32(x.astype(np.float32), away=mode == "nearest_away")
+    if element in _SATURATING:
+        largest = float(ml_dtypes.finfo(DTYPES[element]).max)
+        x = np.clip(x.astype(np.float64), -largest, largest)
     return np.asarray(x).astype(DTYPES[element])
 
 

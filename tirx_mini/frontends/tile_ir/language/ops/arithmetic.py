@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -11,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from ..arguments import common_dtype, common_shape, constant_bool, keyword, materialize, own_dtype, tile_of
 from ..dtypes import DType, bool_, default_dtype, float32, int32, promote
 from ..enums import RoundingMode
-from ..errors import TileTypeError, TileUnsupportedFeatureError, TileValueError
+from ..errors import TileTypeError, TileUnsupportedFeatureError
+from ..folding import binary_of
 from ..surface import operation
-from ..values import Strict, TileValue, describe, is_constant, plain
+from ..values import TileValue, describe, is_constant, plain
 
 if TYPE_CHECKING:
     from ..tracer import Tracer
@@ -23,16 +22,6 @@ SYMBOLS: Mapping[str, str] = MappingProxyType({
     "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "bitwise_lshift": "<<", "bitwise_rshift": ">>",
     "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
 })  # fmt: skip
-
-_FOLD: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType({
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
-    "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow, "bitwise_and": operator.and_,
-    "bitwise_or": operator.or_, "bitwise_xor": operator.xor, "bitwise_lshift": operator.lshift,
-    "bitwise_rshift": operator.rshift, "equal": operator.eq, "not_equal": operator.ne, "less": operator.lt,
-    "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge, "maximum": max, "minimum": min,
-    "cdiv": lambda x, y: -(-x // y), "atan2": math.atan2,
-})  # fmt: skip
-"""What operations of constants compute while the program is compiled."""
 
 _PREDICATES: Mapping[str, str] = MappingProxyType({
     "equal": "equal", "not_equal": "not_equal", "less": "less_than", "less_equal": "less_than_or_equal",
@@ -49,8 +38,8 @@ _SIGNED_OPS = ("maxi", "mini")
 
 def binary(tr: Tracer, name: str, x: Any, y: Any, **attrs: Any) -> Any:
     """``ct.name(x, y)``. Constants are combined now; of anything else the operands are promoted and broadcast."""
-    if is_constant(x) and is_constant(y):
-        return _folded(name, x, y)
+    if is_constant(x) and is_constant(y) and not set(attrs) - {"propagate_nan"}:
+        return binary_of(name, x, y, **attrs)
     symbol = SYMBOLS.get(name, f"ct.{name}")
     for value in (x, y):
         if not (isinstance(value, TileValue) or is_constant(value)):
@@ -131,33 +120,6 @@ def _operand(tr: Tracer, value: Any, dtype: DType, shape: tuple[int, ...]) -> Ti
             number = int(number)
         return tr.emit.constant(bool(number) if dtype.is_bool else number, dtype, shape)
     return tr.emit.broadcast(tr.emit.cast(value, dtype), shape)
-
-
-def _folded(name: str, x: Any, y: Any) -> Any:
-    """The result of constants: strictly typed where one of them is."""
-    fold = _FOLD.get(name)
-    if fold is None:
-        raise TileTypeError(f"ct.{name} is not defined for constants")
-    try:
-        number = fold(plain(x), plain(y))
-    except (ArithmeticError, TypeError, ValueError) as error:
-        raise TileValueError(f"`{SYMBOLS.get(name, name)}` of {describe(x)} and {describe(y)}: {error}") from None
-    if isinstance(number, bool) or (own_dtype(x) is None and own_dtype(y) is None):
-        return number
-    dtype = common_dtype(x, y)
-    if isinstance(number, float) and not dtype.is_float:
-        dtype = float32
-    return strict(number, dtype)
-
-
-def strict(number: Any, dtype: DType) -> Strict:
-    """A strictly typed constant; integers wrap around as they do at run time."""
-    if dtype.is_bool:
-        return Strict(bool(number), dtype)
-    if dtype.is_float:
-        return Strict(float(number), dtype)
-    low, _ = dtype.limits
-    return Strict((int(number) - low) % (1 << dtype.bitwidth) + low, dtype)
 
 
 def _shift(tr: Tracer, name: str, x: Any, y: Any) -> TileValue:

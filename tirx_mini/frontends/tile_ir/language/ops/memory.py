@@ -326,12 +326,9 @@ def view_value(tr: Tracer, view: TiledViewValue, tile: Any) -> TileValue:
 
 @method(TiledViewValue, "num_tiles")
 def view_num_tiles(tr: Tracer, view: TiledViewValue, axis: Any) -> Any:
-    """How many tiles there are along an axis."""
+    """How many tiles begin in the array along an axis."""
     place = axis_of(axis, view.array.ndim)
-    extent, tile, step = view.array.shape[place], view.tile_shape[place], view.steps[place]
-    if tile == step:
-        return _count(tr, extent, step)
-    return binary(tr, "add", _count(tr, binary(tr, "maximum", binary(tr, "sub", extent, tile), 0), step), 1)
+    return _count(tr, view.array.shape[place], view.steps[place])
 
 
 @method(Array, "from_foreign")

@@ -18,9 +18,9 @@ from ..arguments import (
 )
 from ..dtypes import DType, int32
 from ..errors import TileShapeError, TileSyntaxError, TileTypeError
+from ..folding import converted
 from ..surface import METHODS, method, operation
 from ..values import TileValue, describe, is_constant, leaves
-from .arithmetic import strict
 
 if TYPE_CHECKING:
     from ..tracer import Tracer
@@ -40,7 +40,7 @@ def _filled(tr: Tracer, shape: tuple[int, ...], value: Any, dtype: DType) -> Til
     if dtype.is_bool:
         return tr.emit.constant(bool(number), dtype, shape)
     if not dtype.is_float:
-        number = strict(int(number), dtype).value
+        number = converted(number, dtype).value
     return tr.emit.constant(number, dtype, shape)
 
 
@@ -211,9 +211,13 @@ def broadcast_to(tr: Tracer, x: Any, /, shape: Any) -> Any:
 
 @operation("cat")
 def cat(tr: Tracer, tiles: Any, /, axis: Any) -> Any:
-    """Two tiles of the same shape, one after the other along an axis."""
-    if not isinstance(tiles, tuple) or len(tiles) != 2:
-        raise TileTypeError(f"ct.cat takes a pair of tiles, not {describe(tiles)}")
+    """Two tiles of the same shape, one after the other along an axis; one tile is itself."""
+    if not isinstance(tiles, tuple) or len(tiles) not in (1, 2):
+        raise TileTypeError(f"ct.cat takes one or two tiles, not {describe(tiles)}")
+    if len(tiles) == 1:
+        only = tile_of(tr, tiles[0], "the tile of ct.cat")
+        axis_of(axis, only.ndim)
+        return only
     a, b = (tile_of(tr, t, "a tile of ct.cat") for t in tiles)
     if a.shape != b.shape or a.dtype != b.dtype:
         raise TileShapeError(f"ct.cat needs two tiles of one shape and dtype, not {describe(a)} and {describe(b)}")
@@ -241,10 +245,13 @@ def _cell(tr: Tracer, whole: TileValue, part: tuple[int, ...], index: Any, name:
 
 @operation("extract")
 def extract(tr: Tracer, x: Any, /, index: Any, shape: Any) -> Any:
-    """One cell of the grid that `shape` cuts a tile into."""
+    """One cell of the grid that `shape` cuts a tile into; of shape (), one element."""
     tile = tile_of(tr, x, "the argument of ct.extract")
-    part = shape_of(shape)
-    return tr.emit.tile("extract", tile.dtype, part, tile, _cell(tr, tile, part, index, "extract"))
+    wanted = shape_of(shape)
+    part = wanted or (1,) * tile.ndim
+    return tr.emit.reshape(
+        tr.emit.tile("extract", tile.dtype, part, tile, _cell(tr, tile, part, index, "extract")), wanted
+    )
 
 
 METHODS[TileValue, "extract"] = extract

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import dtype_of, keyword, materialize, tile_of
 from ..dtypes import DType, bool_, float32, int32, uint8, uint16, uint32, uint64
 from ..enums import RoundingMode
-from ..errors import TileTypeError, TileValueError
+from ..errors import TileTypeError, TileUnsupportedFeatureError, TileValueError
+from ..folding import absolute_of, complement_of, converted, negative_of, unary_of
 from ..surface import OPERATIONS, method, operation
-from ..values import Strict, TileValue, describe, is_constant, plain
-from .arithmetic import float_only, float_options, strict
+from ..values import TileValue, describe, is_constant, plain
+from .arithmetic import float_only, float_options
 
 if TYPE_CHECKING:
     from ..tracer import Tracer
 
-_HOST: Mapping[str, Callable[[float], float]] = MappingProxyType({
-    "exp": math.exp, "exp2": lambda x: 2.0**x, "log": math.log, "log2": math.log2, "sqrt": math.sqrt,
-    "rsqrt": lambda x: 1.0 / math.sqrt(x), "sin": math.sin, "cos": math.cos, "tan": math.tan, "sinh": math.sinh,
-    "cosh": math.cosh, "tanh": math.tanh, "floor": math.floor, "ceil": math.ceil,
-})  # fmt: skip
-"""What the functions of constants compute while the program is compiled."""
 _APPROX = (RoundingMode.FULL, RoundingMode.APPROX)
 _WIDENED = ("float8_e4m3fn", "float8_e5m2", "tfloat32")
 
 
 def _float(tr: Tracer, name: str, x: Any, **attrs: Any) -> Any:
     """A function of floats. Integers become float32; narrow floats are computed as float32."""
-    if is_constant(x):
-        return _folded(name, x)
+    if is_constant(x) and not attrs:
+        return unary_of(name, x)
     tile = tile_of(tr, x, f"the argument of ct.{name}")
     if not tile.dtype.is_float:
         tile = tr.emit.cast(tile, float32)
@@ -39,16 +34,6 @@ def _float(tr: Tracer, name: str, x: Any, **attrs: Any) -> Any:
     if not tile.dtype.arithmetic:
         return tr.emit.cast(_float(tr, name, tr.emit.cast(tile, float32), **attrs), tile.dtype)
     return tr.emit.tile(name, tile.dtype, tile.shape, tile, **attrs)
-
-
-def _folded(name: str, x: Any) -> Any:
-    try:
-        number = _HOST[name](plain(x))
-    except (ArithmeticError, ValueError) as error:
-        raise TileValueError(f"ct.{name} of {describe(x)}: {error}") from None
-    if isinstance(x, Strict):
-        return strict(number, x.dtype if x.dtype.is_float else float32)
-    return number
 
 
 def _define(name: str, doc: str) -> None:
@@ -119,7 +104,7 @@ def ceil(tr: Tracer, x: Any, /) -> Any:
 def abs_(tr: Tracer, x: Any, /) -> Any:
     """The absolute value."""
     if is_constant(x):
-        return strict(abs(plain(x)), x.dtype) if isinstance(x, Strict) else abs(x)
+        return absolute_of(x)
     tile = tile_of(tr, x, "the argument of ct.abs")
     if tile.dtype.is_bool or tile.dtype.kind == "u":
         return tile
@@ -130,8 +115,7 @@ def abs_(tr: Tracer, x: Any, /) -> Any:
 def negative(tr: Tracer, x: Any, /) -> Any:
     """``-x``."""
     if is_constant(x):
-        number = -plain(x)
-        return strict(number, x.dtype) if isinstance(x, Strict) else number
+        return negative_of(x)
     tile = tile_of(tr, x, "the operand of `-`")
     if tile.dtype.is_bool:
         tile = tr.emit.cast(tile, int32)
@@ -158,10 +142,7 @@ def positive(tr: Tracer, x: Any) -> Any:
 def bitwise_not(tr: Tracer, x: Any, /) -> Any:
     """``~x``: the complement of an integer, the negation of a boolean."""
     if is_constant(x):
-        number = plain(x)
-        if isinstance(x, bool):
-            return not x
-        return strict(~int(number), x.dtype) if isinstance(x, Strict) else ~number
+        return complement_of(x)
     tile = tile_of(tr, x, "the operand of `~`")
     if tile.dtype.is_float:
         raise TileTypeError(f"`~` needs integers or booleans, not {describe(x)}")
@@ -192,7 +173,7 @@ def astype(tr: Tracer, x: Any, dtype: Any, /, *, rounding_mode: Any = None) -> A
     if rounding_mode is not None:
         rounding = keyword(rounding_mode, RoundingMode, "rounding_mode").value
     if is_constant(x):
-        return convert_constant(plain(x), target)
+        return converted(plain(x), target)
     return tr.emit.cast(tile_of(tr, x, "the argument of ct.astype"), target, rounding)
 
 
@@ -200,17 +181,6 @@ def astype(tr: Tracer, x: Any, dtype: Any, /, *, rounding_mode: Any = None) -> A
 def astype_method(tr: Tracer, x: Any, dtype: Any, *, rounding_mode: Any = None) -> Any:
     """The values of the tile as another dtype."""
     return astype.implementation(tr, x, dtype, rounding_mode=rounding_mode)
-
-
-def convert_constant(number: Any, dtype: DType) -> Strict:
-    """``ct.int16(5)``: a strictly typed constant."""
-    if dtype.is_integer and isinstance(number, float):
-        number = int(number)
-    if dtype.is_integer:
-        low, high = dtype.limits
-        if not low <= number <= high:
-            raise TileValueError(f"the constant {number} is out of the range of {dtype}, {low} to {high}")
-    return strict(number, dtype)
 
 
 @operation("bitcast")
@@ -235,8 +205,9 @@ def pack_to_bytes(tr: Tracer, x: Any, /) -> Any:
     """The bytes of a tile in row-major order, least significant first: a 1-D tile of uint8."""
     tile = tile_of(tr, x, "the argument of ct.pack_to_bytes")
     flat = tr.emit.reshape(tile, (math.prod(tile.shape),))
-    bits = flat.shape[0] * flat.dtype.bitwidth
-    if bits % 8 or flat.dtype.is_bool:
+    if flat.dtype.is_bool:  # a byte each, as in memory
+        return tr.emit.cast(flat, uint8)
+    if flat.shape[0] * flat.dtype.bitwidth % 8:
         raise TileTypeError(f"ct.pack_to_bytes: {describe(tile)} does not consist of whole bytes")
     if flat.dtype.bitwidth == 8:
         return bitcast.implementation(tr, flat, uint8)
@@ -248,13 +219,16 @@ def unpack_from_bytes(tr: Tracer, x: Any, /, dtype: Any) -> Any:
     """A 1-D tile of uint8 read as elements of another dtype, least significant byte first."""
     target = dtype_of(dtype)
     tile = tile_of(tr, x, "the argument of ct.unpack_from_bytes")
-    if tile.dtype != uint8 or tile.ndim != 1 or tile.shape[0] * 8 % target.bitwidth:
+    bits = 8 if target.is_bool else target.bitwidth
+    if tile.dtype != uint8 or tile.ndim != 1 or tile.shape[0] * 8 % bits:
         raise TileTypeError(
             f"ct.unpack_from_bytes takes a 1-D tile of uint8 that holds whole elements of {target}, "
             f"not {describe(tile)}"
         )
-    if target.bitwidth == 8:
-        return bitcast.implementation(tr, tile, target)
+    if bits == 8:
+        return tr.emit.cast(tile, target) if target.is_bool else bitcast.implementation(tr, tile, target)
+    if bits not in _WORDS:
+        raise TileUnsupportedFeatureError(f"ct.unpack_from_bytes to {target} is not supported")
     return _from_bytes(tr, tile, target)
 
 
@@ -271,6 +245,8 @@ def _shifts(tr: Tracer, word: DType, rows: int, count: int) -> TileValue:
 
 def _bytes_of(tr: Tracer, flat: TileValue) -> TileValue:
     """Each element shifted to each of its bytes, of which the lowest is kept."""
+    if flat.dtype.bitwidth not in _WORDS:
+        raise TileUnsupportedFeatureError(f"ct.pack_to_bytes of {flat.dtype} is not supported")
     word = _WORDS[flat.dtype.bitwidth]
     size, count = flat.shape[0], word.bitwidth // 8
     words = tr.emit.broadcast(tr.emit.reshape(bitcast.implementation(tr, flat, word), (size, 1)), (size, count))
@@ -297,5 +273,5 @@ def dtype_call(tr: Tracer, dtype: DType, args: tuple[Any, ...]) -> Any:
         except ValueError:
             raise TileValueError(f"ct.{dtype}({value!r}): this is not a number") from None
     if is_constant(value):
-        return convert_constant(plain(value), dtype)
+        return converted(plain(value), dtype)
     return tr.emit.cast(tile_of(tr, value, f"the argument of ct.{dtype}"), dtype)

@@ -71,7 +71,7 @@ def test_slices_and_views_of_arrays(programs: Programs) -> None:
     """
     printed = programs.run(body, a=A, n=2).splitlines()
     assert printed == [
-        "(3, 10) [[20, 21, 22, 23]]", "5 [[18, 19, 0, 0], [28, 29, 0, 0]]", "[0, 11, 22, 33]", "3 (10, 1) True",
+        "(3, 10) [[20, 21, 22, 23]]", "6 [[18, 19, 0, 0], [28, 29, 0, 0]]", "[0, 11, 22, 33]", "3 (10, 1) True",
         "[[2, 3, 4, 5], [32, 33, 34, 35]]",
     ]  # fmt: skip
 
