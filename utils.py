@@ -34,7 +34,7 @@ from tirx_mini.target import Target
 
 
 def has_gpu(arch: str = DEFAULT_ARCH) -> bool:
-    """Whether the GPU of this machine is of the generation of `arch` ("sm_100a": Blackwell)."""
+    """Return whether the GPU of this machine is of the generation of `arch` ("sm_100a": Blackwell)."""
     here = device_arch()
     return here is not None and same_generation(here, arch)
 

@@ -68,7 +68,7 @@ class Prediction:
         return max(self.clock_us, self.host_us)
 
     def is_faster(self, other: Prediction) -> bool:
-        """Whether it was measured to be faster than another one for sure."""
+        """Return whether it was measured to be faster than another one for sure."""
         return other.measured_us - other.rounding_us > (self.measured_us + self.rounding_us) * (1 + TIE)
 
     @property

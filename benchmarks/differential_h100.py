@@ -206,7 +206,7 @@ def _functions(ops: set[str], chip: np.ndarray, model: np.ndarray) -> bool:
 
 
 def _close(chip: np.ndarray, model: np.ndarray, relative: float) -> bool:
-    """Whether all elements are, the largest of the array being the measure."""
+    """Return whether all elements are, the largest of the array being the measure."""
     if chip.dtype.kind in "iub":
         return False
     one, other = (np.nan_to_num(array.astype(np.float64)) for array in (chip, model))

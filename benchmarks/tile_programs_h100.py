@@ -187,7 +187,7 @@ class Cubin:
 
 
 def right(out: torch.Tensor, want: torch.Tensor) -> bool:
-    """Whether a result in 16 bits is the one that is wanted."""
+    """Return whether a result in 16 bits is the one that is wanted."""
     return torch.allclose(out.float(), want.float(), rtol=2e-2, atol=2e-2)
 
 

@@ -305,7 +305,7 @@ def _refuse_unwritten(todos: Mapping[int, tuple[int, int]], step: int, student: 
 
 
 def _takes_a_size(step: int) -> bool:
-    """Whether a step leaves a dimension to choose. True where tirx_mini is not installed."""
+    """Return whether a step leaves a dimension to choose. True where tirx_mini is not installed."""
     try:
         from tirx_mini.course import STEPS
     except ImportError:

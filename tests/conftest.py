@@ -157,7 +157,7 @@ def cases(config: pytest.Config, number: int) -> list[Case]:
 
 
 def full_run(config: pytest.Config) -> bool:
-    """Whether the large sizes run too: where asked for, and on a GPU, where they cost nothing."""
+    """Return whether the large sizes run too: where asked for, and on a GPU, where they cost nothing."""
     return config.getoption("--full") or target_of(config).startswith("cuda")
 
 
@@ -310,7 +310,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def hung(error: BaseException) -> bool:
-    """Whether a kernel was ended on a GPU because it did not finish."""
+    """Return whether a kernel was ended on a GPU because it did not finish."""
     from tirx_mini.runtime import KernelTimeout
 
     return isinstance(getattr(error, "cause", None) or error, KernelTimeout)

@@ -107,7 +107,7 @@ def named(func: PrimFunc, index: int) -> str:
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether `value` is a PyTorch tensor, without importing PyTorch."""
+    """Return whether `value` is a PyTorch tensor, without importing PyTorch."""
     return hasattr(value, "data_ptr")
 
 
@@ -166,7 +166,7 @@ class TensorMap:
 
 
 def is_tensor_map(param: Buffer | Var) -> bool:
-    """Whether a parameter is a tensor map."""
+    """Return whether a parameter is a tensor map."""
     return isinstance(param, Var) and param.dtype == "tensormap"
 
 

@@ -56,7 +56,7 @@ def no_more_writes(patience_s: float) -> None:
 
 
 def writing() -> bool:
-    """Whether a file is half-written now."""
+    """Return whether a file is half-written now."""
     return _writing.locked()
 
 

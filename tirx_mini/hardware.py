@@ -116,7 +116,7 @@ def arch_name(capability: int) -> str:
 
 
 def same_generation(arch: str, other: str) -> bool:
-    """Whether two architectures differ at most in the minor number, as "sm_100a" and "sm_103a"."""
+    """Return whether two architectures differ at most in the minor number, as "sm_100a" and "sm_103a"."""
     return compute_capability(arch) // 10 == compute_capability(other) // 10
 
 

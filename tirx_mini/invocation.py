@@ -13,7 +13,7 @@ _NAME = "tirx_mini"
 
 
 def as_module() -> bool:
-    """Whether this process is ``python -m tirx_mini``."""
+    """Return whether this process is ``python -m tirx_mini``."""
     words = sys.orig_argv
     after = words[words.index("-m") + 1 :] if "-m" in words else []
     return after[:1] == [_NAME] or f"-m{_NAME}" in words
@@ -41,6 +41,6 @@ def shadows() -> list[str]:
 
 
 def _foreign(folder: str) -> bool:
-    """Whether a folder is the working directory, and not that of tirx_mini."""
+    """Return whether a folder is the working directory, and not that of tirx_mini."""
     here, package = os.path.realpath(os.curdir), os.path.dirname(os.path.realpath(__file__))
     return os.path.realpath(folder or os.curdir) == here != os.path.dirname(package)

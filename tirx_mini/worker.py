@@ -171,7 +171,7 @@ class Twin:
 
     @staticmethod
     def possible() -> bool:
-        """Whether the system copies processes safely, and this process may have children of its own.
+        """Return whether the system copies processes safely, and this process may have children of its own.
 
         The libraries of macOS do not survive a copy ("Contexts and start methods" of multiprocessing).
         """

@@ -104,7 +104,7 @@ def stale() -> dict[Path, str]:
 
 
 def ordered(glossary: list[Term]) -> bool:
-    """Whether the terms are in the order of the alphabet."""
+    """Return whether the terms are in the order of the alphabet."""
     names = [term.name.lower().replace("-", " ") for term in glossary]
     return all(one < other for one, other in pairwise(names))
 

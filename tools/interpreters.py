@@ -68,7 +68,7 @@ def _candidates(version: str) -> Iterator[Path]:
 
 
 def _works(path: Path, version: str) -> bool:
-    """Whether `path` starts, is what its name says, and has the module that puts pip into an environment."""
+    """Return whether `path` starts, is what its name says, and has the module that puts pip into an environment."""
     program = "import ensurepip, sys; print('{}.{}'.format(*sys.version_info))"
     try:
         answer = subprocess.run([path, "-c", program], capture_output=True, text=True, timeout=60)

@@ -142,7 +142,7 @@ def rewritten(markdown: str, page: str, present: set[str], repository: str | Non
 
 
 def _in_list(lines: list[str]) -> bool:
-    """Whether the paragraph that the last of `lines` belongs to is an item of a list."""
+    """Return whether the paragraph that the last of `lines` belongs to is an item of a list."""
     for line in reversed(lines):
         if not line.strip():
             return False

@@ -140,7 +140,7 @@ def run_block(block: Block, tree: Path, environment: Environment, compared: bool
 
 
 def same(shown: str, printed: str) -> bool:
-    """Whether a text, in which a line "…" stands for any lines, is what was printed."""
+    """Return whether a text, in which a line "…" stands for any lines, is what was printed."""
     lines = [line.rstrip() for line in shown.strip("\n").splitlines()]
     pattern = "".join(".*?" if line.strip() == "…" else re.escape(line) + r" *\n" for line in lines)
     return re.fullmatch(pattern, printed.strip("\n") + "\n", re.DOTALL) is not None

@@ -218,7 +218,7 @@ def test_children_end_in_the_middle_of_their_work_when_their_parent_is_killed(tm
 
 
 def is_zombie(pid: int) -> bool:
-    """Whether a process has ended, and nobody has asked how."""
+    """Return whether a process has ended, and nobody has asked how."""
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

@@ -317,7 +317,7 @@ def test_twins_end_with_the_process_that_they_are_copies_of() -> None:
 
 
 def _is_zombie(pid: int) -> bool:
-    """Whether a process has ended, and nobody has asked how."""
+    """Return whether a process has ended, and nobody has asked how."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:

@@ -251,7 +251,7 @@ def convert(render: ExprRenderer, value: Expr, target: DataType) -> str:
 
 
 def _implicit(source: DataType, target: DataType) -> bool:
-    """Whether C++ converts an integer of `source` to `target` in an operation with a `target`."""
+    """Return whether C++ converts an integer of `source` to `target` in an operation with a `target`."""
     if not source.is_integer or not target.is_integer or target.bits < 32:
         return False
     return source.bits < target.bits or (source.bits == target.bits and not target.is_signed)

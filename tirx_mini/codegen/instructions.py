@@ -65,7 +65,7 @@ def device_function(entry: Instruction, call: Call) -> DeviceFunction:
 
 
 def _implied(fixed: Mapping[str, int], matched: Sequence[tuple[Operand, tuple[Expr, ...]]]) -> bool:
-    """Whether a call has the operands that the name of a function implies."""
+    """Return whether a call has the operands that the name of a function implies."""
     values = {operand.name: int_value(args[0]) for operand, args in matched if args}
     return all(values[label] == value for label, value in fixed.items())
 

@@ -138,7 +138,7 @@ def _contents(buffer: Buffer, barrier: bool) -> str:
 
 
 def _tests_ids(cond: Expr) -> bool:
-    """Whether the condition is about which thread, warp or CTA this is: it has an id, or elects a thread."""
+    """Return whether the condition is about which thread, warp or CTA this is: it has an id, or elects a thread."""
     return any(
         isinstance(node, Special) or (isinstance(node, Call) and TABLE[node.op].lanes is LaneResult.ELECTED)
         for node in walk(cond)

@@ -44,7 +44,7 @@ class Signs:
             refuted = bool(wrong)
 
     def natural(self, expr: Expr) -> bool:
-        """Whether `expr` is known to be at least zero."""
+        """Return whether `expr` is known to be at least zero."""
         if expr not in self._known:
             self._known[expr] = self._natural(expr)
         return self._known[expr]
@@ -77,5 +77,5 @@ class Signs:
 
 
 def _keeps_value(source: DataType, target: DataType) -> bool:
-    """Whether a natural number of `source` is the same number in the signed type `target`."""
+    """Return whether a natural number of `source` is the same number in the signed type `target`."""
     return source.bits < target.bits or (source.is_signed and source.bits == target.bits)

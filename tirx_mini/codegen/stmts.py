@@ -198,7 +198,7 @@ class StmtRenderer:
 
 
 def _initialises(buffer: Buffer, stmt: Stmt | None) -> bool:
-    """Whether `stmt` gives the scalar `buffer` its first value."""
+    """Return whether `stmt` gives the scalar `buffer` its first value."""
     return (
         buffer.scalar
         and isinstance(stmt, BufferStore)

@@ -158,7 +158,7 @@ def shares(kernel: PrimFunc, watch: WatchShare | None) -> Watch | None:
 
 
 def _small(kernel: PrimFunc) -> bool:
-    """Whether the timeline of a kernel takes little memory."""
+    """Return whether the timeline of a kernel takes little memory."""
     shape = product_shape(kernel)
     return shape is None or math.prod(shape) <= LARGEST_TRACED**3
 

@@ -162,7 +162,7 @@ def _defaults(function: _Function) -> Iterator[_Place]:
 
 
 def _is_kernel(function: _Function) -> bool:
-    """Whether it is a kernel, whose source the front end reads from the file itself."""
+    """Return whether it is a kernel, whose source the front end reads from the file itself."""
     return any("prim_func" in _names(decorator) for decorator in function.decorator_list)
 
 

@@ -202,7 +202,7 @@ def _line(place: Place) -> int:
 
 
 def _starts(place: Place, words: str, lines: Sequence[str]) -> bool:
-    """Whether a statement, or the first of its decorators, begins with these words."""
+    """Return whether a statement, or the first of its decorators, begins with these words."""
     numbers = {_line(place), _top(place.block[place.first])}
     return any(lines[number - 1].lstrip().startswith(words) for number in numbers)
 

@@ -132,7 +132,7 @@ class Row:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is known to be wrong: the product is right, or only the time was predicted."""
+        """Return whether nothing is known to be wrong: the product is right, or only the time was predicted."""
         return self.verdict in ("ok", "clock")
 
 

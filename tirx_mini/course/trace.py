@@ -64,7 +64,7 @@ class Traced:
 
     @property
     def ran(self) -> bool:
-        """Whether there is a timeline."""
+        """Return whether there is a timeline."""
         return self.report.trace is not None and bool(self.report.trace.ctas)
 
     @property

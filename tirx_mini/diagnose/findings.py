@@ -128,7 +128,7 @@ class Report(Displayed):
 
     @property
     def ok(self) -> bool:
-        """Whether the verdict is "ok"."""
+        """Return whether the verdict is "ok"."""
         return self.verdict == "ok"
 
     @property
@@ -177,7 +177,7 @@ class Report(Displayed):
 
     @property
     def comparable(self) -> bool:
-        """Whether the results say something: no error happened in the run that would explain wrong ones."""
+        """Return whether the results say something: no error happened in the run that would explain wrong ones."""
         return self.verdict in ("ok", "incomplete") or self.only_possible
 
     @property

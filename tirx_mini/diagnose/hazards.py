@@ -231,14 +231,14 @@ BULK_STORES = (Operation.TMA_STORE, Operation.TMA_REDUCE)
 
 
 def _read_by_a_thread(fact: Hazard, earlier: Access) -> bool:
-    """Whether one of the two is a bulk store to global memory, and the other a read."""
+    """Return whether one of the two is a bulk store to global memory, and the other a read."""
     return (earlier.operation in BULK_STORES and earlier.write and not fact.writes) or (
         fact.operation in BULK_STORES and fact.writes and not earlier.write
     )
 
 
 def _same_store(fact: Hazard, earlier: Access) -> bool:
-    """Whether one ordinary store, in two warps, writes the same elements."""
+    """Return whether one ordinary store, in two warps, writes the same elements."""
     stores = fact.writes and earlier.write and fact.operation is earlier.operation is Operation.STORE
     return stores and place_key(earlier.span) == place_key(fact.origin.span) and earlier.role != fact.origin.role
 

@@ -157,7 +157,7 @@ def _unwritten_text(part: Unwritten) -> str:
 
 
 def _racing(outcome: Outcome) -> bool:
-    """Whether a read of tensor memory is out of order: it may be the one that seems to be missing."""
+    """Return whether a read of tensor memory is out of order: it may be the one that seems to be missing."""
     reads = Operation.TCGEN05_LD
     return any(
         isinstance(fact := entry.fact, Hazard)
@@ -234,7 +234,7 @@ def _standing_alone(findings: Sequence[Finding]) -> Sequence[Finding]:
 
 
 def _used(suspicion: Finding, outcome: Outcome) -> bool:
-    """Whether a run got as far as the barrier of a suspicion: otherwise nothing can follow from it yet."""
+    """Return whether a run got as far as the barrier of a suspicion: otherwise nothing can follow from it yet."""
     clusters = {id(warp.cta.cluster): warp.cta.cluster for warp in outcome.blocked}.values()
     named = suspicion.details.get("barrier")
     barriers = [b for cluster in clusters for b in cluster.mbarriers() if b.element.buffer == named]

@@ -40,13 +40,13 @@ def with_suspects(findings: Sequence[Finding], suspects: Sequence[Finding]) -> l
 
 
 def explains_others(finding: Finding) -> bool:
-    """Whether a finding already says why others are there: a state that is wrong, or the count of an init."""
+    """Return whether a finding already says why others are there: a state that is wrong, or the count of an init."""
     counts = finding.kind == "barrier-overflow" and not finding.details.get("consequence")
     return counts or finding.kind in (STANDS_STILL.name, WRONG_PARITY.name)
 
 
 def may_follow(finding: Finding) -> bool:
-    """Whether a finding may be there because two roles do not hand over what they should."""
+    """Return whether a finding may be there because two roles do not hand over what they should."""
     return finding.severity == "error" and finding.kind in _FOLLOWING
 
 
@@ -177,7 +177,7 @@ def _same_place(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _of_the_cta(expr: Expr) -> bool:
-    """Whether an expression has another value in each CTA."""
+    """Return whether an expression has another value in each CTA."""
     return any(isinstance(node, Special) and node.name.startswith("blockIdx") for node in walk(expr))
 
 

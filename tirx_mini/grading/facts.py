@@ -67,7 +67,7 @@ class Facts:
 
     @property
     def roles(self) -> bool:
-        """Whether loads and MMAs are issued by different warps, each in a loop of its own."""
+        """Return whether loads and MMAs are issued by different warps, each in a loop of its own."""
         return bool(self.producers and self.multipliers) and not self.producers & self.multipliers and self.apart
 
     def as_dict(self) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def _steady(form: PrimFunc, spec: GpuSpec) -> bool:
 
 
 def _in_tensor_memory(call: Call) -> bool:
-    """Whether an instruction is an MMA whose accumulator is in tensor memory: one that a commit completes."""
+    """Return whether an instruction is an MMA whose accumulator is in tensor memory: one that a commit completes."""
     entry = instruction_of(call)
     return entry is not None and entry.completion is Completion.COMMIT
 
@@ -282,7 +282,7 @@ def _apart(trace: Timeline, producers: Iterable[Track], launch: Launch) -> bool:
 
 
 def _of_all(wait: Interval, launch: Launch) -> bool:
-    """Whether a wait is at a barrier of the whole CTA or cluster."""
+    """Return whether a wait is at a barrier of the whole CTA or cluster."""
     if wait.awaited is Awaited.CLUSTER:
         return True
     threads = dict(wait.operands).get("threads")

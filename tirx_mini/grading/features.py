@@ -34,7 +34,7 @@ class Seen:
 
     @property
     def persistent(self) -> bool:
-        """Whether the grid of a large problem fits on the GPU, so that a CTA computes several tiles."""
+        """Return whether the grid of a large problem fits on the GPU, so that a CTA computes several tiles."""
         return self.large is not None and self.large <= self.held
 
     def deep(self, stages: int) -> bool:

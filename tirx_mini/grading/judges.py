@@ -86,7 +86,7 @@ class Judges:
         return found
 
     def opened(self, question: Inquiry) -> Opened:
-        """Whether the kernel can be lowered, and its key."""
+        """Return whether the kernel can be lowered, and its key."""
         return self.ask(opening, question)
 
     def judged(self, question: Inquiry, opened: Opened, tolerance: Tolerance) -> Judged:

@@ -291,7 +291,7 @@ def _parsed(question: Inquiry) -> tuple[PrimFunc, PrimFunc]:
 
 
 def _check_parameters(func: PrimFunc, question: Inquiry) -> None:
-    """Whether the kernel takes A (M, K), B (N, K) and D (M, N)."""
+    """Return whether the kernel takes A (M, K), B (N, K) and D (M, N)."""
     m, n, k = question.shape
     wanted = [((m, k), question.dtype), ((n, k), question.dtype), ((m, n), question.dtype)]
     found = [(param.shape, str(param.dtype)) for param in func.params if isinstance(param, Buffer)]

@@ -76,7 +76,7 @@ def _mark(step: StepResult, name: str) -> Text:
 
 
 def _unwritten(step: StepResult) -> bool:
-    """Whether nothing is there to be looked at."""
+    """Return whether nothing is there to be looked at."""
     first = step.part(PARTS[0])
     return not first.passed and not first.pages and first.said.endswith("is not written yet")
 

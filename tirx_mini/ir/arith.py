@@ -131,7 +131,7 @@ class Analyzer:
         return self._node(expr)
 
     def equal(self, a: Expr, b: Expr) -> bool:
-        """Whether the integers `a` and `b` are provably equal."""
+        """Return whether the integers `a` and `b` are provably equal."""
         difference = self._linear(a).plus(self._linear(b), -1)
         return not difference.terms and difference.constant == 0
 
@@ -158,7 +158,7 @@ class Analyzer:
         return math.gcd(linear.constant, *(coefficient for _, coefficient in linear.terms.values()))
 
     def divisible(self, expr: Expr, divisor: int) -> bool:
-        """Whether `expr` is always a multiple of `divisor`."""
+        """Return whether `expr` is always a multiple of `divisor`."""
         return self.divisor(expr) % divisor == 0
 
     def partition(self, expr: Expr, chosen: Callable[[Expr], bool]) -> tuple[Expr, Expr]:

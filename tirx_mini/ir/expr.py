@@ -363,7 +363,7 @@ def binary(op: str, a: Any, b: Any, *, span: Span | None = None) -> Expr:
 
 
 def _is_identity(op: str, value: int | float | bool) -> bool:
-    """Whether ``x op value`` equals x for every x."""
+    """Return whether ``x op value`` equals x for every x."""
     if op in ("+", "-", "<<", ">>", "|", "^"):
         return not isinstance(value, float) and value == 0
     if op in ("*", "//"):

@@ -220,7 +220,7 @@ def quoted(text: str) -> str:
 
 
 def is_plain(expr: Const) -> bool:
-    """Whether a literal can be written without its type where the context gives the type."""
+    """Return whether a literal can be written without its type where the context gives the type."""
     return expr.dtype.lanes == 1 and (
         expr.dtype.is_integer or expr.dtype.is_bool or (isinstance(expr.value, float) and math.isfinite(expr.value))
     )
@@ -233,7 +233,7 @@ def literal(value: Any) -> str:
 
 
 def _is_normal(expr: Expr, build: Callable[[], Expr]) -> bool:
-    """Whether the language's operators rebuild exactly this node from its parts, without simplifying it."""
+    """Return whether the language's operators rebuild exactly this node from its parts, without simplifying it."""
     try:
         built = build()
     except TirxError:

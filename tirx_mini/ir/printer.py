@@ -306,7 +306,7 @@ def _in_native(text: str) -> str:
 
 
 def _initialises(declaration: Stmt | None, stmt: Stmt) -> bool:
-    """Whether `stmt` is the first assignment to the scalar that `declaration` declares."""
+    """Return whether `stmt` is the first assignment to the scalar that `declaration` declares."""
     return (
         isinstance(declaration, AllocBuffer)
         and declaration.buffer.scalar

@@ -134,7 +134,7 @@ def rewrite(node: Any, fn: Callable[[Expr], Expr]) -> Any:
 
 
 def structural_equal(a: Any, b: Any, given: Mapping[Any, Any] | None = None) -> bool:
-    """Whether two trees mean the same.
+    """Return whether two trees mean the same.
 
     Spans and spellings do not matter, nor do the identities and names of variables and buffers.
 

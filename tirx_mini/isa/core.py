@@ -111,21 +111,21 @@ class Instruction(Facts):
 
     @property
     def waits_at_named_barrier(self) -> bool:
-        """Whether a thread waits at one of the CTA's barriers 0 to 15."""
+        """Return whether a thread waits at one of the CTA's barriers 0 to 15."""
         return self.blocking and any(operand.name == "barrier_id" for operand in self.operands)
 
     @property
     def in_registers(self) -> bool:
-        """Whether it neither touches nor orders memory: a compiler may move accesses across it."""
+        """Return whether it neither touches nor orders memory: a compiler may move accesses across it."""
         return self.pure or (self.registers is not None and not self.reads | self.writes)
 
     @property
     def elects(self) -> bool:
-        """Whether its result is true in one lane of a warp."""
+        """Return whether its result is true in one lane of a warp."""
         return self.lanes is LaneResult.ELECTED
 
     def exists_on(self, sm: int) -> bool:
-        """Whether an architecture, as in 90, has it."""
+        """Return whether an architecture, as in 90, has it."""
         return self.min_sm <= sm and (self.max_sm is None or sm <= self.max_sm)
 
     def missing_on(self, sm: int, attrs: Mapping[str, Any]) -> tuple[str, object] | None:

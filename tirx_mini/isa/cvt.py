@@ -66,7 +66,7 @@ def _wrong_scalar(operands: Sequence[Expr], dtype: str, atype: str, rounding: st
 
 
 def _loses(dtype: str, atype: str) -> bool:
-    """Whether a floating-point type cannot hold all values of another one."""
+    """Return whether a floating-point type cannot hold all values of another one."""
     return dtype != atype and (_width(dtype) < _width(atype) or {dtype, atype} == {"f16", "bf16"})
 
 
@@ -86,7 +86,7 @@ def _wrong_modifiers(dtype: str, atype: str, rounding: str, ftz: bool, sat: bool
 
 
 def _holds(dtype: str, atype: str) -> bool:
-    """Whether an integer type holds all values of another one."""
+    """Return whether an integer type holds all values of another one."""
     if dtype[0] == atype[0]:
         return _width(dtype) >= _width(atype)
     return dtype[0] == "s" and _width(dtype) > _width(atype)

@@ -261,7 +261,7 @@ class InstructionDescriptor:
 
     @property
     def half(self) -> bool:
-        """Whether its 64 rows use half of the lanes, 16 of each 32 (PTX ISA: layout F)."""
+        """Return whether its 64 rows use half of the lanes, 16 of each 32 (PTX ISA: layout F)."""
         return self.m == 64 and not self.ws
 
     @staticmethod

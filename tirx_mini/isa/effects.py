@@ -79,17 +79,17 @@ def addressed_widths(call: Call) -> Iterator[tuple[Buffer, int]]:
 
 
 def grid_wide(func: PrimFunc) -> bool:
-    """Whether threads of different clusters synchronise with one another in a lowered kernel."""
+    """Return whether threads of different clusters synchronise with one another in a lowered kernel."""
     return cooperative(func) or any(call.attr("scope") in ("", "gpu", "sys") for call in _orders(func))
 
 
 def orders_memory(func: PrimFunc) -> bool:
-    """Whether a lowered kernel has accesses or fences that order others."""
+    """Return whether a lowered kernel has accesses or fences that order others."""
     return cooperative(func) or any(True for _ in _orders(func))
 
 
 def cooperative(func: PrimFunc) -> bool:
-    """Whether a lowered kernel is launched cooperatively: all of its CTAs are then resident at a time."""
+    """Return whether a lowered kernel is launched cooperatively: all of its CTAs are then resident at a time."""
     return any(entry.grid_wide for entry in instructions(func))
 
 
@@ -101,5 +101,5 @@ def _orders(func: PrimFunc) -> Iterator[Call]:
 
 
 def prints(func: PrimFunc) -> bool:
-    """Whether a lowered kernel writes to standard output."""
+    """Return whether a lowered kernel writes to standard output."""
     return any(isinstance(node, Call) and instruction_of(node) is printf for node in func.nodes)

@@ -44,12 +44,12 @@ class BarrierEffect(Enum):
 
     @property
     def arrives(self) -> bool:
-        """Whether pending arrivals fall."""
+        """Return whether pending arrivals fall."""
         return self in (BarrierEffect.ARRIVE, BarrierEffect.ARRIVE_EXPECT_TX, BarrierEffect.COMMIT)
 
     @property
     def expects_bytes(self) -> bool:
-        """Whether the tx-count rises."""
+        """Return whether the tx-count rises."""
         return self in (BarrierEffect.EXPECT_TX, BarrierEffect.ARRIVE_EXPECT_TX)
 
 

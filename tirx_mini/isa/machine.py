@@ -116,7 +116,7 @@ class MbarrierVerbs(Protocol[ThreadT]):
         ...
 
     def test(self, thread: ThreadT, parity: int, /) -> bool:
-        """Whether the phase of this parity is complete; if so, acquire the accesses released in it."""
+        """Return whether the phase of this parity is complete; if so, acquire the accesses released in it."""
         ...
 
 

@@ -336,7 +336,7 @@ def mbarrier_try_wait_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress
     barrier=BarrierEffect.TEST,
 )
 def mbarrier_test_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32) -> pred:
-    """Whether the phase of parity `phase` of `bar` is complete; if so, acquire the accesses released in it."""
+    """Return whether the phase of parity `phase` of `bar` is complete; if so, acquire the accesses released in it."""
     return gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, phase)
 
 

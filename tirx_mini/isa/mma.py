@@ -93,7 +93,7 @@ def _wrong_registers(operands: Sequence[Expr], attrs: Mapping[str, Any]) -> str 
 
 
 def _holds(dtype: DataType, kind: str) -> bool:
-    """Whether registers of a dtype are fragments of a PTX type: of this type, or of bits."""
+    """Return whether registers of a dtype are fragments of a PTX type: of this type, or of bits."""
     return dtype == DTYPES[kind] or (dtype.is_integer and (dtype.bits == 32 or _bits(kind) != 8))
 
 

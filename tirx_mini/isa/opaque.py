@@ -19,7 +19,7 @@ NOT_IN_TABLE = frozenset(
 
 
 def not_in_table(path: str) -> bool:
-    """Whether a path below ``Tx``, as in "ptx.tcgen05.cp", is one that other dialects have and the table lacks.
+    """Return whether a path below ``Tx``, as in "ptx.tcgen05.cp", is one that other dialects have and the table lacks.
 
     Beginnings and forms of an instruction's name count: "ptx.st" and "ptx.st.bulk.weak" for "st.bulk".
     """

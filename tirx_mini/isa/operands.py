@@ -63,12 +63,12 @@ class OperandKind(Enum):
 
     @property
     def is_descriptor(self) -> bool:
-        """Whether it is a word that the tensor core decodes (`descriptors.describe`)."""
+        """Return whether it is a word that the tensor core decodes (`descriptors.describe`)."""
         return self.value in (TCGEN05, WGMMA, INSTRUCTION)
 
     @property
     def in_shared_memory(self) -> bool:
-        """Whether it is an address of shared memory, of the CTA or of the cluster."""
+        """Return whether it is an address of shared memory, of the CTA or of the cluster."""
         return self in (OperandKind.SHARED, OperandKind.MBARRIER)
 
 
@@ -187,7 +187,7 @@ class Operand:
             raise TirxError(f"{needed}, but {described(given)} is given", about=given) from None
 
     def _fits(self, expr: Expr) -> bool:
-        """Whether an expression can be the operand, which is no pointer to memory."""
+        """Return whether an expression can be the operand, which is no pointer to memory."""
         kind, dtype = self.type.kind, self.type.dtype
         if kind is OperandKind.REGISTERS:
             return isinstance(expr, AddressOf) and expr.buffer.scope == "local"
@@ -329,7 +329,7 @@ class Attribute:
 
     @property
     def required(self) -> bool:
-        """Whether a call must give it a value."""
+        """Return whether a call must give it a value."""
         return self.default is inspect.Parameter.empty
 
     def convert(self, value: Any, instruction: str) -> Any:

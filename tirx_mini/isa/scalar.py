@@ -193,7 +193,7 @@ def _compared(op: str) -> Callable[..., Expr]:
 
 
 def _unordered(a: Expr, b: Expr) -> Expr:
-    """Whether a number of the two is a NaN."""
+    """Return whether a number of the two is a NaN."""
     return binary("or", binary("!=", a, a), binary("!=", b, b))
 
 

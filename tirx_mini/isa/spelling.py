@@ -90,11 +90,11 @@ class Form:
             yield from self._read(words[1:], parts, attrs)
 
     def _implied(self, part: Part) -> bool:
-        """Whether PTX lets the part out."""
+        """Return whether PTX lets the part out."""
         return bool(part.values) and set(part.values) <= set(self.entry.implied)
 
     def ends(self, rest: Sequence[Part]) -> bool:
-        """Whether an opcode may end where these parts are left."""
+        """Return whether an opcode may end where these parts are left."""
         return all(part.absent is not None or self._implied(part) for part in rest)
 
 
@@ -155,7 +155,7 @@ class Reading:
 
 
 def _in_registers(arg: Any) -> bool:
-    """Whether an argument is a place in registers."""
+    """Return whether an argument is a place in registers."""
     pointer = arg.data if isinstance(arg, Buffer) else arg
     return isinstance(pointer, AddressOf) and pointer.buffer.scope == "local"
 

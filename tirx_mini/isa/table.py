@@ -138,7 +138,7 @@ def instruction_of(node: object) -> Instruction | None:
 
 
 def masked_at_run_time(node: object) -> bool:
-    """Whether a call is a multicast whose CTAs are an operand."""
+    """Return whether a call is a multicast whose CTAs are an operand."""
     entry = instruction_of(node)
     return entry is not None and any(operand.name == "cta_mask" for operand in entry.operands)
 

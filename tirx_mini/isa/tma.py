@@ -31,7 +31,7 @@ MASK_OPERAND = "{cta_mask}"
 
 
 def multicasts(cta_mask: int | str | None) -> bool:
-    """Whether an instruction has ``.multicast::cluster``: with a mask of several CTAs, or with `MASK_OPERAND`.
+    """Return whether an instruction has ``.multicast::cluster``: with a mask of several CTAs, or with `MASK_OPERAND`.
 
     A mask of at most one bit means the executing CTA, whichever bit it is: TVM 0.26 emits the form without a mask.
     """

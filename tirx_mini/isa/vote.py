@@ -40,7 +40,7 @@ def vote_any(gpu: Machine, thread: Thread, mask: u32, condition: pred) -> pred:
     name="vote.all", api=("cuda.all_sync",), min_sm=70, isa="vote.sync", **_FACTS,
 )  # fmt: skip
 def vote_all(gpu: Machine, thread: Thread, mask: u32, condition: pred) -> pred:
-    """Whether the condition holds in all lanes of `mask`, which execute it together."""
+    """Return whether the condition holds in all lanes of `mask`, which execute it together."""
     thread.named_lanes(mask, "vote.sync")
     return _same(bool(_lanes(thread, condition).all()), mask, condition)
 

@@ -33,7 +33,7 @@ class _Blocks:
 
     @Tx.inline
     def valid(self) -> Any:
-        """Whether the current block exists: the condition of the loop over blocks."""
+        """Return whether the current block exists: the condition of the loop over blocks."""
         return self.linear_idx < self.num_tiles
 
 
@@ -212,7 +212,7 @@ class IndexedTripleTileScheduler:
 
     @Tx.inline
     def valid(self) -> Any:
-        """Whether the current tile exists: the condition of the loop over tiles."""
+        """Return whether the current tile exists: the condition of the loop over tiles."""
         return self.linear_idx < self.linear_lim
 
     @Tx.inline

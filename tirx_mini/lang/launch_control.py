@@ -150,7 +150,7 @@ class Worker(ClusterPersistentScheduler2D):
 
     @Tx.inline
     def valid(self) -> Any:
-        """Whether there is a current tile: the condition of the loop over tiles."""
+        """Return whether there is a current tile: the condition of the loop over tiles."""
         return self.done == 0
 
     @Tx.inline

@@ -72,7 +72,7 @@ class BaseTileScheduler(_Order):
 
     @Tx.inline
     def valid(self, total_tiles: Integer) -> Any:
-        """Whether the current tile exists.
+        """Return whether the current tile exists.
 
         total_tiles: the number of tiles.
         """
@@ -117,7 +117,7 @@ class _GroupMajor(_Order):
 
     @Tx.inline
     def valid(self) -> Any:
-        """Whether the current tile exists: the condition of the loop over tiles."""
+        """Return whether the current tile exists: the condition of the loop over tiles."""
         return self.linear_idx < self.num_tiles
 
 

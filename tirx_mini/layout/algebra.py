@@ -20,13 +20,13 @@ from .tile import Layout, TileLayout
 
 
 def is_injective(layout: Layout) -> bool:
-    """Whether all elements have distinct places."""
+    """Return whether all elements have distinct places."""
     tile = layout.linear  # a swizzle is a permutation, so it cannot merge places
     return all(_axis_injective([it for it in coalesce(tile.iters) if it.axis == axis]) for axis in tile.axes)
 
 
 def is_bijective(layout: Layout) -> bool:
-    """Whether each place from 0 up to `cosize(axis)` of each axis holds exactly one element."""
+    """Return whether each place from 0 up to `cosize(axis)` of each axis holds exactly one element."""
     tile = layout.linear
     full = tile.is_plain and all(tile.cosize(axis) == _axis_size(tile, axis) for axis in tile.axes)
     if not full or not is_injective(tile):

@@ -83,11 +83,11 @@ class Axis(metaclass=_AxisNames):
         return AXES.get(name) or Axis(name)
 
     def is_memory(self) -> bool:
-        """Whether the axis counts places in a memory."""
+        """Return whether the axis counts places in a memory."""
         return self.name in _MEMORY
 
     def is_thread(self) -> bool:
-        """Whether the axis counts threads or groups of threads, rather than places in a memory."""
+        """Return whether the axis counts threads or groups of threads, rather than places in a memory."""
         return not self.is_memory()
 
     def get_scope(self) -> ExecScope | None:

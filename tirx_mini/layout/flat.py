@@ -106,12 +106,12 @@ class Flat:
         return False
 
     def is_trivial(self) -> bool:
-        """Whether the elements are in row-major order from place 0 of the memory on."""
+        """Return whether the elements are in row-major order from place 0 of the memory on."""
         made = self.canonicalize()
         return not self.offset and not self.replica and made.shard == (Iter(self.size(), 1),)
 
     def is_trainium(self) -> bool:
-        """Whether it places elements in a Trainium memory, by partition."""
+        """Return whether it places elements in a Trainium memory, by partition."""
         return any(it.axis.name in ("P", "F", "Bank") for it in self.iters)
 
     def group(self, shape: Sequence[int]) -> tuple[Self, list[int]]:
@@ -281,7 +281,7 @@ class FlatSwizzle:
         return self.tile_layout.span(axis)
 
     def is_swizzle(self) -> bool:
-        """Whether it is a swizzle alone: the elements under it are in row-major order."""
+        """Return whether it is a swizzle alone: the elements under it are in row-major order."""
         return self.tile_layout.is_trivial()
 
     def is_trainium(self) -> bool:

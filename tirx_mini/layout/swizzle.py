@@ -171,7 +171,7 @@ class ComposeLayout(FlatSwizzle, Layout):
         return ComposeLayout(SwizzleLayout(self.swizzle.mode, self.swizzle.bits // num), self.tile_layout.unpack(num))
 
     def is_trivial(self) -> bool:
-        """Whether the swizzle moves nothing, and the elements are in row-major order."""
+        """Return whether the swizzle moves nothing, and the elements are in row-major order."""
         return self.swizzle.mode is SwizzleMode.SWIZZLE_NONE and self.tile_layout.is_trivial()
 
     def place(self, *coords: Coord) -> dict[Axis, Coord]:

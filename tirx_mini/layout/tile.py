@@ -140,7 +140,7 @@ class TileLayout(Flat, Layout):
 
     @property
     def is_plain(self) -> bool:
-        """Whether each element is at one place, and the first at 0 on each axis."""
+        """Return whether each element is at one place, and the first at 0 on each axis."""
         return not self.spec.replica and not self.spec.offset
 
     def __repr__(self) -> str:

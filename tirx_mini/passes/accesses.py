@@ -40,7 +40,7 @@ class Use:
     own: frozenset[tuple[Buffer, int, bytes]] = frozenset()
 
     def conflicts(self, other: Use) -> bool:
-        """Whether two threads that use a buffer so must be ordered."""
+        """Return whether two threads that use a buffer so must be ordered."""
         return (self.kind != other.kind or self.kind == WRITE) and not self.own & other.own
 
 

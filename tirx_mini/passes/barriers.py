@@ -48,7 +48,7 @@ class _Since:
     parts: list[tuple[Team, Uses]] = field(default_factory=list)
 
     def conflicts(self, later: Uses, team: Team, roles: bool) -> bool:
-        """Whether `later` uses by a team need a barrier before them."""
+        """Return whether `later` uses by a team need a barrier before them."""
         parts = (part for other, part in self.parts if not (roles and _have_roles(other, team)))
         return _conflict(self.uses, later) or any(_conflict(part, later) for part in parts)
 
@@ -86,7 +86,7 @@ def _conflict(earlier: Uses, later: Uses) -> bool:
 
 
 def _have_roles(one: Team, other: Team) -> bool:
-    """Whether two teams are other whole warpgroups, which may have roles and order their uses by mbarriers."""
+    """Return whether two teams are other whole warpgroups, which may have roles and order their uses by mbarriers."""
     apart = one.first + one.count <= other.first or other.first + other.count <= one.first
     return apart and all(number % WARPGROUP_SIZE == 0 for t in (one, other) for number in (t.first, t.count))
 
@@ -252,7 +252,7 @@ def _only_writes(uses: Uses) -> bool:
 
 
 def _is_one_store(body: Stmt) -> bool:
-    """Whether a body is one store, in loops and conditions; names may be given to values before it."""
+    """Return whether a body is one store, in loops and conditions; names may be given to values before it."""
     while isinstance(body, (For, If, Seq)):
         if isinstance(body, Seq):
             if not all(isinstance(part, Bind) for part in body.stmts[:-1]):

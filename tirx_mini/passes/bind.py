@@ -256,7 +256,7 @@ def _narrow(node: BufferStore, analyzer: Analyzer) -> Stmt:
 
 
 def _aligned(buffer: Buffer, indices: Sequence[Expr], lanes: int, analyzer: Analyzer) -> bool:
-    """Whether the vector at `indices` begins at a multiple of its size."""
+    """Return whether the vector at `indices` begins at a multiple of its size."""
     strides = [1] * buffer.ndim
     if buffer.layout is not None:
         units = ([int(dim == along) for dim in range(buffer.ndim)] for along in range(buffer.ndim))

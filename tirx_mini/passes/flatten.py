@@ -140,7 +140,7 @@ class _Flatten(Mutator):
         return storage, replace(vector, base=place, dtype=place.dtype) if vector is not None else place
 
     def _is_vector(self, layout: Layout, lanes: int) -> bool:
-        """Whether any `lanes` neighbours along the last dimension can be accessed at once."""
+        """Return whether any `lanes` neighbours along the last dimension can be accessed at once."""
         if self.aligned or layout is not layout.linear:
             return lanes == 1 or vector_length(layout) % lanes == 0 or _begins_rows(layout, lanes)
         last = [it for it in layout.linear.dims[-1] if it.extent > 1]
@@ -230,7 +230,7 @@ def _past_the_end(buffer: Buffer, coords: Sequence[int | Expr]) -> int | Expr:
 
 
 def _is_bytes(buffer: Buffer) -> bool:
-    """Whether a shared buffer is the pool: plain bytes that contain other buffers."""
+    """Return whether a shared buffer is the pool: plain bytes that contain other buffers."""
     return buffer.source is None and buffer.dtype == "uint8"
 
 
@@ -241,7 +241,7 @@ def _shifted(index: Expr, offset: int | Expr) -> Expr:
 
 
 def _begins_rows(layout: Layout, lanes: int) -> bool:
-    """Whether vectors fit at the multiples of `lanes` of each row, at whose end fewer elements may remain."""
+    """Return whether vectors fit at the multiples of `lanes` of each row, at whose end fewer elements may remain."""
     if layout is not layout.linear:
         return False
     *others, last = layout.linear.dims

@@ -16,5 +16,5 @@ def find_grid_dependence(func: PrimFunc) -> PrimFunc:
 
 
 def waits_for_grids(func: PrimFunc) -> bool:
-    """Whether the body contains griddepcontrol.wait."""
+    """Return whether the body contains griddepcontrol.wait."""
     return any(entry.waits_for_grids for entry in instructions(func))

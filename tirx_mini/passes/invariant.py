@@ -66,7 +66,7 @@ def _operands(call: Call) -> list[tuple[Buffer, Access]]:
 
 
 def _invariant(stmt: Stmt, loop: For) -> bool:
-    """Whether a load takes the same place in each iteration, and nothing in the loop writes what it reads."""
+    """Return whether a load takes the same place in each iteration, and nothing in the loop writes what it reads."""
     nodes: set[Expr | Stmt] = set(walk(stmt))
     if loop.var in nodes or any(isinstance(node, Expr) and _changes(node, loop) for node in nodes):
         return False
@@ -81,13 +81,13 @@ def _invariant(stmt: Stmt, loop: For) -> bool:
 
 
 def _changes(node: Expr, loop: For) -> bool:
-    """Whether a value is read from registers, which the loop may change."""
+    """Return whether a value is read from registers, which the loop may change."""
     buffer = getattr(node, "buffer", None)
     return isinstance(buffer, Buffer) and not isinstance(node, AddressOf) and buffer.scope != "shared"
 
 
 def _written_elsewhere(target: Buffer | None, load: Stmt, body: Stmt) -> bool:
-    """Whether something else than `load` writes registers."""
+    """Return whether something else than `load` writes registers."""
     for node in walk(body):
         if isinstance(node, BufferStore) and node.buffer is target:
             return True

@@ -41,7 +41,7 @@ def _returns(stmt: Stmt) -> bool:
 
 
 def _always(stmt: Stmt) -> bool:
-    """Whether each thread that executes a statement returns in it."""
+    """Return whether each thread that executes a statement returns in it."""
     if isinstance(stmt, Seq):
         return any(_always(part) for part in stmt.stmts)
     if isinstance(stmt, If):

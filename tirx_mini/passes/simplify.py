@@ -62,7 +62,7 @@ class _Simplify(RangedMutator):
         return binary("+", uniform, lane, span=index.span)
 
     def varies(self, expr: Expr) -> bool:
-        """Whether the variables of `expr` may give it different values in the lanes of a warp."""
+        """Return whether the variables of `expr` may give it different values in the lanes of a warp."""
         return any(
             part.name == "threadIdx.x" if isinstance(part, Special) else isinstance(part, Var) and part in self.per_lane
             for part in walk(expr)

@@ -47,7 +47,7 @@ class Team:
         return Team(self.first + int(chosen[0]), len(chosen), -1)
 
     def same_threads(self, other: Team) -> bool:
-        """Whether another team has the same threads."""
+        """Return whether another team has the same threads."""
         return (self.first, self.count) == (other.first, other.count)
 
     def hint(self, body: Stmt, ordered: tuple[Buffer, ...]) -> Hint:
@@ -68,7 +68,7 @@ def ordered_by_mbarriers(hint: Hint) -> tuple[Buffer, ...]:
 
 
 def meets_all(node: Expr) -> bool:
-    """Whether an expression is a barrier that all threads of the CTA execute."""
+    """Return whether an expression is a barrier that all threads of the CTA execute."""
     entry = instruction_of(node)
     if entry is None:
         return False

@@ -43,5 +43,5 @@ class _Dispatch(RangedMutator):
 
 
 def _private(call: TileCall) -> bool:
-    """Whether an operand is private to a thread, so that only each thread by itself can execute the call."""
+    """Return whether an operand is private to a thread, so that only each thread by itself can execute the call."""
     return any(tile.scope == "local" and not tile.has_thread_axes for tile in tiles_of(call))

@@ -99,7 +99,7 @@ class Dependences:
         return self.of_all(parts) if parts else self.all if varies(expr) else frozenset()
 
     def agree(self, exprs: Iterable[Expr], first: int, count: int) -> bool:
-        """Whether `count` threads from `first` on have the same values."""
+        """Return whether `count` threads from `first` on have the same values."""
         tables = (np.frombuffer(part, np.int64)[first : first + count] for part in self.of_all(exprs))
         return all((table == table[0]).all() for table in tables)
 

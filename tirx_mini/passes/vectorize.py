@@ -96,7 +96,7 @@ def _itemsize(access: BufferLoad | BufferStore) -> int:
 
 
 def _aligned(access: BufferLoad | BufferStore) -> bool:
-    """Whether an access, if it is one of a vector, begins at a multiple of the vector's size."""
+    """Return whether an access, if it is one of a vector, begins at a multiple of the vector's size."""
     index, buffer = access.indices[-1], access.buffer
     if not isinstance(index, Ramp):
         return True

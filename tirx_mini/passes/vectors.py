@@ -46,7 +46,7 @@ def lower_vectors(func: PrimFunc) -> PrimFunc:
 
 
 def _is_copy(expr: Expr) -> bool:
-    """Whether a vector is moved as it is, or converted by an instruction for pairs."""
+    """Return whether a vector is moved as it is, or converted by an instruction for pairs."""
     if isinstance(expr, Reinterpret):
         return lanes_of(expr.value) == 1 or _is_copy(expr.value)
     if isinstance(expr, BufferLoad):

@@ -35,6 +35,6 @@ def barrier_table(log: Iterable[BarrierEvent], pattern: str = "*") -> Table:
 
 
 def fits(barrier: str, pattern: str) -> bool:
-    """Whether the name of a barrier, with or without its stage, matches a pattern with * and ?."""
+    """Return whether the name of a barrier, with or without its stage, matches a pattern with * and ?."""
     literal = pattern.replace("[", "[[]")
     return fnmatchcase(barrier, literal) or fnmatchcase(barrier.partition("[")[0], literal)

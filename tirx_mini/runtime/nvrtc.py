@@ -75,7 +75,7 @@ class Program:
             self.nvrtc.status("nvrtcDestroyProgram", ctypes.byref(self.handle))
 
     def compile(self, flags: Sequence[str]) -> bool:
-        """Whether the text compiles; `log` has the messages."""
+        """Return whether the text compiles; `log` has the messages."""
         options = (ctypes.c_char_p * len(flags))(*(flag.encode() for flag in flags))
         status = self.nvrtc.status("nvrtcCompileProgram", self.handle, len(flags), options)
         if status not in (SUCCESS, COMPILATION_FAILED):

@@ -44,7 +44,7 @@ _ROOT = "tirx_mini"
 
 
 def may_import(name: str) -> bool:
-    """Whether a module is on the list, or belongs to a package that is."""
+    """Return whether a module is on the list, or belongs to a package that is."""
     listed = (*PYTHON, *PACKAGES, *ABSENT, *(each.kernel_package for each in _stand_ins()))
     return any(name == each or name.startswith(f"{each}.") for each in listed)
 
@@ -76,7 +76,7 @@ def _stand_ins() -> list[Frontend]:
 
 
 def _imports(package: str, source: bytes) -> bool:
-    """Whether a hand-in imports a package whose stand-in takes a second to import."""
+    """Return whether a hand-in imports a package whose stand-in takes a second to import."""
     pattern = rf"^[ \t]*(?:from[ \t]+{package}\b|import[ \t][^#\n]*(?<!as )\b{package}\b)"
     return re.search(pattern.encode(), source, re.MULTILINE) is not None
 

@@ -243,7 +243,7 @@ class _Log:
 
     @property
     def flooded(self) -> bool:
-        """Whether the process was ended for it."""
+        """Return whether the process was ended for it."""
         return self._read > _MOST_PRINTED
 
     def read(self, stream: IO[bytes]) -> None:

@@ -32,7 +32,7 @@ class Sandbox:
 
     @property
     def closed(self) -> bool:
-        """Whether a hand-in can neither read nor change any file: the references, the rules, other hand-ins."""
+        """Return whether a hand-in can neither read nor change any file: the references, the rules, other hand-ins."""
         return self.bubblewrap is not None or "seccomp" in self.locks  # Landlock lets it change modes and owners
 
     def start(self, limits: Limits, file: Path) -> LockedProcess:

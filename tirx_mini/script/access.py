@@ -31,17 +31,17 @@ _NAMING = (
 
 
 def is_runtime(value: Any) -> bool:
-    """Whether a value is only known at run time."""
+    """Return whether a value is only known at run time."""
     return isinstance(value, Expr)
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a single number that is only known at run time."""
+    """Return whether a value is a single number that is only known at run time."""
     return isinstance(value, Expr) and not isinstance(value, (Region, Str))
 
 
 def is_value(value: Any) -> bool:
-    """Whether a value is a single number of the kernel, rather than a tile, a string or a Python object."""
+    """Return whether a value is a single number of the kernel, rather than a tile, a string or a Python object."""
     if isinstance(value, Expr):
         return not isinstance(value, (Region, Str))
     return isinstance(value, (bool, int, float, Let))
@@ -240,7 +240,7 @@ class Reader:
         return self._is_bound(name) and getattr(self.env.lookup(name), "literal", None) is not None
 
     def _is_bound(self, name: str) -> bool:
-        """Whether `name` was bound to a run-time value by `=`."""
+        """Return whether `name` was bound to a run-time value by `=`."""
         found = self.env.find(name) or self.env.find_captured(name)
         value = None if found is None else found[1]
         if isinstance(value, Buffer):

@@ -101,7 +101,7 @@ class Assigner(DisplayEvaluator):
         )
 
     def _stores(self, target: ast.expr) -> bool:
-        """Whether an assignment to `target` writes to storage of the kernel."""
+        """Return whether an assignment to `target` writes to storage of the kernel."""
         if isinstance(target, ast.Name):
             return self._scalar(target.id) is not None
         return isinstance(target, (ast.Subscript, ast.Attribute))
@@ -113,7 +113,7 @@ class Assigner(DisplayEvaluator):
         return value
 
     def _is_meta(self, node: ast.expr) -> bool:
-        """Whether the value of `node` is written as ``Tx.meta_var(…)``."""
+        """Return whether the value of `node` is written as ``Tx.meta_var(…)``."""
         if isinstance(node, ast.IfExp):
             return self._is_meta(node.body) and self._is_meta(node.orelse)
         return isinstance(node, ast.Call) and is_alias(node) and self.eval(node.func) is meta_var
@@ -175,7 +175,7 @@ class Assigner(DisplayEvaluator):
         return is_value(value) or (not replaced and isinstance(known, Buffer) and known.scalar)
 
     def _is_variable(self, target: ast.Name, value: Any, source: ast.expr | None) -> bool:
-        """Whether the name that `target` assigns first is assigned again, and can be stored to.
+        """Return whether the name that `target` assigns first is assigned again, and can be stored to.
 
         An inline function that assigns to the name of an id (``tid = Tx.thread_id([128])``) has a variable of its own,
         as in TVM.
@@ -421,7 +421,7 @@ def _rebinding(name: str, known: Bound, span: Span) -> TirxError:
 
 
 def _is_storable(expr: Expr) -> bool:
-    """Whether a scalar variable can hold the value: a number or a bool, but no pointer or vector."""
+    """Return whether a scalar variable can hold the value: a number or a bool, but no pointer or vector."""
     return not expr.dtype.is_handle and expr.dtype.lanes == 1
 
 
@@ -446,5 +446,5 @@ def _literal(value: Any) -> Any:
 
 
 def _holds_number(known: Any) -> bool:
-    """Whether a name is bound to a Python number (a parameter of an inline function, a `Tx.meta_var`)."""
+    """Return whether a name is bound to a Python number (a parameter of an inline function, a `Tx.meta_var`)."""
     return isinstance(known, (bool, int, float))

@@ -68,19 +68,19 @@ def innermost_scope() -> str | None:
 
 
 def in_dialect_of_tvm() -> bool:
-    """Whether the kernel that is being read has the defaults of TVM 0.26."""
+    """Return whether the kernel that is being read has the defaults of TVM 0.26."""
     builder = _CURRENT.get()
     return builder is not None and builder.attrs.get(DIALECT) == TVM
 
 
 def in_native_dialect() -> bool:
-    """Whether the kernel that is being read is written in the native dialect, as far as it shows."""
+    """Return whether the kernel that is being read is written in the native dialect, as far as it shows."""
     builder = _CURRENT.get()
     return builder is not None and builder.spelling == NATIVE
 
 
 def is_reading() -> bool:
-    """Whether a kernel is being read."""
+    """Return whether a kernel is being read."""
     return _CURRENT.get() is not None
 
 
@@ -349,7 +349,7 @@ class Builder:
         return buffer
 
     def is_declared(self, buffer: Buffer) -> bool:
-        """Whether a buffer is declared: it is an allocation, or a view with a declaration."""
+        """Return whether a buffer is declared: it is an allocation, or a view with a declaration."""
         return (buffer.source is None and buffer.allocated_addr is None) or buffer in self._declared
 
     def declare_view(self, buffer: Buffer) -> Buffer:

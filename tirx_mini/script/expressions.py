@@ -283,13 +283,13 @@ def _callee(node: ast.expr) -> str:
 
 
 def _is_huge(base: Any, power: Any) -> bool:
-    """Whether the power of two Python integers, or a shift, has more digits than any use."""
+    """Return whether the power of two Python integers, or a shift, has more digits than any use."""
     whole = isinstance(base, int) and isinstance(power, int)
     return whole and abs(base) > 1 and power * base.bit_length() > _MAX_BITS
 
 
 def _has_elements(value: Any) -> bool:
-    """Whether Python can iterate over a value."""
+    """Return whether Python can iterate over a value."""
     kind = type(value)
     if isinstance(value, Enum) or getattr(value, "ndim", 1) == 0:
         return False

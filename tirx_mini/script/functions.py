@@ -46,7 +46,7 @@ class InlineFunction:
 
     @property
     def of_library(self) -> bool:
-        """Whether it belongs to this package."""
+        """Return whether it belongs to this package."""
         return self.source.library
 
     @property
@@ -138,7 +138,7 @@ class BoundInline:
 
     @property
     def of_library(self) -> bool:
-        """Whether it belongs to this package."""
+        """Return whether it belongs to this package."""
         return self.function.of_library
 
     @property

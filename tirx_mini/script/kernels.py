@@ -239,7 +239,7 @@ def _declared_dtype(statements: Sequence[ast.stmt], name: str) -> DataType:
 
 
 def _names_constexpr(arg: ast.arg, kind: Any) -> bool:
-    """Whether a parameter is annotated as ``T.constexpr``, evaluated or, as a string, not yet."""
+    """Return whether a parameter is annotated as ``T.constexpr``, evaluated or, as a string, not yet."""
     if isinstance(kind, str) and arg.annotation is not None:
         return kind.split("[")[0].split(".")[-1].strip() == "constexpr"
     return isinstance(kind, ConstexprMarker)

@@ -150,12 +150,12 @@ def ldexp(x: ExprLike, exponent: ExprLike) -> Expr:
 
 
 def isinf(x: ExprLike) -> Expr:
-    """Whether `x` is infinite."""
+    """Return whether `x` is infinite."""
     return _compared("==", x)
 
 
 def isfinite(x: ExprLike) -> Expr:
-    """Whether `x` is a number: neither infinite nor NaN."""
+    """Return whether `x` is a number: neither infinite nor NaN."""
     return _compared("<", x)
 
 

@@ -26,7 +26,7 @@ _PYTHON = ("builtins", "math", "numpy", "operator", "itertools", "functools")
 
 
 def is_ours(function: Any) -> bool:
-    """Whether a callable belongs to this package: to the language, its library or its layouts."""
+    """Return whether a callable belongs to this package: to the language, its library or its layouts."""
     if isinstance(function, functools.partial):
         return is_ours(function.func)
     if hasattr(type(function), "of_library"):  # an inline function

@@ -56,7 +56,7 @@ def check_call(
 
 
 def is_new(function: Any) -> bool:
-    """Whether the result of a call may be a new object; a container gives one that it held before."""
+    """Return whether the result of a call may be a new object; a container gives one that it held before."""
     return not isinstance(getattr(function, "__self__", None), _CONTAINERS) or function.__name__ == "copy"
 
 

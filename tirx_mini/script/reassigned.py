@@ -35,7 +35,7 @@ class _Event:
     deletes: bool = False
 
     def excludes(self, other: _Event) -> bool:
-        """Whether the two lie in different arms of one `if`, so that at most one of them is executed."""
+        """Return whether the two lie in different arms of one `if`, so that at most one of them is executed."""
         arms = dict(self.branches)
         return any(arms.get(statement, arm) is not arm for statement, arm in other.branches)
 
@@ -136,7 +136,7 @@ def _assigned(target: ast.expr, value: ast.expr | None) -> Iterator[ast.Name]:
 
 
 def is_alias(value: ast.expr) -> bool:
-    """Whether a value is written as ``Tx.meta_var(…)``, or as a choice of such values."""
+    """Return whether a value is written as ``Tx.meta_var(…)``, or as a choice of such values."""
     if isinstance(value, ast.IfExp):
         return is_alias(value.body) and is_alias(value.orelse)
     if not isinstance(value, ast.Call):

@@ -83,7 +83,7 @@ def line_span(file: str, number: int) -> Span:
 
 
 def in_package(file: str) -> bool:
-    """Whether `file` is a module of tirx_mini. The reference kernels, which a wheel carries, are not."""
+    """Return whether `file` is a module of tirx_mini. The reference kernels, which a wheel carries, are not."""
     return file.startswith(_PACKAGE + os.sep) and not file.startswith(_DATA + os.sep)
 
 
@@ -226,7 +226,7 @@ def _function(lines: list[str], code: CodeType) -> ast.FunctionDef | None:
 
 
 def _defines(node: ast.FunctionDef, code: CodeType) -> bool:
-    """Whether `node` has the name and the parameters of `code`; a class may have prefixed private parameters."""
+    """Return whether `node` has the name and the parameters of `code`; a class may have prefixed private parameters."""
     written = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
     loaded = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     same_parameters = len(written) == len(loaded) and all(map(str.endswith, loaded, written))

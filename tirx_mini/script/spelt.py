@@ -148,7 +148,7 @@ def _wide_words(wide: re.Match[str], args: tuple[Any, ...], issue: Issue) -> Non
 
 
 def _may_follow_register(entry: Instruction, args: tuple[Any, ...]) -> bool:
-    """Whether the first argument may be the register of the result, before operands of any number."""
+    """Return whether the first argument may be the register of the result, before operands of any number."""
     many = any(operand.variadic for operand in entry.operands)
     return many and entry.result is not None and bool(args) and _is_register(args[0])
 
@@ -209,7 +209,7 @@ def spelt(opcode: str, issue: Issue) -> Spelt:
 
 
 def begins(opcode: str) -> bool:
-    """Whether an instruction of the table begins like this."""
+    """Return whether an instruction of the table begins like this."""
     wide = _WIDE.fullmatch(opcode)
     return bool(continuations(opcode if wide is None else f"{wide[1]}.v{2 * int(wide[2])}.b32"))
 

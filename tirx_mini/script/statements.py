@@ -135,7 +135,7 @@ class StatementExecutor(Assigner):
         return None
 
     def _declares(self, value: Expr) -> bool:
-        """Whether the statement was a declaration of ids that names none of them, as ``T.cta_id([1])``."""
+        """Return whether the statement was a declaration of ids that names none of them, as ``T.cta_id([1])``."""
         stmts = self.builder.blocks[-1].stmts
         named = any(value is index.var for index in self.builder.threads.values())
         return named or (bool(stmts) and isinstance(stmts[-1], ScopeIds) and value in stmts[-1].vars)

@@ -30,10 +30,10 @@ def describe(node: ast.AST) -> str:
 
 
 def is_starred(node: ast.Tuple | ast.List) -> bool:
-    """Whether a part of a display or a target is unpacked."""
+    """Return whether a part of a display or a target is unpacked."""
     return any(isinstance(part, ast.Starred) for part in node.elts)
 
 
 def reads(node: ast.expr, name: str) -> bool:
-    """Whether an expression names a variable."""
+    """Return whether an expression names a variable."""
     return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))

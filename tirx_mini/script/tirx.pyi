@@ -1085,10 +1085,10 @@ def ldexp(x: ExprLike, exponent: ExprLike) -> Expr:
     """`x` times 2 to the power of a whole number."""
 
 def isfinite(x: ExprLike) -> Expr:
-    """Whether `x` is a number: neither infinite nor NaN."""
+    """Return whether `x` is a number: neither infinite nor NaN."""
 
 def isinf(x: ExprLike) -> Expr:
-    """Whether `x` is infinite."""
+    """Return whether `x` is infinite."""
 
 def floor(x: ExprLike) -> Expr:
     """The greatest whole number up to `x`."""
@@ -2175,7 +2175,7 @@ class _PtxMbarrierTest_wait:
     """Tx.ptx.mbarrier.test_wait: instructions."""
 
     def __call__(self, bar: BarrierPointer, phase: Integer) -> Expr:
-        """Whether the phase of parity `phase` of `bar` is complete; if so, acquire the accesses released in it.
+        """Return whether the phase of parity `phase` of `bar` is complete; if so, acquire the accesses released in it.
 
         PTX:
             mbarrier.test_wait.parity.shared::cta.b64 result, [bar], phase;
@@ -3106,7 +3106,7 @@ class _PtxVote:
         """
 
     def all(self, mask: Integer, condition: Condition) -> Expr:
-        """Whether the condition holds in all lanes of `mask`, which execute it together.
+        """Return whether the condition holds in all lanes of `mask`, which execute it together.
 
         PTX:
             vote.sync.all.pred result, condition, mask;
@@ -6519,7 +6519,7 @@ class _Ptx:
     cp_async: _PtxCp_async
     mbarrier: _PtxMbarrier
     def mbarrier_test_wait_parity(self, barrier: BarrierPointer, phase: Integer, sem: str = '', scope: str = '', space: str = 'shared::cta') -> Expr:
-        """Whether the phase of parity `phase` of `bar` is complete; if so, acquire the accesses released in it.
+        """Return whether the phase of parity `phase` of `bar` is complete; if so, acquire the accesses released in it.
 
         PTX:
             mbarrier.test_wait.parity.shared::cta.b64 result, [bar], phase;
@@ -8222,7 +8222,7 @@ class _Cuda:
         """
 
     def all_sync(self, mask: Integer, condition: Condition) -> Expr:
-        """Whether the condition holds in all lanes of `mask`, which execute it together.
+        """Return whether the condition holds in all lanes of `mask`, which execute it together.
 
         PTX:
             vote.sync.all.pred result, condition, mask;

@@ -407,7 +407,7 @@ def offset_of(buffer: Buffer) -> Callable[..., list[Expr]]:
 
 def is_scalar(buffer: Buffer) -> Callable[..., bool]:
     def is_scalar(alloc_or_decl: bool = True) -> bool:
-        """Whether the buffer is a mutable variable."""
+        """Return whether the buffer is a mutable variable."""
         return buffer.scalar
 
     return is_scalar

@@ -43,7 +43,7 @@ class Classes:
         self._others: dict[Hashable, int] = {}
 
     def checks(self, number: int) -> bool:
-        """Whether a cluster is checked."""
+        """Return whether a cluster is checked."""
         return number in self._checks
 
     def ended(self, cluster: Ended) -> None:

@@ -119,7 +119,7 @@ class FactLog:
     def seen(
         self, fact: type[Fact], span: Span | None, other: Span | None = None, variety: Hashable = None
     ) -> bool:
-        """Whether such a fact is kept already; counts it once more if so. Saves making it."""
+        """Return whether such a fact is kept already; counts it once more if so. Saves making it."""
         entry = self._entries.get((fact, variety, place_key(span), place_key(other)))
         if entry is None:
             return False

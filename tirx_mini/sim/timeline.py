@@ -71,7 +71,7 @@ class Awaited(Enum):
 
     @property
     def threads(self) -> bool:
-        """Whether it is for other threads, at a barrier."""
+        """Return whether it is for other threads, at a barrier."""
         return self in (Awaited.THREADS, Awaited.CLUSTER)
 
 

@@ -96,7 +96,7 @@ def reduction(call: TileCall) -> None:
 
 
 def _one_each(dst: Tile, src: Tile, axes: tuple[int, ...]) -> bool:
-    """Whether the destination has an element for each thread that holds a part of a row, in registers."""
+    """Return whether the destination has an element for each thread that holds a part of a row, in registers."""
     pairs = list(zip(dst.region.extents, src.region.extents, strict=False))
     same = len(dst.region.extents) == len(src.region.extents) == len(dst.extents) == len(src.extents)
     fits = all(one == other or (axis in axes and other % one == 0) for axis, (one, other) in enumerate(pairs))

@@ -40,7 +40,7 @@ class MmaOperand:
 
     @property
     def mn_major(self) -> bool:
-        """Whether M or N is contiguous, as the instruction descriptor says."""
+        """Return whether M or N is contiguous, as the instruction descriptor says."""
         return self.params.mn_major
 
     def at(self, ctx: Context, k: Expr, row: int = 0) -> Expr:
@@ -97,7 +97,7 @@ def _start_of(tile: Tile) -> Expr:
 
 
 def accumulate(call: TileCall, step: Expr) -> Expr:
-    """Whether the instruction adds to the accumulator. The call decides for the first; all others do."""
+    """Return whether the instruction adds to the accumulator. The call decides for the first; all others do."""
     accum = as_bool(call.option("accum", False))
     if isinstance(accum, Const):
         return accum if accum.value else binary("!=", step, 0)

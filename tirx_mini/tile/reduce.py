@@ -332,7 +332,7 @@ def _operator(call: TileCall) -> str:
 
 
 def accumulates(call: TileCall) -> bool:
-    """Whether a reduction combines its result with what the destination holds. Refuses what is not known now."""
+    """Return whether a reduction combines its result with what the destination holds. Refuses what is not known now."""
     accum = call.option("accum", False)
     value = int_value(accum) if isinstance(accum, Expr) else accum
     if value not in (0, 1):

@@ -117,7 +117,7 @@ class Tile:
 
     @property
     def has_thread_axes(self) -> bool:
-        """Whether the tile is spread over the registers of many threads (a register view)."""
+        """Return whether the tile is spread over the registers of many threads (a register view)."""
         return self.scope == "local" and any(axis.name != "m" for axis in self.layout.axes)
 
     def index(self, coords: tuple[Expr, ...]) -> tuple[Expr, ...]:

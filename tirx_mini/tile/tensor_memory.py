@@ -109,7 +109,7 @@ def _placed(
 
 
 def _is_plain(layout: TileLayout, columns: int, row_axis: Axis, column_axis: Axis) -> bool:
-    """Whether row r of 128 rows is at place r of `row_axis`, and column c at place c of `column_axis`."""
+    """Return whether row r of 128 rows is at place r of `row_axis`, and column c at place c of `column_axis`."""
     moving = [it for it in layout.simplify().iters if it.extent > 1]
     rows = [Iter(TMEM_LANES, 1, row_axis)]
     return moving == (rows if columns == 1 else [*rows, Iter(columns, 1, column_axis)])

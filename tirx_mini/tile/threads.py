@@ -59,7 +59,7 @@ def conjuncts(guard: Expr) -> Iterator[Expr]:
 
 
 def varies(expr: Expr) -> bool:
-    """Whether the value may differ between the threads of a CTA."""
+    """Return whether the value may differ between the threads of a CTA."""
     return any(
         part.name in _THREAD_NUMBERS if isinstance(part, Special) else isinstance(part, (Call, BufferLoad))
         for part in walk(expr)

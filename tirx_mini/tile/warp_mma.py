@@ -181,7 +181,7 @@ def _slots(height: int, width: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def _adds(call: TileCall) -> bool:
-    """Whether C is added: beta is 1. Raises Refusal for factors that the instruction does not have."""
+    """Return whether C is added: beta is 1. Raises Refusal for factors that the instruction does not have."""
     alpha, beta = (_number(call.option(name, default)) for name, default in (("alpha", 1.0), ("beta", 0.0)))
     if alpha != 1 or beta not in (0, 1):
         raise Refusal(

@@ -44,7 +44,7 @@ def tvm_names() -> tuple[str, ...]:
 
 @cache
 def is_supported(path: str) -> bool:
-    """Whether a file that imports `tvm` finds the name."""
+    """Return whether a file that imports `tvm` finds the name."""
     with imports():
         import tvm.script.tirx as tirx  # type: ignore[import-not-found]
 

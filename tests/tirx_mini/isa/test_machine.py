@@ -44,7 +44,7 @@ def verbs(protocol: type) -> dict[str, Any]:
 
 
 def takes(provided: Any, verb: Any) -> bool:
-    """Whether a method can be called with the operands of a verb."""
+    """Return whether a method can be called with the operands of a verb."""
     given = inspect.signature(verb).parameters.values()
     named = {p.name: p for p in given if p.kind is p.KEYWORD_ONLY}
     try:

@@ -178,7 +178,7 @@ def _of(name: str, half: str, words: list[int]) -> int:
 
 
 def same(one: Scalar, got: int, wanted: int) -> bool:
-    """Whether the results are equal; NaNs are, whatever their bits."""
+    """Return whether the results are equal; NaNs are, whatever their bits."""
     kind = one.opcode.split(".")[-1]
     parts = [(got, wanted)] if kind not in HALVES else [(got >> s & 0xFFFF, wanted >> s & 0xFFFF) for s in (0, 16)]
     float_kind = HALVES.get(kind, kind)

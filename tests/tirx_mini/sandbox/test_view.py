@@ -16,7 +16,7 @@ PACKAGE = Path(tirx_mini.__file__).resolve().parent
 
 
 def readable(view: View, path: Path) -> bool:
-    """Whether namespaces show the path, as `namespaces` mounts them."""
+    """Return whether namespaces show the path, as `namespaces` mounts them."""
     around = [str(each) for each in (path, *path.parents)]
     shown = any(each in view.trees for each in around) and not any(each in view.hidden for each in around)
     return shown or str(path) == view.utils

@@ -124,7 +124,7 @@ def test_cooperative_copies_avoid_bank_conflicts_and_use_whole_sectors(mode, sla
 
 
 def conflict_free(lanes: np.ndarray) -> bool:
-    """Whether each quarter of a warp (8 lanes × 16 bytes, one wavefront) uses all 32 banks."""
+    """Return whether each quarter of a warp (8 lanes × 16 bytes, one wavefront) uses all 32 banks."""
     return all(len(np.unique(lanes[q : q + 8, 0] // 16 % 8)) == 8 for q in range(0, 32, 8))
 
 

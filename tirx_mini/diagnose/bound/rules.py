@@ -253,7 +253,7 @@ def _freed_by_write_back(facts: Facts) -> set[str]:
 
 
 def _shares(facts: Facts) -> bool:
-    """Whether CTAs of a cluster share operands."""
+    """Return whether CTAs of a cluster share operands."""
     return any(cta.rank for cta in facts.timeline.ctas)
 
 

@@ -127,5 +127,5 @@ class Scene:
 
 
 def multiplies(interval: Interval) -> bool:
-    """Whether a warp issues an MMA."""
+    """Return whether a warp issues an MMA."""
     return interval.activity is Activity.RUN and ".mma" in interval.name

@@ -48,6 +48,6 @@ def _steps(sites: Sites, wait: Site) -> list[Assignment]:
 
 
 def _waited_before(sites: Sites, wait: Site) -> bool:
-    """Whether the role waits for the barrier ahead of the loop, too."""
+    """Return whether the role waits for the barrier ahead of the loop, too."""
     others = sites.of(wait.barrier, BarrierEffect.WAIT)
     return any(one.order < wait.order and (one.threads & wait.threads).any() for one in others)

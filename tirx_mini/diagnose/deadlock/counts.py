@@ -92,7 +92,7 @@ def _to_come(group: Group, site: Site, barrier: Mbarrier) -> list[RunningWarp]:
 
 
 def _have_arrived(barrier: Mbarrier, warps: Sequence[RunningWarp]) -> bool:
-    """Whether all of the warps have arrived at the barrier at some time."""
+    """Return whether all of the warps have arrived at the barrier at some time."""
     roles = {arrival.role for arrival in barrier.history.arrivals.values()}
     return all(warp.place in roles or warp.role in roles for warp in warps)
 
@@ -124,6 +124,6 @@ def too_many_arrive(situation: Situation, group: Group) -> Explanation | None:
 
 
 def _ran_ahead(situation: Situation, barrier: Mbarrier, sites: Sequence[Site]) -> bool:
-    """Whether it has completed more phases than any of those who arrive has made rounds."""
+    """Return whether it has completed more phases than any of those who arrive has made rounds."""
     rounds = [situation.rounds_of(warp, barrier, sites) for cta in situation.cluster.ctas for warp in cta.warps]
     return barrier.phase > max(rounds, default=0) > 0

@@ -39,12 +39,12 @@ class Deadlock:
 
     @property
     def about_bytes(self) -> bool:
-        """Whether the cause is that a round announces other bytes than it delivers."""
+        """Return whether the cause is that a round announces other bytes than it delivers."""
         return self.rule is bytes.bytes_differ
 
     @property
     def after_bytes(self) -> bool:
-        """Whether wrong counts of bytes lead to this cause, too: it is less certain than they are."""
+        """Return whether wrong counts of bytes lead to this cause, too: it is less certain than they are."""
         return self.rule.certainty < bytes.bytes_differ.certainty
 
 

@@ -95,7 +95,7 @@ def _named(sites: Sites, site: Site) -> str:
 
 
 def _leads(commit: Site, mma: Site) -> bool:
-    """Whether a commit is executed before the MMA in each round of its loops, the first one too."""
+    """Return whether a commit is executed before the MMA in each round of its loops, the first one too."""
     around = {id(guard.cond) for guard in mma.guards}
     return (
         commit.order < mma.order
@@ -162,7 +162,7 @@ def _first_waits(blocked: Sequence[RunningWarp]) -> list[FreshWait]:
 
 
 def _hands_over(sites: Sites, wait: FreshWait, signalled: str) -> bool:
-    """Whether the warp of a wait signals a barrier in a loop around the wait."""
+    """Return whether the warp of a wait signals a barrier in a loop around the wait."""
     loops = {id(loop) for site in sites.at(wait.origin.span) for loop in site.loops}
     return any(
         site.threads[wait.warp].any() and loops & set(map(id, site.loops)) for site in sites.signals(signalled)
@@ -279,7 +279,7 @@ def _apart(sites: Sites, wait: Site, signal: Site, depth: int) -> Suspect | None
 
 
 def _fills(sites: Sites, signal: Site, depth: int) -> bool:
-    """Whether loads go to the stage that a signal names."""
+    """Return whether loads go to the stage that a signal names."""
     loads = [load for load in sites.of(signal.barrier, BarrierEffect.COMPLETE_TX) if _same(load.loops, signal.loops)]
     return bool(loads) and all(
         load.index is not None and signal.index is not None and difference(sites, load.index, signal.index, depth) == 0

@@ -118,7 +118,7 @@ def _more_often_than_waited(situation: Situation, barrier: Mbarrier, ring: str, 
 
 
 def _signalled_twice(situation: Situation, sites: Sequence[Site]) -> bool:
-    """Whether one round of a loop has two sites that name the same barrier, by the variables of loops alone."""
+    """Return whether one round of a loop has two sites that name the same barrier, by the variables of loops alone."""
     seen: set[Hashable] = set()
     for site in sites:
         if site.index is None or situation.sites.variables(site.index)[0]:
@@ -166,7 +166,7 @@ def stage_stands_still(situation: Situation, group: Group) -> Explanation | None
 
 
 def _stays(situation: Situation, ahead: Mbarrier, behind: Mbarrier) -> bool:
-    """Whether somebody signals `ahead` again and again without the stage `behind`.
+    """Return whether somebody signals `ahead` again and again without the stage `behind`.
 
     One of those who take turns may do so where they are as many as the stages, but not as often as all of them: there
     it shows only in one who has been at no other stage.

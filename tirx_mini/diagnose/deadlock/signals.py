@@ -89,12 +89,12 @@ def nobody_signals(situation: Situation, group: Group) -> Explanation | None:
 
 
 def _names_one(group: Group) -> bool:
-    """Whether the wait names a barrier by a number, or by that of the thread, and so goes round no ring."""
+    """Return whether the wait names a barrier by a number, or by that of the thread, and so goes round no ring."""
     return bool(group.sites) and all(site.fixed for site in group.sites)
 
 
 def _may_name(site: Site, stage: int | None) -> bool:
-    """Whether some thread may name the barrier of this stage."""
+    """Return whether some thread may name the barrier of this stage."""
     return stage is None or bool(site.threads_for(stage).any())
 
 
@@ -136,7 +136,7 @@ def _never_awaited(situation: Situation) -> list[Site]:
 
 
 def _overran(situation: Situation, barrier: Mbarrier) -> bool:
-    """Whether arrivals meant for the barrier may have gone to another stage: that one has got too many."""
+    """Return whether arrivals meant for the barrier may have gone to another stage: that one has got too many."""
     name, signals = barrier.element.buffer, situation.signals(barrier)
     stages = [b for b in situation.cta_of(barrier).mbarriers.values() if b.element.buffer == name]
     return any(situation.overrun(stage, signals) for stage in stages)

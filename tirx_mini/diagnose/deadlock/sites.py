@@ -63,25 +63,25 @@ class Guard:
 
     @property
     def known(self) -> bool:
-        """Whether which threads it lets through depends on nothing but their numbers."""
+        """Return whether which threads it lets through depends on nothing but their numbers."""
         return self.elects or not any(isinstance(node, (BufferLoad, Call)) or _of_cta(node) for node in walk(self.cond))
 
     def of_threads(self, warps: int) -> bool:
-        """Whether the number of a thread alone decides, in every CTA and in every round."""
+        """Return whether the number of a thread alone decides, in every CTA and in every round."""
         return self.elects or thread_values(self.cond, warps) is not None
 
     def of_all_rounds(self, warps: int) -> bool:
-        """Whether it asks for nothing but the thread and the CTA, and so holds in every round or in none."""
+        """Return whether it asks for nothing but the thread and the CTA, and so holds in every round or in none."""
         return self.of_threads(warps) or not any(isinstance(n, (BufferLoad, Call, Var)) for n in walk(self.cond))
 
     @property
     def elects(self) -> bool:
-        """Whether it lets one thread of each warp through."""
+        """Return whether it lets one thread of each warp through."""
         return self.holds and any(entry.elects for entry in instructions(self.cond))
 
 
 def _of_cta(node: object) -> bool:
-    """Whether its value is another one in each CTA."""
+    """Return whether its value is another one in each CTA."""
     return isinstance(node, Special) and node.name not in ("threadIdx.x", "warp_id_in_cta")
 
 
@@ -110,7 +110,7 @@ class Site:
 
     @property
     def threads_arrive(self) -> bool:
-        """Whether each thread that executes it arrives at the barrier."""
+        """Return whether each thread that executes it arrives at the barrier."""
         return self.effect in (BarrierEffect.ARRIVE, BarrierEffect.ARRIVE_EXPECT_TX)
 
     @property
@@ -120,7 +120,7 @@ class Site:
 
     @property
     def counts(self) -> bool:
-        """Whether it arrives with a count of its own."""
+        """Return whether it arrives with a count of its own."""
         return self.threads_arrive and any(operand.name == "count" for operand in self.instruction.operands)
 
     def argument(self, name: str) -> Expr:
@@ -128,22 +128,22 @@ class Site:
         return self.instruction.argument(self.call, name)
 
     def leads_to(self, other: Site) -> bool:
-        """Whether a thread that is here may come to `other`: it comes later, or a loop leads back to it."""
+        """Return whether a thread that is here may come to `other`: it comes later, or a loop leads back to it."""
         return self.order < other.order or any(loop in other.loops for loop in self.loops)
 
     @property
     def remote(self) -> bool:
-        """Whether it names a barrier that may be another CTA's."""
+        """Return whether it names a barrier that may be another CTA's."""
         return any(peer is not None for peer in map(_peer, self._operands))
 
     @property
     def of_peer(self) -> bool:
-        """Whether it names the barrier of a CTA by its rank."""
+        """Return whether it names the barrier of a CTA by its rank."""
         return self._target is not None
 
     @property
     def by_cta(self) -> bool:
-        """Whether only some CTAs of a cluster get here."""
+        """Return whether only some CTAs of a cluster get here."""
         return any(guard.of_all_rounds(self.warps) and not guard.of_threads(self.warps) for guard in self.guards)
 
     def ctas(self, cluster_size: int) -> int:
@@ -178,12 +178,12 @@ class Site:
 
     @property
     def fixed(self) -> bool:
-        """Whether each thread always names the same barrier of the buffer here."""
+        """Return whether each thread always names the same barrier of the buffer here."""
         return self.index is not None and thread_values(self.index, self.warps) is not None
 
     @property
     def by_thread(self) -> bool:
-        """Whether threads name different barriers of the buffer here, each always the same one."""
+        """Return whether threads name different barriers of the buffer here, each always the same one."""
         stages = None if self.index is None else thread_values(self.index, self.warps)
         return stages is not None and bool((stages != stages.flat[0]).any())
 
@@ -222,7 +222,7 @@ class Site:
 
     @property
     def certain(self) -> bool:
-        """Whether each thread that may get here does, in each round of the loops around."""
+        """Return whether each thread that may get here does, in each round of the loops around."""
         return all(guard.known for guard in self.guards)
 
     @property

@@ -187,7 +187,7 @@ class Situation:
         )
 
     def in_step(self, barrier: Mbarrier) -> bool:
-        """Whether those who arrive began with one round of each ring of barriers that they wait for.
+        """Return whether those who arrive began with one round of each ring of barriers that they wait for.
 
         Those who take turns begin at different stages, or in different phases: each arrives in rounds of its own, so
         that two of them at one stage have come out of turn, and no count is wrong.

@@ -122,7 +122,7 @@ class _Wait:
         return [g for g in change.guards if (id(g.cond), g.holds) not in around and not self.asks_state(g)]
 
     def asks_state(self, guard: Guard) -> bool:
-        """Whether a guard depends on the state itself, as on the stage that is 0 again."""
+        """Return whether a guard depends on the state itself, as on the stage that is 0 again."""
         asked, _ = self.sites.variables(guard.cond)
         return any(one is variable for one in asked for variable in (*self.stage, *self.phase))
 
@@ -170,12 +170,12 @@ def _flips_each_time(wait: _Wait) -> Suspect | None:
 
 
 def _of_itself(wait: _Wait, change: Assignment) -> bool:
-    """Whether the value of an assignment depends on the variable's own."""
+    """Return whether the value of an assignment depends on the variable's own."""
     return any(one is change.variable for one in wait.sites.variables(change.value)[0])
 
 
 def _is_constant(wait: _Wait, change: Assignment) -> bool:
-    """Whether an assignment always leaves the same value."""
+    """Return whether an assignment always leaves the same value."""
     used, names = wait.sites.variables(change.value)
     return not used and not names and not any(isinstance(node, BufferLoad) for node in walk(change.value))
 

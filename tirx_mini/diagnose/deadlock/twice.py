@@ -67,7 +67,7 @@ def _unused(block: Sequence[Stmt]) -> Iterator[tuple[Span, Span]]:
 
 
 def _same_text(first: Span, second: Span) -> bool:
-    """Whether one statement of an inlined function was executed by two calls on different lines."""
+    """Return whether one statement of an inlined function was executed by two calls on different lines."""
     return (first.file, first.line, first.column) == (second.file, second.line, second.column) and (
         first.user.line != second.user.line
     )

@@ -120,7 +120,7 @@ def _list_spec(named: str, meta: tuple[Any, ...], arg: list[Any], values: list[A
 
 
 def is_record_argument(value: Any) -> bool:
-    """Whether an argument is an object of a data class or a named tuple, whose fields are passed one by one."""
+    """Return whether an argument is an object of a data class or a named tuple, whose fields are passed one by one."""
     if isinstance(value, (type, DType)):
         return False
     return dataclasses.is_dataclass(value) or (isinstance(value, tuple) and hasattr(value, "_fields"))

@@ -56,7 +56,7 @@ class Context:
 
     @property
     def has_tensor_memory(self) -> bool:
-        """Whether MMAs accumulate in tensor memory (tcgen05); else in registers (wgmma)."""
+        """Return whether MMAs accumulate in tensor memory (tcgen05); else in registers (wgmma)."""
         return self.gpu.arch.startswith("sm_10")
 
     def note(self, message: str, span: Span | None = None, hint: str | None = None) -> None:

@@ -135,7 +135,7 @@ class TileProgram:
 
     @cached_property
     def waits(self) -> bool:
-        """Whether the program waits for the launch before it."""
+        """Return whether the program waits for the launch before it."""
         return any(op.kind is ops.gdc_wait_tko for op in self.cuda_tile.walk())
 
     def _module(self, grid: Sequence[int]) -> Module:
@@ -180,7 +180,7 @@ def flat_specs(specs: Sequence[Any]) -> list[ArraySpec | ScalarSpec]:
 
 
 def is_dense(spec: ArraySpec) -> bool:
-    """Whether the elements of an array lie in memory in row-major order, without gaps."""
+    """Return whether the elements of an array lie in memory in row-major order, without gaps."""
     dense = [math.prod(spec.shape[axis + 1 :]) for axis in range(len(spec.shape))]
     return all(n == 1 or s == d for n, s, d in zip(spec.shape, spec.strides, dense, strict=True))
 

@@ -111,7 +111,7 @@ class _Copy:
         return If(inside, copy, For(lane, const(0), const(width), zero, kind=UNROLLED), span=self.call.span)
 
     def _inside(self, indices: Sequence[Expr]) -> Expr | None:
-        """Whether a chunk lies in the array; None where tiles of its size, side by side, fill the array."""
+        """Return whether a chunk lies in the array; None where tiles of its size, side by side, fill the array."""
         condition: Expr | None = None
         whole = zip(indices, self.source.ranges, self.source.extents, self.source.buffer.shape, strict=True)
         for index, part, extent, total in whole:

@@ -177,7 +177,7 @@ class _Inference:
         return self.known
 
     def _spread(self) -> bool:
-        """Whether the known layouts determine others."""
+        """Return whether the known layouts determine others."""
         before = len(self.known.fragments) + len(self.known.shared)
         for site in self.sites:  # tile operations need what they need, and parallel loops follow
             rule = self.rules.get(site.what.op) if isinstance(site.what, TileCall) else None
@@ -236,7 +236,7 @@ class _Inference:
 
 
 def _moves(call: TileCall) -> bool:
-    """Whether a tile operation only copies: it takes shared memory in any layout."""
+    """Return whether a tile operation only copies: it takes shared memory in any layout."""
     return call.op in ("tl.copy", "tl.tma_copy", "tl.async_copy")
 
 
@@ -325,7 +325,7 @@ def known_layout(nest: Nest, fragments: Mapping[Buffer, Fragment], team: Team) -
 
 
 def _fits(nest: Nest, access: Access, layout: Fragment) -> bool:
-    """Whether the dimensions with threads are indexed by loops of their own."""
+    """Return whether the dimensions with threads are indexed by loops of their own."""
     places = nest.dimensions(access)
     for dim, (loop, divisor) in enumerate(zip(places, nest.divisors(access), strict=True)):
         in_threads = any(digit.place == THREAD for digit in layout.along(dim))

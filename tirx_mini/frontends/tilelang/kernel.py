@@ -293,7 +293,7 @@ class JITKernel:
 
     @property
     def is_symbolic(self) -> bool:
-        """Whether extents of the arguments are only known when the kernel is called."""
+        """Return whether extents of the arguments are only known when the kernel is called."""
         return bool(symbols_of(self.prim_func))
 
     def timed_ms(self, args: Sequence[Any]) -> float:
@@ -320,7 +320,7 @@ class JITKernel:
 
     @property
     def is_simulated(self) -> bool:
-        """Whether calls run in the simulator."""
+        """Return whether calls run in the simulator."""
         return _machine(self.target)[0].kind == "sim"
 
 

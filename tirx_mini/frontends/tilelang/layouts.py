@@ -82,7 +82,7 @@ class Fragment:
         return math.prod(digit.extent for digit in self.digits if digit.dim == dim)
 
     def padded(self, dim: int) -> bool:
-        """Whether the digits of a dimension count further than its extent."""
+        """Return whether the digits of a dimension count further than its extent."""
         return self.covered(dim) > self.shape[dim]
 
     def coordinates(self, thread: Any, register: Any) -> tuple[Any, ...]:
@@ -103,7 +103,7 @@ class Fragment:
         return total
 
     def holds(self, coordinates: Sequence[Any], thread: Any) -> Any:
-        """Whether a thread holds an element: arrays of NumPy."""
+        """Return whether a thread holds an element: arrays of NumPy."""
         held: Any = True
         for digit in self.of(THREAD):
             if digit.dim is not None:

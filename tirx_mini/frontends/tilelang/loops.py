@@ -201,7 +201,7 @@ class _Loops:
         return width if self._uniform(access.buffer, indices, var, width, analyzer) else 1
 
     def _uniform(self, buffer: Buffer, indices: Sequence[Expr], lane: Var, width: int, analyzer: Analyzer) -> bool:
-        """Whether a vector is either wholly within a buffer or wholly outside."""
+        """Return whether a vector is either wholly within a buffer or wholly outside."""
         if buffer.scope != "global":
             return True
         inside = _inside(buffer, indices, analyzer)
@@ -393,7 +393,7 @@ def _is_partial(access: Access, place: Place) -> bool:
 
 
 def stores_all(nest: Nest, buffer: Buffer) -> bool:
-    """Whether parallel loops certainly store to every element of a buffer."""
+    """Return whether parallel loops certainly store to every element of a buffer."""
     if any(isinstance(part, If) for part in walk(nest.body)):
         return False
     grids = dict(zip(nest.vars, np.indices(nest.extents), strict=True))

@@ -80,7 +80,7 @@ class Nest:
         return [divisor for _, divisor in map(_quotient, access.indices)]
 
     def names_loops(self, index: Expr) -> bool:
-        """Whether an index depends on the variables of the loops."""
+        """Return whether an index depends on the variables of the loops."""
         own = set(self.vars)
         return any(part in own for part in walk(index) if isinstance(part, Var))
 
@@ -181,7 +181,7 @@ def vector_width(access: Access, lane: Var, analyzer: Analyzer, stop: int | None
 
 
 def is_straight(body: Stmt) -> bool:
-    """Whether a body only stores: its iterations can be lanes of a vector."""
+    """Return whether a body only stores: its iterations can be lanes of a vector."""
     parts: Sequence[Stmt] = body.stmts if isinstance(body, Seq) else (body,)
     stored: set[Buffer] = set()
     for part in parts:

@@ -65,7 +65,7 @@ PASSES: tuple[Pass[PrimFunc], ...] = (
 
 
 def is_tilelang(func: PrimFunc) -> bool:
-    """Whether a function is written in TileLang, and its passes have not run."""
+    """Return whether a function is written in TileLang, and its passes have not run."""
     return TILELANG in dict(func.attrs)
 
 

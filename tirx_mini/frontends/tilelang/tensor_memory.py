@@ -176,7 +176,7 @@ class _Plan(Mutator):
 
 
 def is_tmem_copy(call: TileCall) -> bool:
-    """Whether T.copy is between tensor memory and a fragment."""
+    """Return whether T.copy is between tensor memory and a fragment."""
     return any(isinstance(operand, Region) and operand.buffer.scope == "tmem" for operand in call.operands[:2])
 
 

@@ -34,7 +34,7 @@ COPY, TMA_COPY = "tl.copy", "tl.tma_copy"
 
 
 def tma_moves(far: Region, near: Region) -> bool:
-    """Whether TMA can copy between a part of a global buffer and one of a shared buffer (CUDA driver API:
+    """Return whether TMA can copy between a part of a global buffer and one of a shared buffer (CUDA driver API:
     cuTensorMapEncodeTiled).
 
     Both have the same dtype, the same extents apart from those of 1, and rows of a multiple of 16 bytes. A box has
@@ -58,7 +58,7 @@ def tma_moves(far: Region, near: Region) -> bool:
 
 
 def stores_by_tma(call: TileCall, arch: str) -> bool:
-    """Whether T.copy from shared to global memory is a TMA store."""
+    """Return whether T.copy from shared to global memory is a TMA store."""
     source, target = call.operands[:2]
     if not (isinstance(source, Region) and isinstance(target, Region)) or call.option("disable_tma", False):
         return False

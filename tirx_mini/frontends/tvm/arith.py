@@ -34,11 +34,11 @@ class Analyzer:
     rewrite_simplify = canonical_simplify = simplify
 
     def can_prove_equal(self, lhs: Any, rhs: Any) -> bool:
-        """Whether two expressions are equal for all values of their variables."""
+        """Return whether two expressions are equal for all values of their variables."""
         return self._own.equal(self.simplify(lhs), self.simplify(rhs))
 
     def can_prove(self, expr: Any, strength: Any = 0) -> bool:
-        """Whether a condition holds for all values of its variables."""
+        """Return whether a condition holds for all values of its variables."""
         condition = self.simplify(expr)
         if isinstance(condition, Const):
             return bool(condition.value)

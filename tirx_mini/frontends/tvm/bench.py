@@ -17,7 +17,7 @@ __all__ = [
 
 
 def is_running_under_pytest() -> bool:
-    """Whether a test of pytest runs."""
+    """Return whether a test of pytest runs."""
     return "PYTEST_CURRENT_TEST" in os.environ
 
 

@@ -57,7 +57,7 @@ class CudaProfiler:
 
     @property
     def _on(self) -> bool:
-        """Whether it may be switched on, perhaps only at run time."""
+        """Return whether it may be switched on, perhaps only at run time."""
         return not isinstance(self.profiler_enabled, (bool, int, np.bool_)) or bool(self.profiler_enabled)
 
     def init(self, group_id: Any) -> None:

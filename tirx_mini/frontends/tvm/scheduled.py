@@ -36,7 +36,7 @@ def _programs(ref: KernelRef, module: ModuleType) -> Iterator[tuple[str, tuple[P
 
 
 def _makes_one(value: Any) -> bool:
-    """Whether it is a function that can be called without arguments."""
+    """Return whether it is a function that can be called without arguments."""
     if not inspect.isfunction(value):
         return False
     return all(p.default is not p.empty for p in inspect.signature(value).parameters.values())

@@ -104,7 +104,7 @@ requires_cuda = requires_gpu = _always
 
 
 def device_enabled(target: Any) -> bool:
-    """Whether kernels for the target run here."""
+    """Return whether kernels for the target run here."""
     return str(getattr(target, "kind", target)).split()[0] in ("cuda", "sim")
 
 

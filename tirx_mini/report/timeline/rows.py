@@ -30,7 +30,7 @@ class Row:
     intervals: tuple[Interval, ...]
 
     def works(self, start: float, end: float) -> bool:
-        """Whether it does anything from `start` to `end` but stand at a barrier of its CTA or cluster."""
+        """Return whether it does anything from `start` to `end` but stand at a barrier of its CTA or cluster."""
         return any(
             interval.activity is not Activity.WAIT or interval.barrier is not None
             for interval in self.intervals

@@ -51,11 +51,11 @@ class Mma:
 
     @cached_property
     def plain(self) -> bool:
-        """Whether it adds products of the operands to all that the accumulator holds, or stores them there."""
+        """Return whether it adds products of the operands to all that the accumulator holds, or stores them there."""
         return self.scales is None and self.kept == PLAIN
 
     def continues(self, first: Mma) -> bool:
-        """Whether this can be one product with the MMAs that `first` begins."""
+        """Return whether this can be one product with the MMAs that `first` begins."""
         return (
             self.accumulate
             and self.column == first.column

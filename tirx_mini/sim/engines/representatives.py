@@ -99,7 +99,7 @@ class NoRepresentatives(Representatives):
 
 
 def _others_run_now(w: RunningWarp) -> bool:
-    """Whether any other one of the last three warps of the warpgroup is about to run at the clock's time."""
+    """Return whether any other one of the last three warps of the warpgroup is about to run at the clock's time."""
     first, now = w.warp_id // WARPGROUP_WARPS * WARPGROUP_WARPS, w.gpu.clock.now
     others: Sequence[RunningWarp] = w.cta.warps[first + 1 : first + WARPGROUP_WARPS]
     return any(each.woken and each.time == now for each in others if each is not w)

@@ -355,12 +355,12 @@ def _place(w: RunningWarp) -> CtaPlace:
 
 
 def _reaches(release: Release, scope: str, place: CtaPlace) -> bool:
-    """Whether a release and an acquire of these scopes have each other's threads."""
+    """Return whether a release and an acquire of these scopes have each other's threads."""
     return in_scope(release.scope, release.place, place) and in_scope(scope, place, release.place)
 
 
 def _covers(scope: str, other: str) -> bool:
-    """Whether a scope is at least as wide as another."""
+    """Return whether a scope is at least as wide as another."""
     order = ("cta", "cluster", "gpu", "sys")
     return order.index(scope) >= order.index(other)
 

@@ -62,7 +62,7 @@ class Submatrix:
 
     @property
     def lasts(self) -> bool:
-        """Whether the numbers stay in memory, whoever else holds them."""
+        """Return whether the numbers stay in memory, whoever else holds them."""
         return isinstance(self.matrix, LateMatrix)
 
     @property

@@ -56,7 +56,7 @@ class Sum:
 
     @property
     def full(self) -> bool:
-        """Whether the sum is to be computed before more is added, since it holds much memory."""
+        """Return whether the sum is to be computed before more is added, since it holds much memory."""
         return self._held >= DEPTH
 
     def products(self, cluster: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

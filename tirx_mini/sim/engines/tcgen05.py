@@ -179,7 +179,7 @@ class TensorCores:
 
     @staticmethod
     def _take_over(pipe: Pipe, agent: Agent, previous: Mma) -> bool:
-        """Whether an MMA of another warp's pipe comes before the next one, as it was issued before.
+        """Return whether an MMA of another warp's pipe comes before the next one, as it was issued before.
 
         Both fences belong to that (PTX ISA: "Pipelined instructions, different thread"); a missing one is a finding.
         """

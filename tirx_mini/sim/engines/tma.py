@@ -248,7 +248,7 @@ class TmaEngine:
             self.gpu.facts.record(GroupOfOtherThread(w.origin, waits, copies[-1].span))
 
     def issued(self, w: Warp, lane: int) -> bool:
-        """Whether the thread has bulk groups, or copies for one."""
+        """Return whether the thread has bulk groups, or copies for one."""
         return lane in self._groups.get(w, {})
 
     @staticmethod

@@ -54,7 +54,7 @@ class Block:
     whole: bool = True
 
     def covers(self, column: int, columns: int) -> bool:
-        """Whether a range of columns lies in it."""
+        """Return whether a range of columns lies in it."""
         return self.column <= column and column + columns <= self.column + self.columns
 
 
@@ -192,7 +192,7 @@ class TmemColumns:
         return None
 
     def any_taken(self, column: int, columns: int) -> bool:
-        """Whether a CTA holds one of these columns."""
+        """Return whether a CTA holds one of these columns."""
         return any(self.taken[column // MIN_COLUMNS : -(-(column + columns) // MIN_COLUMNS)])
 
     def mark(self, column: int, columns: int, taken: bool) -> None:
@@ -347,7 +347,7 @@ class TmemAllocator:
             self.cta.gpu.unread.setdefault(place_key(missed.span), missed)
 
     def _freed_twice(self, w: Warp, address: int, columns: int) -> bool:
-        """Whether exactly these columns were freed before; records it."""
+        """Return whether exactly these columns were freed before; records it."""
         for first in self.freed:
             if (first.block.column, first.block.columns) == (address, columns):
                 w.gpu.facts.record(FreedTwice(w.origin, address, columns, first, first.before(w)))
@@ -380,7 +380,7 @@ class TmemAllocator:
         self.cta_group = cta_group
 
     def holds(self, column: int, columns: int) -> bool:
-        """Whether the CTA holds these columns now."""
+        """Return whether the CTA holds these columns now."""
         return any(block.covers(column, columns) for block in self.blocks.values())
 
     def check(self, w: Warp, column: int, columns: int, operation: Operation) -> None:

@@ -190,7 +190,7 @@ class WarpTmem:
 
 
 def _is_rows(lanes: np.ndarray) -> bool:
-    """Whether register i of thread t is a column of lane t (shape 32x32b)."""
+    """Return whether register i of thread t is a column of lane t (shape 32x32b)."""
     return bool(lanes.strides[0] == 0 and lanes[0, 1] == 1 and lanes[0, -1] == 31)
 
 
@@ -209,7 +209,7 @@ class TmemAccesses:
         return found
 
     def awaited(self, cluster: Cluster, agent: int, epoch: int) -> bool:
-        """Whether the warp whose tcgen05.ld or .st accessed memory as `agent` at `epoch` has waited for it."""
+        """Return whether the warp whose tcgen05.ld or .st accessed memory as `agent` at `epoch` has waited for it."""
         for cta in cluster.ctas:
             for warp in cta.warps:
                 found = self._warps.get(warp)

@@ -262,7 +262,7 @@ class WarpWgmma:
 
     @property
     def issues(self) -> bool:
-        """Whether it has issued MMAs that it has not committed."""
+        """Return whether it has issued MMAs that it has not committed."""
         return bool(self._open)
 
     def fence(self) -> None:
@@ -439,5 +439,5 @@ def _is_sourced(series: Series) -> bool:
 
 
 def _alike(first: Sequence[Issued], other: Sequence[Issued]) -> bool:
-    """Whether two warps have issued the same MMAs."""
+    """Return whether two warps have issued the same MMAs."""
     return [(mma.index, mma.product) for mma in first] == [(mma.index, mma.product) for mma in other]

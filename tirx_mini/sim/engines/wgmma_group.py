@@ -76,7 +76,7 @@ class Issued:
             self.source.array.flights.remove(self.source_flight)
 
     def continues(self, first: Issued) -> bool:
-        """Whether this can be one product with the MMAs that `first` begins."""
+        """Return whether this can be one product with the MMAs that `first` begins."""
         mine, other = self.product, first.product
         return (
             mine.accumulate
@@ -90,7 +90,7 @@ class Issued:
         )
 
     def overlaps(self, other: Issued) -> bool:
-        """Whether they accumulate in the same registers, or in some of the same."""
+        """Return whether they accumulate in the same registers, or in some of the same."""
         if self.registers.array is not other.registers.array:
             return False
         return self.index < other.index + other.shape.n // 2 and other.index < self.index + self.shape.n // 2
@@ -129,7 +129,7 @@ class Series:
 
     @property
     def sourced(self) -> bool:
-        """Whether an MMA takes its matrix A from registers."""
+        """Return whether an MMA takes its matrix A from registers."""
         return any(mma.source is not None for mma in self.mmas)
 
 

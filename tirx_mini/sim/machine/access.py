@@ -97,7 +97,7 @@ def active(w: Warp, index: Any) -> Any:
 
 
 def check_bounds(w: Warp, buffer: Buffer, index: Any, lanes: int) -> bool:
-    """Whether a thread's elements are all inside `buffer`.
+    """Return whether a thread's elements are all inside `buffer`.
 
     An access of shared memory outside of its buffer is recorded, and goes on in what lies there, as on a chip. Outside
     of the CTA's shared memory, and of a global buffer, it is a fault.
@@ -212,7 +212,7 @@ def _one_value(w: Warp, buffer: Buffer, value: np.ndarray) -> np.ndarray:
 
 
 def _all_equal(value: np.ndarray) -> bool:
-    """Whether all lanes have the same value: NaN is the same as NaN."""
+    """Return whether all lanes have the same value: NaN is the same as NaN."""
     differ = value != value[:1]
     return not (differ.any() and (differ & ((value == value) | (value[:1] == value[:1]))).any())
 

@@ -175,7 +175,7 @@ class ResidentCta:
                 self.gpu.facts.record(RemoteAccessAtExit(by, used, relaxed))
 
     def known_to(self, w: Warp) -> bool:
-        """Whether what a warp does next comes after something that a thread of this CTA has done."""
+        """Return whether what a warp does next comes after something that a thread of this CTA has done."""
         known = np.maximum(w.agent.clocks[ORDER], w.agent.clocks[PAST])
         return any(known[warp.lanes.whole.index] for warp in self.warps)
 

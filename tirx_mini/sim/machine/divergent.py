@@ -76,7 +76,7 @@ class Divergence:
         self._run(arm)
 
     def meets(self, lanes: Mask) -> bool:
-        """Whether some of the lanes are still in an arm."""
+        """Return whether some of the lanes are still in an arm."""
         return any(arm.lanes.word & lanes.word for arm in self._arms)
 
     def join(self) -> Blocking:

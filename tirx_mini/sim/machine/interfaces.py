@@ -42,7 +42,7 @@ class Wait:
 
     @property
     def ready(self) -> bool:
-        """Whether the lanes, or some of those that went ways of their own among them, can go on."""
+        """Return whether the lanes, or some of those that went ways of their own among them, can go on."""
         return self.over or any(wait.ready for wait in self.beside)
 
     @property

@@ -92,7 +92,7 @@ class Mbarrier:
 
     @property
     def fresh(self) -> bool:
-        """Whether it is initialised, and nobody has ever arrived."""
+        """Return whether it is initialised, and nobody has ever arrived."""
         return bool(self.expected) and not self.phase and self.pending == self.expected
 
     # -- threads -------------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ class Mbarrier:
             self.cta.gpu.facts.record(StoreOverBarrier(origin, self.element, self.init_span, what, used))
 
     def usable(self, w: Warp, use: BarrierUse) -> bool:
-        """Whether the barrier is initialised, and that happens before; records what is wrong otherwise."""
+        """Return whether the barrier is initialised, and that happens before; records what is wrong otherwise."""
         if not self.expected:
             ended = self.history.invalidated
             w.gpu.facts.record(UninitialisedBarrier(w.origin, self.element, self.init_span, use, ended))
@@ -220,7 +220,7 @@ class Mbarrier:
         return True
 
     def completed(self, parity: int) -> bool:
-        """Whether the phase of this parity is complete: the one before the current one."""
+        """Return whether the phase of this parity is complete: the one before the current one."""
         return bool(self.expected) and (self.phase & 1) != (parity & 1)
 
     def wait(self, w: Warp, parity: int) -> Blocking:
@@ -250,7 +250,7 @@ class Mbarrier:
         return False
 
     def _put_off(self, w: Warp) -> bool:
-        """Whether a test comes before the phase is complete, in a run in which all may that other orders let."""
+        """Return whether a test comes before the phase is complete, in a run in which all may that other orders let."""
         return self.phases is not None and not self.phases.sure(w.agent) and w.gpu.tests.put_off(w.span)
 
     def _acquire(self, w: Warp) -> None:

@@ -65,13 +65,13 @@ class Phases:
 
     @property
     def bytes(self) -> bool:
-        """Whether the last complete phase counted bytes."""
+        """Return whether the last complete phase counted bytes."""
         return bool(self.number) and self._kept[self.number - 1].bytes
 
     # -- signals -------------------------------------------------------------------------------------------------
 
     def follows(self, agent: int, clocks: np.ndarray) -> bool:
-        """Whether what `agent` does with these clocks comes after the last complete phase, in every order."""
+        """Return whether what `agent` does with these clocks comes after the last complete phase, in every order."""
         if not self.number or agent in self._ordered:
             return True
         before = self._kept.get(self.number - 1)
@@ -130,7 +130,7 @@ class Phases:
         return whole
 
     def sure(self, agent: Agent) -> bool:
-        """Whether the last phase is complete in every order in which `agent` comes here."""
+        """Return whether the last phase is complete in every order in which `agent` comes here."""
         last = self._kept.get(self.number - 1)
         return last is None or past(agent.index, agent.clocks, last.signals)
 
@@ -155,7 +155,7 @@ class Phases:
 
 
 def past(agent: int, clocks: np.ndarray, signals: Sequence[tuple[int, int]]) -> bool:
-    """Whether an agent with these clocks executes its next event after all of the signals."""
+    """Return whether an agent with these clocks executes its next event after all of the signals."""
     width = clocks.shape[1]
     for other, epoch in signals:
         if other != agent and (

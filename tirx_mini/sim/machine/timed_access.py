@@ -37,7 +37,7 @@ class Footprint:
     repeats: dict[int, int] = field(default_factory=dict)
 
     def fits(self, buffer: Buffer, start: int, lanes: int) -> bool:
-        """Whether the lanes' elements are in the buffer, and aligned to `lanes` of them."""
+        """Return whether the lanes' elements are in the buffer, and aligned to `lanes` of them."""
         if start + self.low < 0 or start + self.high > buffer.size - lanes:
             return False
         if lanes == 1:

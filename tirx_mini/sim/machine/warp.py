@@ -179,7 +179,7 @@ class RunningWarp:
         return active[0].item()
 
     def converged(self, what: str) -> bool:
-        """Whether the whole warp executes this; records illegal convergence otherwise."""
+        """Return whether the whole warp executes this; records illegal convergence otherwise."""
         if self.mask is self.all_lanes:
             if self.dependence is not None:
                 self.lanes.come_together()

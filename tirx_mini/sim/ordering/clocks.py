@@ -102,7 +102,7 @@ class Agent:
         self.version += 1
 
     def happens_after(self, agent: int, epoch: int) -> bool:
-        """Whether the accesses of `agent` at `epoch` happen before this agent's next one."""
+        """Return whether the accesses of `agent` at `epoch` happen before this agent's next one."""
         return agent == self.index or self.clocks.item(ORDER, agent) >= epoch
 
     @property
@@ -353,7 +353,7 @@ class SyncClock:
         np.maximum(clocks, other, out=clocks)
 
     def follows(self, agent: int, epoch: int) -> bool:
-        """Whether this was released after `agent` executed its epoch `epoch`."""
+        """Return whether this was released after `agent` executed its epoch `epoch`."""
         return self.clocks.item(ORDER, agent) >= epoch or self.clocks.item(PAST, agent) >= epoch
 
     def copy_from(self, other: SyncClock) -> None:

@@ -127,7 +127,7 @@ class GridDependence:
             w.dependence = None
 
     def _follows(self, w: DependentWarp) -> bool:
-        """Whether the end of the grid before lies in the past of the warp.
+        """Return whether the end of the grid before lies in the past of the warp.
 
         What it wrote is visible to the whole grid as soon as one thread has waited, so no release has to lie between.
         """

@@ -56,7 +56,7 @@ class Strong:
     width: int
 
     def together_with(self, other: Strong) -> bool:
-        """Whether the two may access one place at the same time."""
+        """Return whether the two may access one place at the same time."""
         return (
             self.width == other.width
             and in_scope(self.scope, self.place, other.place)
@@ -65,7 +65,7 @@ class Strong:
 
 
 def in_scope(scope: str, one: CtaPlace, other: CtaPlace) -> bool:
-    """Whether the scope of a thread in the CTA `one` has the threads of the CTA `other` (PTX ISA: "Scope")."""
+    """Return whether the scope of a thread in the CTA `one` has the threads of the CTA `other` (PTX ISA: "Scope")."""
     return one == other or (scope != "cta" and (scope != "cluster" or one[0] == other[0]))
 
 
@@ -80,7 +80,7 @@ class KnownValue:
     scope: Hashable = None
 
     def is_the_same(self, other: KnownValue | None) -> bool:
-        """Whether both are known to leave the same bytes."""
+        """Return whether both are known to leave the same bytes."""
         if other is None or self.content != other.content:
             return False
         return self.scope is None or other.scope is None or self.scope == other.scope

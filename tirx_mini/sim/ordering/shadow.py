@@ -53,7 +53,7 @@ class Conflict:
         return segment.start + low * segment.granule, min(segment.stop, segment.start + high * segment.granule)
 
     def changes(self) -> bool:
-        """Whether a store changes what an earlier write has left in memory, as far as the run shows.
+        """Return whether a store changes what an earlier write has left in memory, as far as the run shows.
 
         One value shows little, as in a launch whose arguments are ones: several different ones are equal for a reason.
         """
@@ -346,14 +346,14 @@ class Segment:
 
 
 def _both_strong(earlier: Access | None, actor: Actor) -> bool:
-    """Whether the two accesses are morally strong, so that they are no race though nothing orders them."""
+    """Return whether the two accesses are morally strong, so that they are no race though nothing orders them."""
     if earlier is None or earlier.strong is None or actor.strong is None:
         return False
     return actor.strong.together_with(earlier.strong)
 
 
 def _loses_a_reduction(earlier: Access, actor: Actor) -> bool:
-    """Whether one is a store, and the other an atomic operation whose thread never looks at what it found."""
+    """Return whether one is a store, and the other an atomic operation whose thread never looks at what it found."""
     for one, other in ((earlier, actor), (actor, earlier)):
         if one.operation is Operation.STORE and other.operation is Operation.ATOMIC and not other.decides:
             return True
@@ -374,7 +374,7 @@ def _in_one_queue(earlier: Access, actor: Actor) -> bool:
 
 
 def _meets(earlier: Access, actor: Actor) -> bool:
-    """Whether all lanes of an access happen before those of a later one by the same warp."""
+    """Return whether all lanes of an access happen before those of a later one by the same warp."""
     agent = actor.agent
     assert isinstance(agent, Agent)
     if earlier.agent == agent.index:

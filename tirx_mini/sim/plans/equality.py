@@ -135,7 +135,7 @@ class _Differences:
             self._by_memory.add(target)
 
     def _differs(self, expr: Expr) -> bool:
-        """Whether a value depends on blockIdx."""
+        """Return whether a value depends on blockIdx."""
         return any(
             (isinstance(node, Special) and node.name.startswith("blockIdx."))
             or (isinstance(node, Var) and self._by_block.has(node))
@@ -208,7 +208,7 @@ class _Differences:
         return argument in self._read_maps
 
     def _same(self, entry: Instruction, kind: OperandKind, argument: Expr) -> bool:
-        """Whether an operand of an instruction is the same in all clusters, or need not be."""
+        """Return whether an operand of an instruction is the same in all clusters, or need not be."""
         if kind in ANYWHERE or (isinstance(argument, AddressOf) and argument.buffer.scope in ("global", "local")):
             return True
         mapped = any(operand.type.kind is OperandKind.TENSOR_MAP for operand in entry.operands)

@@ -71,12 +71,12 @@ class BoundKernel:
 
     @property
     def fits_l2(self) -> bool:
-        """Whether the L2 holds all arguments, from one launch to the next."""
+        """Return whether the L2 holds all arguments, from one launch to the next."""
         return sum(buffer.nbytes for buffer in self.image.globals) <= self.spec.l2_shared_bytes
 
     @property
     def kept(self) -> bool:
-        """Whether a run can be repeated with the arguments as they were."""
+        """Return whether a run can be repeated with the arguments as they were."""
         return bool(self._originals)
 
     def keep(self) -> None:
@@ -123,7 +123,7 @@ class BoundKernel:
 
     @property
     def equal(self) -> bool:
-        """Whether all clusters are proved to do the same, but for the tiles that they take."""
+        """Return whether all clusters are proved to do the same, but for the tiles that they take."""
         try:
             return self.sampling.equal
         except TirxError:  # the loops depend on data
@@ -139,7 +139,7 @@ class BoundKernel:
 
     @property
     def divisible(self) -> bool:
-        """Whether one run may execute some clusters with data, and others without.
+        """Return whether one run may execute some clusters with data, and others without.
 
         Only instructions that do without data access global memory then.
         """

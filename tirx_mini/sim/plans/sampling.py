@@ -238,7 +238,7 @@ def _between(low: Mapping[str, float], high: Mapping[str, float], name: str, sha
 
 
 def _even(points: list[tuple[int, float]]) -> bool:
-    """Whether three points lie on a line."""
+    """Return whether three points lie on a line."""
     (a, at_a), (b, at_b), (c, at_c) = points
     before, after = (at_b - at_a) / (b - a), (at_c - at_b) / (c - b)
     return abs(after - before) <= TOLERANCE * max(abs(after), abs(before))

@@ -40,7 +40,7 @@ def _group(log: WarpLog) -> int | None:
 
 
 def _of_warpgroup(use: Use) -> bool:
-    """Whether it is an MMA that the warps of a warpgroup issue together."""
+    """Return whether it is an MMA that the warps of a warpgroup issue together."""
     return use.entry is not None and use.entry.completion is Completion.WGMMA_GROUP
 
 

@@ -86,7 +86,7 @@ FAIR_POLLS = 16
 
 
 def _spins(owner: EventOwner | None) -> bool:
-    """Whether it is a warp that looks at memory again and again, until another one has changed it."""
+    """Return whether it is a warp that looks at memory again and again, until another one has changed it."""
     return bool(getattr(getattr(owner, "waiting", None), "polls", False))
 
 

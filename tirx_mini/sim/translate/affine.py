@@ -24,7 +24,7 @@ class Terms:
         self.other += [(factor * c, v) for c, v in terms.other]
 
     def multiple_of(self, divisor: int) -> bool:
-        """Whether all that is not static is a multiple of `divisor`."""
+        """Return whether all that is not static is a multiple of `divisor`."""
         return all(c % divisor == 0 for c, _ in self.other)
 
 
@@ -100,7 +100,7 @@ class Affine:
 
 
 def batchable(source: DataType, target: DataType) -> bool:
-    """Whether the second integer type holds every value of the first."""
+    """Return whether the second integer type holds every value of the first."""
     return source.is_signed and target.is_signed and target.bits >= source.bits
 
 

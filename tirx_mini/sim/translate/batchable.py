@@ -44,7 +44,7 @@ class _Values:
                     self._found.add(node.buffer.root)
 
     def has(self, expr: Expr) -> bool:
-        """Whether a value is computed from such registers."""
+        """Return whether a value is computed from such registers."""
         return any(
             (isinstance(node, Var) and node in self._found)
             or (isinstance(node, BufferLoad) and node.buffer.root in self._found)

@@ -40,14 +40,14 @@ DIVISIONS = ("//", "%", "/")
 
 
 def is_choice(node: object, checked: Checked) -> bool:
-    """Whether `node` has a side of which it matters which lanes evaluate it."""
+    """Return whether `node` has a side of which it matters which lanes evaluate it."""
     if isinstance(node, Select):
         return node.dtype.lanes == 1 and (_has_effects(node.a, checked) or _has_effects(node.b, checked))
     return isinstance(node, Binary) and as_choice(node, checked) is not None
 
 
 def _has_effects(expr: Expr, checked: Checked) -> bool:
-    """Whether the machine checks what `expr` reads or divides by."""
+    """Return whether the machine checks what `expr` reads or divides by."""
     for node in walk(expr):
         if isinstance(node, Call) or (isinstance(node, BufferLoad) and checked(node.buffer)):
             return True

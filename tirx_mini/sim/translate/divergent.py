@@ -117,13 +117,13 @@ def _arm(statements: StatementTranslator, branches: str, mask: str, body: Stmt) 
 
 
 def is_elect(cond: Expr) -> bool:
-    """Whether a condition is elect.sync."""
+    """Return whether a condition is elect.sync."""
     entry = instruction_of(cond)
     return entry is not None and entry.elects
 
 
 def _parts(stmt: If, facts: Uniformity) -> bool:
-    """Whether lanes part here, and come together again behind it."""
+    """Return whether lanes part here, and come together again behind it."""
     return facts.varying(stmt.cond) and not any(leaves(stmt))
 
 
@@ -132,14 +132,14 @@ def _blocks(stmt: If) -> bool:
 
 
 def _blocks_in(arm: Stmt) -> bool:
-    """Whether a lane may have to wait in an arm."""
+    """Return whether a lane may have to wait in an arm."""
     return any(entry.blocking for entry in instructions(arm)) or any(
         isinstance(node, While) and spins(node) for node in walk(arm)
     )
 
 
 def _computed(expr: Expr, changed: set[Buffer]) -> bool:
-    """Whether a value is computed without memory, instructions, and what arms that are under way may change."""
+    """Return whether a value is computed without memory, instructions, and what arms that are under way may change."""
     for node in walk(expr):
         if isinstance(node, Call):
             return False

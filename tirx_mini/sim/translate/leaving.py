@@ -24,7 +24,7 @@ def leaves(stmt: Stmt) -> Iterator[Stmt]:
 
 
 def spins(loop: While | For) -> bool:
-    """Whether the loop reads memory again and again without ever waiting: others must run meanwhile."""
+    """Return whether the loop reads memory again and again without ever waiting: others must run meanwhile."""
     nodes = list(walk(loop))
     called = list(instructions(loop))
     reads = any(isinstance(node, BufferLoad) and node.buffer.scope in ("shared", "global") for node in nodes)

@@ -158,7 +158,7 @@ def _at_once(to: StatementTranslator, loop: For, key: str, engine: str) -> bool:
 
 
 def _is_plain(node: object, storage: Storage) -> bool:
-    """Whether a value can be looked at without a trace: no element is read that might not be there."""
+    """Return whether a value can be looked at without a trace: no element is read that might not be there."""
     if not isinstance(node, BufferLoad):
         return True
     if node.buffer.scope == "local":

@@ -47,12 +47,12 @@ class Needed:
     buffers: set[Buffer] = field(default_factory=set)
 
     def has(self, target: Var | Buffer) -> bool:
-        """Whether the values of a variable or a buffer are computed."""
+        """Return whether the values of a variable or a buffer are computed."""
         return target in (self.vars if isinstance(target, Var) else self.buffers)
 
 
 def is_kept(expr: Expr) -> bool:
-    """Whether an expression is computed whatever its value is for.
+    """Return whether an expression is computed whatever its value is for.
 
     It executes an instruction with an effect, or a condition guards one of its loads from memory.
     """
@@ -68,7 +68,7 @@ def is_kept(expr: Expr) -> bool:
 
 
 def has_effect(call: Call) -> bool:
-    """Whether an instruction does more than compute its result."""
+    """Return whether an instruction does more than compute its result."""
     entry = instruction_of(call)
     return entry is None or not entry.pure
 
@@ -170,7 +170,7 @@ def _roots(node: object) -> Iterator[Expr]:
 
 
 def _is_register(parent: Expr | Stmt, argument: Expr) -> bool:
-    """Whether an operand of an instruction is a place in registers, whose values are data."""
+    """Return whether an operand of an instruction is a place in registers, whose values are data."""
     return isinstance(parent, Call) and isinstance(argument, AddressOf) and argument.buffer.scope == "local"
 
 

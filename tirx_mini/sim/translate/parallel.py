@@ -80,7 +80,7 @@ def _iteration(statements: StatementTranslator, level: For, total: int, extent: 
 
 
 def _elementwise(statements: StatementTranslator, body: Stmt, loop_vars: set[Var]) -> bool:
-    """Whether the body only moves and computes elements, each iteration to places of its own."""
+    """Return whether the body only moves and computes elements, each iteration to places of its own."""
     dependent = set(loop_vars)
     for stmt in _flat(body):
         if isinstance(stmt, Bind):

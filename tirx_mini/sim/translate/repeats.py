@@ -103,7 +103,7 @@ class Repeats:
         return bool(self.loops) and self.loops.keys() <= self.led.divergent
 
     def may_make(self, trips: int) -> bool:
-        """Whether a run may leave out all but so many iterations of its longest loop."""
+        """Return whether a run may leave out all but so many iterations of its longest loop."""
         left_out = self.trips - trips
         return left_out % self.period == 0 and all(0 <= skip.shorter(left_out) <= skip.ring for skip in self.skips)
 
@@ -215,7 +215,7 @@ def _scalars(expr: Expr) -> frozenset[Buffer]:
 
 
 def _goes_round(expr: Expr, var: Var) -> bool:
-    """Whether a value changes from iteration to iteration, and is neither an address nor a thread's own."""
+    """Return whether a value changes from iteration to iteration, and is neither an address nor a thread's own."""
     nodes = list(walk(expr))
     if any(isinstance(node, (AddressOf, Special)) for node in nodes):
         return False

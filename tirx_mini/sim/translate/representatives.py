@@ -69,7 +69,7 @@ class Led:
     divergent: frozenset[Loop] = frozenset()
 
     def for_each_warp(self, stmt: Stmt) -> bool:
-        """Whether the first warp executes a statement once for each warp."""
+        """Return whether the first warp executes a statement once for each warp."""
         parts = [node for node in walk(stmt) if isinstance(node, Stmt)]
         rest = (part.call.op for part in parts if isinstance(part, Evaluate) and part not in self.repeated)
         return not self.repeated.isdisjoint(parts) and all(TABLE[op].fence == "proxy" for op in rest)
@@ -160,7 +160,7 @@ def moved_scalars(loop: Loop, wanted: Needed | None = None) -> tuple[Buffer, ...
 
 
 def joins_warpgroup(call: Call) -> bool:
-    """Whether an instruction is a barrier for as many threads as a warpgroup has, or for all of the CTA."""
+    """Return whether an instruction is a barrier for as many threads as a warpgroup has, or for all of the CTA."""
     entry = TABLE[call.op]
     if not entry.waits_at_named_barrier:
         return False
@@ -172,12 +172,12 @@ def _is_access(node: object) -> bool:
 
 
 def _arrives(entry: Instruction) -> bool:
-    """Whether each thread arrives at an mbarrier."""
+    """Return whether each thread arrives at an mbarrier."""
     return entry.barrier is BarrierEffect.ARRIVE and entry.issued_by is Scope.THREAD
 
 
 def _takes_own_time(entry: Instruction) -> bool:
-    """Whether an instruction of a warp changes nothing but the time of that warp, in a run without data."""
+    """Return whether an instruction of a warp changes nothing but the time of that warp, in a run without data."""
     if entry.awaits in TABLE:
         return TABLE[entry.awaits].completion is Completion.TCGEN05_WAIT
     return entry.issued_by is Scope.WARP and entry.cost in OWN_COSTS
@@ -220,7 +220,7 @@ class _Leading:
         return any(isinstance(node, Call) for node in walk(loop.body)) and self._is_shared(loop.body)
 
     def _is_shared(self, stmt: Stmt | None) -> bool:
-        """Whether what the warps of a warpgroup do in a statement is done when its first warp has done it."""
+        """Return whether what the warps of a warpgroup do in a statement is done when its first warp has done it."""
         if stmt is None:
             return True
         if isinstance(stmt, Seq):
@@ -256,13 +256,13 @@ class _Leading:
         return entry.barrier is BarrierEffect.WAIT or joins
 
     def _only_arrives(self, stmt: Stmt) -> bool:
-        """Whether each warp does nothing but arrive at the same mbarriers."""
+        """Return whether each warp does nothing but arrive at the same mbarriers."""
         if isinstance(stmt, Seq):
             return all(map(self._only_arrives, stmt.stmts))
         return isinstance(stmt, Evaluate) and _arrives(TABLE[stmt.call.op]) and self._for_all(stmt)
 
     def _may_access(self, stmt: Bind | BufferStore) -> bool:
-        """Whether the first warp can do for the others what a statement does to memory, if anything.
+        """Return whether the first warp can do for the others what a statement does to memory, if anything.
 
         The time of an access to shared memory does not depend on its place.
         """
@@ -280,16 +280,16 @@ class _Leading:
         return self._warps == WARPGROUP_WARPS and not by_warp and not own
 
     def by_first(self, stmt: If) -> bool:
-        """Whether a branch can only be taken by the first warp of the warpgroup."""
+        """Return whether a branch can only be taken by the first warp of the warpgroup."""
         return stmt.orelse is None and not selected(stmt.cond, self._warps)[0][self._group][1:].any()
 
     def _same_lanes(self, cond: Expr) -> bool:
-        """Whether a condition on numbers of threads holds in the same lanes of each warp."""
+        """Return whether a condition on numbers of threads holds in the same lanes of each warp."""
         values = thread_values(cond, self._warps)
         return values is not None and self._alike(values)
 
     def _alike(self, values: np.ndarray) -> bool:
-        """Whether values by warp and lane are the same in all warps of the warpgroup."""
+        """Return whether values by warp and lane are the same in all warps of the warpgroup."""
         rows = np.broadcast_to(values, (self._warps, LANES))[self._group]
         return bool((rows == rows[0]).all())
 
@@ -317,7 +317,7 @@ class _Leading:
                 self._note(child, under)
 
     def _differs(self, expr: Expr) -> bool:
-        """Whether a value may differ among the warps of a warpgroup."""
+        """Return whether a value may differ among the warps of a warpgroup."""
         if isinstance(expr, (Const, Special)):
             values = thread_values(expr, self._warps)
             return values is not None and not self._alike(values)
@@ -337,7 +337,7 @@ def _warpgroups(func: PrimFunc, wanted: Needed) -> list[_Leading]:
 
 
 def _has(func: PrimFunc, completion: Completion) -> bool:
-    """Whether a function has an instruction that completes in this way."""
+    """Return whether a function has an instruction that completes in this way."""
     return any(TABLE[node.op].completion is completion for node in func.nodes if isinstance(node, Call))
 
 
@@ -347,6 +347,6 @@ def _conditions(loop: Loop) -> tuple[Expr, ...]:
 
 
 def _chooses_lanes(cond: Expr) -> bool:
-    """Whether a condition may choose lanes of each warp, which then do something of their own."""
+    """Return whether a condition may choose lanes of each warp, which then do something of their own."""
     nodes = list(walk(cond))
     return any(isinstance(node, Call) or (isinstance(node, Special) and node.name == "threadIdx.x") for node in nodes)

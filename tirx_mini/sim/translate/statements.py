@@ -123,7 +123,7 @@ class Statements:
                 return
 
     def _may_lose_lanes(self, stmt: Stmt) -> bool:
-        """Whether lanes may leave the innermost loop's iteration inside `stmt`."""
+        """Return whether lanes may leave the innermost loop's iteration inside `stmt`."""
         return bool(self.loops) and bool(self.loops[-1].live) and any(leaves(stmt))
 
     def _Hint(self, stmt: Hint) -> None:

@@ -69,7 +69,7 @@ class Storage:
         return self.place(buffer).name
 
     def is_checked(self, buffer: Buffer) -> bool:
-        """Whether the machine checks reads of the buffer: their bounds, and what was written before."""
+        """Return whether the machine checks reads of the buffer: their bounds, and what was written before."""
         place = self.places.get(buffer)
         return place is None or place.kind not in ("scalar", "lanes")
 

@@ -44,7 +44,7 @@ def travelled(func: PrimFunc) -> Mapping[Span, frozenset[Span]]:
 
 
 def _crosses(call: Call) -> bool:
-    """Whether an instruction gives a lane the values of others."""
+    """Return whether an instruction gives a lane the values of others."""
     entry = instruction_of(call)
     return entry is not None and entry.pure and entry.issued_by is Scope.WARP and bool(call.args) and not entry.elects
 

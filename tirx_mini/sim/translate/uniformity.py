@@ -55,7 +55,7 @@ from .values import integer_range
 LANE_SPECIALS = frozenset({"threadIdx.x"})
 
 def call_varies(call: Call, operands_vary: bool) -> bool:
-    """Whether the result of an instruction may differ among the active lanes."""
+    """Return whether the result of an instruction may differ among the active lanes."""
     entry = instruction_of(call)
     return operands_vary or (entry is not None and entry.lanes is not LaneResult.AS_OPERANDS)
 
@@ -86,7 +86,7 @@ class Place:
         return replace(self, blocks=(*self.blocks, (stmt, arm)), **changes)
 
     def always_before(self, other: Place) -> bool:
-        """Whether a lane that gets to `other` has passed here."""
+        """Return whether a lane that gets to `other` has passed here."""
         return self.order < other.order and other.blocks[: len(self.blocks)] == self.blocks
 
 
@@ -115,7 +115,7 @@ class Uniformity:
         return len(self.lanes), len(self.varying_vars), len(self.unsteady_vars), len(self.ragged)
 
     def varying(self, expr: Expr) -> bool:
-        """Whether the value may differ among the active lanes."""
+        """Return whether the value may differ among the active lanes."""
         if isinstance(expr, Var):
             return expr in self.varying_vars
         if isinstance(expr, Special):
@@ -129,7 +129,7 @@ class Uniformity:
         return any(self.varying(child) for child in children(expr) if isinstance(child, Expr))
 
     def steady(self, expr: Expr) -> bool:
-        """Whether a lane computes the same value each time: no memory, no mutable variable, no loop variable."""
+        """Return whether a lane computes the same value each time: no memory, no mutable variable, no loop variable."""
         if isinstance(expr, Var):
             return expr not in self.unsteady_vars
         if isinstance(expr, BufferLoad):
@@ -190,7 +190,7 @@ class _Pass:
                     self.result.ranges[buffer] = (low, high)
 
     def _one_value(self, buffer: Buffer) -> bool:
-        """Whether all lanes of each read see one value, whichever write it comes from."""
+        """Return whether all lanes of each read see one value, whichever write it comes from."""
         writes, reads = self.writes.get(buffer, []), self.reads.get(buffer, [])
         return all(access.fits_scalar for access in (*writes, *reads)) and all(
             _sees(write.place, read.place) for write in writes for read in reads
@@ -298,7 +298,7 @@ class _Pass:
 
 
 def _sees(write: Place, read: Place) -> bool:
-    """Whether every lane that reads at `read` has made the latest write at `write`, or none has."""
+    """Return whether every lane that reads at `read` has made the latest write at `write`, or none has."""
     shared = [loop for loop in write.loops if loop in read.loops]
     if not write.warps & read.warps or (write.order > read.order and not shared):
         return True

@@ -202,7 +202,7 @@ def _async_dot(emitter: Emitter, op: Op) -> None:
 
 
 def _is_zero(tile: Tile) -> bool:
-    """Whether all elements of a tile are the constant 0."""
+    """Return whether all elements of a tile are the constant 0."""
     value = None if tile.buffer is not None else tile.at(Var(INT32, "r"))
     return isinstance(value, Const) and value.value == 0
 

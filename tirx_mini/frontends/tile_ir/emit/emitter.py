@@ -351,11 +351,11 @@ class Emitter:
         return self.index(layout.along(axis), register)
 
     def owner(self, layout: LinearLayout) -> Expr | None:
-        """Whether the executing thread is the first that holds its elements; None where all are."""
+        """Return whether the executing thread is the first that holds its elements; None where all are."""
         return self.zero_bits(*layout.owners())
 
     def zero_bits(self, lanes: int, warps: int) -> Expr | None:
-        """Whether these bits of the lane and of the warp are 0; None where there are none."""
+        """Return whether these bits of the lane and of the warp are 0; None where there are none."""
         cond: Expr | None = None
         for number, mask in ((self.warp, warps), (self.lane, lanes)):
             if mask:
@@ -364,7 +364,7 @@ class Emitter:
         return cond
 
     def first_thread(self) -> Expr | None:
-        """Whether the executing thread is the first of those that compute."""
+        """Return whether the executing thread is the first of those that compute."""
         return self.zero_bits(WARP_SIZE - 1, self.warps - 1)
 
     def shared_by_replicas(self, buffer: Buffer, layout: LinearLayout) -> Tile:

@@ -230,13 +230,13 @@ def _register_of(layout: LinearLayout, narrow: LinearLayout, axis: int, register
 
 
 def _inside(emitter: Emitter, origin: Expr, tile: int, extent: Expr | int) -> bool:
-    """Whether the tile at `origin` is provably inside of the view along a dimension."""
+    """Return whether the tile at `origin` is provably inside of the view along a dimension."""
     bounds, last = emitter.analyzer.bounds(origin), int_value(extent)
     return bounds is not None and last is not None and bounds[0] >= 0 and bounds[1] + tile <= last
 
 
 def _is_wide(view: View) -> bool:
-    """Whether element numbers need 64 bits."""
+    """Return whether element numbers need 64 bits."""
     return view.buffer.size > MOST_INT32
 
 

@@ -56,7 +56,7 @@ class Ring:
 
     @property
     def of_tensor_core(self) -> bool:
-        """Whether the tensor core of Blackwell fills or empties its stages."""
+        """Return whether the tensor core of Blackwell fills or empties its stages."""
         return MMA in (self.type.producer, self.type.consumer)
 
 
@@ -209,12 +209,12 @@ def _producer_write(emitter: Emitter, op: Op) -> None:
 
 
 def _elected(emitter: Emitter) -> Expr:
-    """Whether the executing thread is the one of its agent that uses TMA."""
+    """Return whether the executing thread is the one of its agent that uses TMA."""
     return binary("and", binary("==", emitter.warp, 0), emitter.value_of("elect.sync", str(BOOL)))
 
 
 def _is_first(emitter: Emitter) -> Expr:
-    """Whether the CTA is the first of its pair."""
+    """Return whether the CTA is the first of its pair."""
     assert emitter.rank is not None, "a pair is a cluster"
     return binary("==", emitter.rank, 0)
 

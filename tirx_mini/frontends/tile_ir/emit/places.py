@@ -88,7 +88,7 @@ class SharedTile:
         return self.axes[-1]
 
     def contiguous(self, dim: int) -> bool:
-        """Whether neighbours along a dimension of the tile are neighbours in memory."""
+        """Return whether neighbours along a dimension of the tile are neighbours in memory."""
         rank = self.buffer.ndim - (self.stage is not None)
         return self.dims[dim] == rank - 1
 

@@ -123,7 +123,7 @@ def _wait_tma_store(emitter: Emitter, op: Op) -> None:
 
 
 def _leader(emitter: Emitter) -> Expr:
-    """Whether the executing thread issues the stores of its warpgroup."""
+    """Return whether the executing thread issues the stores of its warpgroup."""
     return binary("and", binary("==", emitter.warp % 4, 0), binary("==", emitter.lane, 0))
 
 

@@ -46,7 +46,7 @@ class Tile:
 
     @property
     def cheap(self) -> bool:
-        """Whether it may as well be computed again at each use."""
+        """Return whether it may as well be computed again at each use."""
         return self.cost <= MOST_COST
 
     @property

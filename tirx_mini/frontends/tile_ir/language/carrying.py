@@ -136,12 +136,12 @@ class Carrying(Tracer):
 
 
 def _fits(value: Any, dtype: DType) -> bool:
-    """Whether a constant has a dtype: its own, or the one that its number has."""
+    """Return whether a constant has a dtype: its own, or the one that its number has."""
     return (own_dtype(value) or default_dtype(plain(value))) == dtype
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two values that exist only while the kernel is compiled are the same."""
+    """Return whether two values that exist only while the kernel is compiled are the same."""
     if isinstance(a, TileValue) or isinstance(b, TileValue):
         return False
     try:

@@ -53,7 +53,7 @@ class DType:
 
     @property
     def is_integer(self) -> bool:
-        """Whether it is a signed or an unsigned integer; a boolean is none."""
+        """Return whether it is a signed or an unsigned integer; a boolean is none."""
         return self.kind in "iu"
 
     @property
@@ -166,7 +166,7 @@ def promote(x: DType, y: DType) -> DType:
 
 
 def widens(source: DType, target: DType) -> bool:
-    """Whether a tile becomes another type by itself: where that is the common type of both."""
+    """Return whether a tile becomes another type by itself: where that is the common type of both."""
     if source == target:
         return True
     try:

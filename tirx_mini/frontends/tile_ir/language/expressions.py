@@ -413,5 +413,5 @@ def _has_tiles(value: Any) -> bool:
 
 
 def _executes_nothing(node: ast.expr) -> bool:
-    """Whether an expression computes with values that exist, and reads no memory."""
+    """Return whether an expression computes with values that exist, and reads no memory."""
     return not any(isinstance(n, (ast.Call, ast.Subscript)) for n in ast.walk(node))

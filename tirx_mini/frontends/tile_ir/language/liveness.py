@@ -54,7 +54,7 @@ def assigned(statements: Iterable[ast.stmt]) -> dict[str, ast.AST]:
 
 
 def exits(statements: Iterable[ast.stmt]) -> bool:
-    """Whether statements may leave their block: by return, or by a break or continue of a loop around them."""
+    """Return whether statements may leave their block: by return, or by a break or continue of a loop around them."""
     for node in statements:
         if isinstance(node, (ast.Return, ast.Break, ast.Continue)):
             return True
@@ -73,7 +73,7 @@ def returns(statements: Iterable[ast.stmt]) -> list[ast.Return]:
 
 
 def breaks(statements: Iterable[ast.stmt]) -> bool:
-    """Whether a loop with this body has a `break` of its own."""
+    """Return whether a loop with this body has a `break` of its own."""
     for node in statements:
         if isinstance(node, ast.Break):
             return True

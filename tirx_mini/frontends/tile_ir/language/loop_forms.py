@@ -98,7 +98,7 @@ def _in_loop(statements: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _endless(loop: ast.For | ast.While) -> bool:
-    """Whether a loop is left by `return` alone."""
+    """Return whether a loop is left by `return` alone."""
     forever = isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
     return forever and not breaks(loop.body)
 

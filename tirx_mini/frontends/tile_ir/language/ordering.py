@@ -59,7 +59,7 @@ class Ordering:
         self.printed: Value | None = None
 
     def ordered(self, array: ArrayValue) -> bool:
-        """Whether operations on `array` need tokens."""
+        """Return whether operations on `array` need tokens."""
         return self.known is not None and array.root in self.known.written
 
     def touch(self, array: ArrayValue, written: bool = False) -> None:

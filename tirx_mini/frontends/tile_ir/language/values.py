@@ -77,7 +77,7 @@ class ArrayValue:
 
     @property
     def static(self) -> bool:
-        """Whether all extents and strides are known."""
+        """Return whether all extents and strides are known."""
         return all(isinstance(n, Strict) for n in (*self.shape, *self.strides))
 
 
@@ -202,7 +202,7 @@ _OWN = (
 
 
 def is_constant(value: Any) -> bool:
-    """Whether `value` is a number that is known now, loosely or strictly typed."""
+    """Return whether `value` is a number that is known now, loosely or strictly typed."""
     return isinstance(value, (bool, int, float, Strict))
 
 
@@ -225,7 +225,7 @@ def plain(value: Any) -> Any:
 
 
 def is_record(value: Any) -> bool:
-    """Whether `value` is an object of a data class of the program."""
+    """Return whether `value` is an object of a data class of the program."""
     return dataclasses.is_dataclass(value) and not isinstance(value, (type, *_OWN))
 
 

@@ -204,7 +204,7 @@ class LinearLayout:
 
     @property
     def is_injective(self) -> bool:
-        """Whether each element is in one place only."""
+        """Return whether each element is in one place only."""
         return Span(self.bases).rank == len(self.bases)
 
     def place(self, element: int) -> tuple[int, int, int]:

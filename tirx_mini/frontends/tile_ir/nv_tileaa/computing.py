@@ -22,7 +22,7 @@ _OTHERS = {st.select: "select", aa.fp_to_fp: "ftof"}
 
 
 def is_elementwise(op: Op) -> bool:
-    """Whether `compute` knows the operation."""
+    """Return whether `compute` knows the operation."""
     return op.kind in st.ELEMENTWISE or op.kind in _COMPARISONS or op.kind in _OTHERS
 
 

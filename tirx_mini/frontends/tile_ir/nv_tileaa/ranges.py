@@ -165,5 +165,5 @@ class Ranges:
 
 
 def nonnegative(ranges: Ranges, values: Sequence[Value]) -> bool:
-    """Whether no element of any of the values is negative."""
+    """Return whether no element of any of the values is negative."""
     return all(ranges[v][0] >= 0 for v in values)

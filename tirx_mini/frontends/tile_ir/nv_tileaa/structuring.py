@@ -27,7 +27,7 @@ Step = Op | Callable[[], None]
 
 
 def leaves_early(op: Op) -> bool:
-    """Whether a branch of an `if` ends with something else than `yield`."""
+    """Return whether a branch of an `if` ends with something else than `yield`."""
     return any(end.kind is not ct.yield_ for region in op.regions for end in ct.ends_of(region))
 
 

@@ -40,7 +40,7 @@ def _function(func: Op) -> Op:
 
 
 def _may_be_left(dot: Op, defs: Mapping[Value, Op]) -> bool:
-    """Whether a dot of Hopper may be in flight when the next one begins.
+    """Return whether a dot of Hopper may be in flight when the next one begins.
 
     Its operands are then in stages that nothing overwrites. Of a ring of one stage, the next dot would wait for the
     stage that this one has not released.
@@ -83,7 +83,7 @@ class _Deferred(Rewriter):
         return results
 
     def _overwrites(self, loop: Op, initial: Value) -> bool:
-        """Whether the first iteration of a loop need not read what its sums begin with."""
+        """Return whether the first iteration of a loop need not read what its sums begin with."""
         return is_zero(self.defs.get(initial)) and runs(loop, self.defs)
 
     def _drain(self, loop: Op, released: Op, results: list[Value]) -> None:

@@ -96,7 +96,7 @@ def chain_of_dots(loop: Op, used: Mapping[Value, list[Op]], defs: Mapping[Value,
 
 
 def _may_turn(chain: Chain, used: Mapping[Value, list[Op]], last: Op) -> bool:
-    """Whether each part needs only what comes before it, and what is late has no effects."""
+    """Return whether each part needs only what comes before it, and what is late has no effects."""
     own = {*chain.fetch, chain.second, *chain.leave}
     inner = {value for op in own for value in op.results}
     position = chain.loop.body.params[1 + chain.position]
@@ -210,7 +210,7 @@ class _Turned(Rewriter):
         return results
 
     def _is_single(self, loop: Op) -> bool:
-        """Whether a loop is known to have one iteration."""
+        """Return whether a loop is known to have one iteration."""
         lower, upper, step = (number_of_constant(self.defs.get(v)) for v in (loop.lower, loop.upper, loop.step))
         return lower is not None and upper is not None and step is not None and lower + step >= upper
 

@@ -80,7 +80,7 @@ def _hoisted(op: Op, rw: Rewriter) -> Any:
 
 
 def _is_move(op: Op) -> bool:
-    """Whether an operation converts between two layouts in registers."""
+    """Return whether an operation converts between two layouts in registers."""
     return op.kind is ops.convert_layout and all(
         isinstance(value.type.layout, LinearLayout) for value in (op.source, op.result)
     )

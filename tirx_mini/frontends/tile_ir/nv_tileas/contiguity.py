@@ -58,7 +58,7 @@ class Contiguity:
         return self.divisor(op.operands[0]) if op.kind in _SAME else 1
 
     def consecutive(self, value: Value, axis: int, count: int) -> bool:
-        """Whether each group of `count` elements along `axis` is x, x + 1, …, where `count` divides x."""
+        """Return whether each group of `count` elements along `axis` is x, x + 1, …, where `count` divides x."""
         op = self.defs.get(value)
         if op is None or not isinstance(value.type, Tensor) or value.type.shape[axis] % count:
             return False
@@ -81,7 +81,7 @@ class Contiguity:
         return False
 
     def equal(self, value: Value, axis: int, count: int) -> bool:
-        """Whether the elements of each group of `count` along `axis` are equal."""
+        """Return whether the elements of each group of `count` along `axis` are equal."""
         op = self.defs.get(value)
         if op is None:
             return False
@@ -100,7 +100,7 @@ class Contiguity:
 
 
 def _moves(op: Op) -> bool:
-    """Whether an operation leaves the elements along each dimension in order."""
+    """Return whether an operation leaves the elements along each dimension in order."""
     if op.kind in (ops.view, ops.expand_dims):
         return same_but_ones(op.source.type, op.result.type)
     return op.kind in (ops.permute, ops.broadcast, ops.convert_layout)

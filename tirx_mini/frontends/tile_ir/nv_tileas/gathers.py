@@ -50,7 +50,7 @@ def with_async_gathers(func: Op, context: Context) -> Op:
 
 
 def is_gather(value: Value, func: Op, defs: Mapping[Value, Op]) -> bool:
-    """Whether cp.async can gather a tile into shared memory."""
+    """Return whether cp.async can gather a tile into shared memory."""
     chain = chain_of(value, defs, ops.load)
     return bool(chain) and next(reasons(chain, func, defs, Contiguity(func.body)), None) is None
 
@@ -94,7 +94,7 @@ _EXCHANGED = (ops.dot, aa.cat, ops.extract_slice, ops.insert_slice)
 
 
 def _picks(op: Op) -> bool:
-    """Whether an operation takes one element of several, which one thread has."""
+    """Return whether an operation takes one element of several, which one thread has."""
     return op.kind is aa.extract and op.source.type.size > 1
 
 

@@ -85,7 +85,7 @@ def _larger(rows: int, columns: int, grows: tuple[bool, bool], context: Context)
 
 
 def _grows(value: Value, axis: int, defs: Mapping[Value, Op]) -> bool:
-    """Whether the array that a tile is loaded from may be longer than the tile along this dimension of it."""
+    """Return whether the array that a tile is loaded from may be longer than the tile along this dimension of it."""
     op = defs.get(value)
     while op is not None and op.kind in (ops.view, ops.expand_dims, ops.permute, ops.convert_layout):
         shape = op.source.type.shape

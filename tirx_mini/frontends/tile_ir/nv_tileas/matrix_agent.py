@@ -192,7 +192,7 @@ def halves_of(loop: Op, defs: Mapping[Value, Op]) -> _Halves | None:
 
 
 def _from_threads(value: Value, defs: Mapping[Value, Op]) -> bool:
-    """Whether an operand lies in a stage that threads fill."""
+    """Return whether an operand lies in a stage that threads fill."""
     op = defs.get(value)
     while op is not None and op.kind in (ops.view, ops.expand_dims, ops.permute):
         op = defs.get(op.source)

@@ -49,13 +49,13 @@ def number_of_constant(op: Op | None) -> int | None:
 
 
 def runs(loop: Op, defs: Mapping[Value, Op]) -> bool:
-    """Whether a loop is known to have an iteration."""
+    """Return whether a loop is known to have an iteration."""
     lower, upper = (number_of_constant(defs.get(value)) for value in (loop.lower, loop.upper))
     return lower is not None and upper is not None and lower < upper
 
 
 def is_zero(op: Op | None) -> bool:
-    """Whether an operation gives a tensor of zeros."""
+    """Return whether an operation gives a tensor of zeros."""
     return op is not None and op.kind is std.constant and not np.any(op.value.values)
 
 
@@ -84,7 +84,7 @@ def load_of(value: Value, defs: Mapping[Value, Op]) -> Op | None:
 
 
 def same_but_ones(a: Tensor, b: Tensor) -> bool:
-    """Whether two shapes differ in dimensions of extent 1 alone."""
+    """Return whether two shapes differ in dimensions of extent 1 alone."""
     return [n for n in a.shape if n > 1] == [n for n in b.shape if n > 1]
 
 

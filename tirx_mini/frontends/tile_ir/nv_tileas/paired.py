@@ -76,5 +76,5 @@ def _loaded(value: Value, axis: int, defs: Mapping[Value, Op]) -> tuple[Op, int]
 
 
 def _is_shared(wait: Op, defs: Mapping[Value, Op]) -> bool:
-    """Whether the CTAs of a cluster load a tile together."""
+    """Return whether the CTAs of a cluster load a tile together."""
     return bool(defs[wait.token].multicast)

@@ -205,7 +205,7 @@ def _with_instructions(func: Op, context: Context) -> Op:
 
 
 def _is_low(op: Op, context: Context) -> bool:
-    """Whether wgmma would compute a dot if its tile had more rows."""
+    """Return whether wgmma would compute a dot if its tile had more rows."""
     if op.kind is not ops.dot or context.has_tensor_memory or op.lhs.type.rank != 2:
         return False
     rows, cols = op.acc.type.shape
@@ -215,7 +215,7 @@ def _is_low(op: Op, context: Context) -> bool:
 
 
 def _fits(op: Op) -> bool:
-    """Whether mma.sync computes the dot."""
+    """Return whether mma.sync computes the dot."""
     lhs, acc = op.lhs.type, op.acc.type
     product = tensor_cores.product(MMA_SYNC, lhs, acc)
     (rows, inner), cols = lhs.shape[-2:], acc.shape[-1]

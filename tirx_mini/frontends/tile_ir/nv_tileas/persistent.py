@@ -69,7 +69,7 @@ def _helps(func: Op, context: Context) -> bool:
 
 
 def _are_high(func: Op) -> bool:
-    """Whether the tiles that are computed along x and y have fewer than twice as many columns as rows."""
+    """Return whether the tiles that are computed along x and y have fewer than twice as many columns as rows."""
     used = uses(func.body)
     dots = [simple_sum(op, used) for op in func.body.walk() if op.kind is std.for_]
     shapes = {dot.acc.type.shape[-2:] for dot in dots if dot is not None}
@@ -77,7 +77,7 @@ def _are_high(func: Op) -> bool:
 
 
 def _are_pairs(func: Op, context: Context) -> bool:
-    """Whether instances that are neighbours along x go to the two CTAs of a cluster."""
+    """Return whether instances that are neighbours along x go to the two CTAs of a cluster."""
     ids = [op for op in func.body.walk() if op.kind is aa.get_program_id]
     if context.options.num_ctas != PAIR or context.grid is None or context.grid[0] % PAIR or context.gpu.sms % PAIR:
         return False

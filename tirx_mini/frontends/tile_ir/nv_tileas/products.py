@@ -198,7 +198,7 @@ def _late(dot: Op, loop: Op, used: Mapping[Value, list[Op]], defs: Mapping[Value
 
 
 def _leads(value: Value, carried: Value, defs: Mapping[Value, Op]) -> bool:
-    """Whether a value is computed from `carried` by elementwise operations."""
+    """Return whether a value is computed from `carried` by elementwise operations."""
     op = defs.get(value)
     if op is None or op.kind not in std.ELEMENTWISE:
         return False
@@ -264,10 +264,10 @@ def _share(chain: Chain, before: Sequence[Chain], body: Region) -> None:
 
 
 def _nested(one: Region, other: Region, body: Region) -> bool:
-    """Whether one of two blocks is inside the other."""
+    """Return whether one of two blocks is inside the other."""
     return any(inner is b for a, b in ((one, other), (other, one)) for op in a.walk() for inner in op.regions)
 
 
 def is_added(product: Product, defs: Mapping[Value, Op]) -> bool:
-    """Whether threads add the sums of a product of its own to what the dot begins with."""
+    """Return whether threads add the sums of a product of its own to what the dot begins with."""
     return product.index is None and not is_zero(defs.get(product.dot.acc))

@@ -82,7 +82,7 @@ def _chain(value: Value, defs: Mapping[Value, Op]) -> list[Op] | None:
 
 
 def _is_cheap(op: Op) -> bool:
-    """Whether an operation is a few instructions an element: integers, comparisons, other names for elements."""
+    """Return whether an operation is a few instructions an element: integers, comparisons, other names for elements."""
     elementwise = op.kind.pure and not op.regions and op.kind not in TIES and op.kind.dialect != "math"
     return elementwise or op.kind in RENAMING
 

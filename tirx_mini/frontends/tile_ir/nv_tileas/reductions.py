@@ -59,7 +59,7 @@ def _own_warps(source: Value, dim: int, loads: Mapping[Value, Op], warps: int) -
 
 
 def _crosses(layout: LinearLayout, value: Value, op: Op) -> bool:
-    """Whether a load's present layout has what is reduced in several warps."""
+    """Return whether a load's present layout has what is reduced in several warps."""
     same = value.type.shape == op.operands[0].type.shape
     return same and any(basis & layout.mask(op.dim) for basis in layout.warp)
 
@@ -123,7 +123,7 @@ def _is_arithmetic(op: Op) -> bool:
 
 
 def _reads_narrow(body: Region) -> bool:
-    """Whether a body uses a narrow number from outside, which would stay narrow."""
+    """Return whether a body uses a narrow number from outside, which would stay narrow."""
     own = {*body.params, *(value for inner in body.ops for value in inner.results)}
     return any(_narrow(value) for inner in body.ops for value in flat(inner.args) if value not in own)
 

@@ -30,7 +30,7 @@ class Tie:
 
 
 def is_tile(value: Value) -> bool:
-    """Whether a value has, or will have, a layout in registers."""
+    """Return whether a value has, or will have, a layout in registers."""
     return isinstance(value.type, Tensor) and (value.type.layout is None or isinstance(value.type.layout, LinearLayout))
 
 

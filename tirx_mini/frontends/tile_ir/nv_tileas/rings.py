@@ -122,7 +122,7 @@ def share(groups: Sequence[Group]) -> list[Group]:
 
 
 def _may_share(one: Group, other: Group) -> bool:
-    """Whether two groups have equal stages, and no loop that uses the one is in a loop that uses the other."""
+    """Return whether two groups have equal stages, and no loop that uses the one is in a loop that uses the other."""
     kinds = [(g.tensors, g.producer, g.consumer, g.depth) for g in (one, other)]
     apart = one.block is not other.block and not (_inside(one.block, other.block) or _inside(other.block, one.block))
     return one.depth > 0 and kinds[0] == kinds[1] and apart

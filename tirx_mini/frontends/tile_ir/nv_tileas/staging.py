@@ -59,7 +59,7 @@ def in_loops(region: Region, inside: bool = False) -> Iterator[Op]:
 
 
 def _is_staged(op: Op, func: Op, defs: Mapping[Value, Op]) -> bool:
-    """Whether a conversion takes what a loop loads to other warps."""
+    """Return whether a conversion takes what a loop loads to other warps."""
     source, target = op.source.type.layout, op.result.type.layout
     if not isinstance(source, LinearLayout) or not isinstance(target, LinearLayout):
         return False
@@ -72,6 +72,6 @@ def _is_staged(op: Op, func: Op, defs: Mapping[Value, Op]) -> bool:
 
 
 def _has_atoms(tensor: Tensor, layout: SharedLayout) -> bool:
-    """Whether a tile consists of swizzle atoms: 8 rows, each of at least 16 bytes."""
+    """Return whether a tile consists of swizzle atoms: 8 rows, each of at least 16 bytes."""
     extents = [tensor.shape[axis] for axis in layout.dims(tensor.rank) if tensor.shape[axis] > 1]
     return len(extents) > 1 and extents[-2] >= ATOM_ROWS and extents[-1] * element_bits(tensor) >= 8 * ATOM_BYTES

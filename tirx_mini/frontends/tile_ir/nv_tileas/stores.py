@@ -78,7 +78,7 @@ def slice_shape(tensor: Tensor) -> tuple[int, ...]:
 
 
 def by_tma(store: Op, func: Op, defs: Mapping[Value, Op]) -> bool:
-    """Whether TMA stores a tile."""
+    """Return whether TMA stores a tile."""
     return next(_reasons(store, func, defs), None) is None
 
 
@@ -125,7 +125,7 @@ def _groups_along_columns(layout: LinearLayout) -> int:
 
 
 def is_fragment(layout: LinearLayout) -> bool:
-    """Whether each warpgroup holds a box of the tile as the tensor core leaves accumulators."""
+    """Return whether each warpgroup holds a box of the tile as the tensor core leaves accumulators."""
     shape = [extent for extent in layout.shape if extent > 1]
     if len(shape) != 2 or layout.warps % WARPGROUP_WARPS or shape[1] < LEAST_ROW:
         return False
@@ -141,7 +141,7 @@ def is_fragment(layout: LinearLayout) -> bool:
 
 
 def _is_aligned(view: Value, defs: Mapping[Value, Op]) -> bool:
-    """Whether the array begins where a parameter points to, and that is said to be aligned as TMA needs it."""
+    """Return whether the array begins where a parameter points to, and that is said to be aligned as TMA needs it."""
     op = defs[defs[view].source]
     base = defs.get(op.base) if op.kind is aa.make_memref else None
     if base is None or base.kind is not aa.assume or base.value in defs:
@@ -151,7 +151,7 @@ def _is_aligned(view: Value, defs: Mapping[Value, Op]) -> bool:
 
 
 def _may_touch(op: Op, base: Value | None, defs: Mapping[Value, Op]) -> bool:
-    """Whether an access may be of the array that a parameter points to."""
+    """Return whether an access may be of the array that a parameter points to."""
     if "view" in op.kind.members:
         found = base_of(op.view, defs)
     else:
@@ -160,7 +160,7 @@ def _may_touch(op: Op, base: Value | None, defs: Mapping[Value, Op]) -> bool:
 
 
 def _are_slices(a: Op, b: Op, defs: Mapping[Value, Op]) -> bool:
-    """Whether two accesses are stores to places that never overlap: to different slices of one tile."""
+    """Return whether two accesses are stores to places that never overlap: to different slices of one tile."""
     if a.kind is not ops.tiled_store or a.view is not b.view:
         return False
     places = [[_tile_and_number(value, defs) for value in op.index] for op in (a, b)]

@@ -95,7 +95,7 @@ def kind_for(context: Context) -> str:
 
 
 def copied(operands: Sequence[Value], func: Op, defs: Mapping[Value, Op]) -> bool:
-    """Whether asynchronous copies bring both operands to shared memory: TMA, or cp.async one of them."""
+    """Return whether asynchronous copies bring both operands to shared memory: TMA, or cp.async one of them."""
     loads = [load_of(value, defs) for value in operands]
     if any(load is not None and next(reasons(load, func, defs), None) is not None for load in loads):
         return False
@@ -104,7 +104,7 @@ def copied(operands: Sequence[Value], func: Op, defs: Mapping[Value, Op]) -> boo
 
 
 def _fits(op: Op, kind: str, warps: int, defs: Mapping[Value, Op]) -> bool:
-    """Whether an instruction computes a dot of these types, shapes and places."""
+    """Return whether an instruction computes a dot of these types, shapes and places."""
     return computes(kind, op.lhs.type, op.acc.type, warps) and readable(op, defs)
 
 
@@ -132,7 +132,7 @@ def product(kind: str, lhs: Tensor, acc: Tensor) -> fragments.TensorProduct | No
 
 
 def computes(kind: str, lhs: Tensor, acc: Tensor, warps: int) -> bool:
-    """Whether an instruction computes a product of `lhs` that is added to `acc`."""
+    """Return whether an instruction computes a product of `lhs` that is added to `acc`."""
     if product(kind, lhs, acc) is None or lhs.rank != 2:
         return False
     (rows, inner), cols, least = lhs.shape, acc.shape[1], LEAST_COLUMNS[kind]
@@ -143,7 +143,7 @@ def computes(kind: str, lhs: Tensor, acc: Tensor, warps: int) -> bool:
 
 
 def _is_gathered(value: Value, defs: Mapping[Value, Op]) -> bool:
-    """Whether a tile is loaded by pointers or indices: its elements go to shared memory as they come."""
+    """Return whether a tile is loaded by pointers or indices: its elements go to shared memory as they come."""
     op = defs.get(value)
     while op is not None and op.kind in (ops.view, ops.expand_dims, ops.permute, ops.convert_layout):
         op = defs.get(op.source)

@@ -134,7 +134,7 @@ class _Lower(Rewriter):
         return self[store.token] if store.token is not None else self.emit(aa.create_mem_token)
 
     def _follows(self, store: Op) -> bool:
-        """Whether a store is of another slice of the tile that the store before it is of."""
+        """Return whether a store is of another slice of the tile that the store before it is of."""
         place = self.stores.index(store)
         before = self.stores[place - 1] if place else None
         return before is not None and before.view is store.view and before.result_token is store.token

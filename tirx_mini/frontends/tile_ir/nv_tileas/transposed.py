@@ -35,7 +35,7 @@ def with_transposed(func: Op, context: Context, warps: int) -> Op:
 
 
 def _helps(dot: Op, func: Op, context: Context, warps: int, defs: Mapping[Value, Op]) -> bool:
-    """Whether the tensor core computes a product only when it is transposed."""
+    """Return whether the tensor core computes a product only when it is transposed."""
     kind = kind_for(context)
     lhs, rhs, acc = dot.lhs.type, dot.rhs.type, dot.acc.type
     if dot.mma != ops.NONE or lhs.rank != 2 or computes(kind, lhs, acc, warps):

@@ -217,7 +217,7 @@ class Parser:
 
     @property
     def notes_follow(self) -> bool:
-        """Whether what follows is what a pass has noted on an operation: ``{sched.latency = 600}``."""
+        """Return whether what follows is what a pass has noted on an operation: ``{sched.latency = 600}``."""
         kind, word, _ = self.tokens[self.at + 1] if self.at + 1 < len(self.tokens) else ("", "", 0)
         prefix, dot, _ = word.partition(".")
         return self.peek == "{" and kind == "word" and bool(dot) and prefix not in self.dialects
@@ -274,7 +274,7 @@ class _Reader:
                 self.named(part.name)
 
     def starts(self, parts: tuple[Part, ...]) -> bool:
-        """Whether the text goes on with an optional group: with its first literal, flag, value or attribute."""
+        """Return whether the text goes on with an optional group: with its first literal, flag, value or attribute."""
         first = parts[0]
         if isinstance(first, Literal):
             return self.p.peek == first.text

@@ -238,7 +238,7 @@ def _elements(values: Any, name: str) -> list[BufferLoad]:
 
 @builtin(becomes="a chain of comparisons")
 def any_of(buffer: Any) -> Expr:
-    """Whether some element of a buffer, or of a slice of it, is not 0."""
+    """Return whether some element of a buffer, or of a slice of it, is not 0."""
     first, *rest = (as_bool(element) for element in _elements(buffer, "T.any_of"))
     for each in rest:
         first = binary("or", first, each)
@@ -247,7 +247,7 @@ def any_of(buffer: Any) -> Expr:
 
 @builtin(becomes="a chain of comparisons")
 def all_of(buffer: Any) -> Expr:
-    """Whether no element of a buffer, or of a slice of it, is 0."""
+    """Return whether no element of a buffer, or of a slice of it, is 0."""
     first, *rest = (as_bool(element) for element in _elements(buffer, "T.all_of"))
     for each in rest:
         first = binary("and", first, each)

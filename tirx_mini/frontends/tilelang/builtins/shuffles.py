@@ -58,7 +58,7 @@ def shfl_sync(*args: Any, **named: Any) -> Expr:
 
 
 def _mask_first(args: tuple[Any, ...], named: dict[str, Any]) -> bool:
-    """Whether the first argument of `shfl_sync` is the mask."""
+    """Return whether the first argument of `shfl_sync` is the mask."""
     if len(args) < 3:
         return (len(args) == 2 and "srcLane" in named) or (len(args) == 1 and "value" in named)
     known = [isinstance(arg, (int, Const)) for arg in args]

@@ -146,13 +146,13 @@ def min_value(dtype: Any) -> Expr:
 
 
 def isinf(x: Any) -> Expr:
-    """Whether a number is infinite."""
+    """Return whether a number is infinite."""
     value = as_expr(value_of(x))
     return absolute(value) == const(math.inf, value.dtype)
 
 
 def isnan(x: Any) -> Expr:
-    """Whether a value is NaN."""
+    """Return whether a value is NaN."""
     value = as_expr(value_of(x))
     return binary("!=", value, value)
 

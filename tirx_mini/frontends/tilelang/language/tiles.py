@@ -269,7 +269,7 @@ def _scan(kind: str, src: Any, dst: Any, dim: int, reverse: bool) -> None:
 
 
 def is_tile(value: Any) -> bool:
-    """Whether a value is a tile rather than a number."""
+    """Return whether a value is a tile rather than a number."""
     return isinstance(value, Region) or (isinstance(value, Buffer) and not value.scalar)
 
 

@@ -149,7 +149,7 @@ def _group(copies: Sequence[Copy], first: int, body: Sequence[Stmt], uses: Seque
 
 
 def is_tcgen05(stmt: Stmt) -> bool:
-    """Whether a statement is a product in tensor memory."""
+    """Return whether a statement is a product in tensor memory."""
     if not (isinstance(stmt, TileCall) and stmt.op in PRODUCTS):
         return False
     target = stmt.operands[2]
@@ -157,7 +157,7 @@ def is_tcgen05(stmt: Stmt) -> bool:
 
 
 def _is_asynchronous(stmt: Stmt) -> bool:
-    """Whether a statement begins products for which the program waits itself."""
+    """Return whether a statement begins products for which the program waits itself."""
     calls = [node for node in walk(stmt) if isinstance(node, TileCall) and node.op in PRODUCTS]
     return any(is_tcgen05(call) or call.op != GEMM or call.option("wg_wait", 0) != 0 for call in calls)
 
@@ -172,7 +172,7 @@ def _copy(stmt: Stmt, position: int) -> Copy | None:
 
 
 def tma_can_load(source: Region, target: Region) -> bool:
-    """Whether TMA can copy a part of a global buffer into a whole shared buffer."""
+    """Return whether TMA can copy a part of a global buffer into a whole shared buffer."""
     whole = [int_value(r.extent) for r in target.ranges] == list(target.buffer.shape)
     return whole and tma_moves(source, target)
 

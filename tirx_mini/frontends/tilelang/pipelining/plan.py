@@ -59,7 +59,7 @@ def _asked(attrs: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def _by_hand(body: Stmt) -> bool:
-    """Whether the program itself says what each warpgroup does."""
+    """Return whether the program itself says what each warpgroup does."""
     return any(isinstance(node, Hint) and node.message == WARP_SPECIALISED for node in walk(body))
 
 

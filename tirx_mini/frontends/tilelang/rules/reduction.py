@@ -246,7 +246,7 @@ class _Reduction:
     # -- in a warp ----------------------------------------------------------------------------------------------
 
     def _by_shuffles(self, digit: Digit) -> bool:
-        """Whether a digit counts lanes in powers of two."""
+        """Return whether a digit counts lanes in powers of two."""
         two = not digit.extent & (digit.extent - 1) and not digit.stride & (digit.stride - 1)
         return two and digit.stride * digit.extent <= WARP_SIZE and self.place.team.count % WARP_SIZE == 0
 

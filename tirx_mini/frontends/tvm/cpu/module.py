@@ -270,7 +270,7 @@ class _Statements:
 
 
 def _wraps(loop: For) -> bool:
-    """Whether an index of a loop may start again, as the remainder by 16 does.
+    """Return whether an index of a loop may start again, as the remainder by 16 does.
 
     LLVM 22 makes vectors of such a loop as if the index went on: the lanes after the remainder's end load what is
     behind the row (`test_an_index_that_starts_again`). The schedule's own vectors are right, so LLVM adds none here.

@@ -87,12 +87,12 @@ def _uninitialised(func: PrimFunc) -> Iterator[Diagnostic]:
 
 
 def _reads(store: BufferStore) -> bool:
-    """Whether a store depends on what the buffer held."""
+    """Return whether a store depends on what the buffer held."""
     return any(isinstance(node, BufferLoad) and node.buffer is store.buffer for node in walk(store.value))
 
 
 def _accumulates(func: PrimFunc, store: BufferStore) -> bool:
-    """Whether a store adds to the same element more than once: it is in a reduction."""
+    """Return whether a store adds to the same element more than once: it is in a reduction."""
     for block in (node for node in func.nodes if isinstance(node, Block)):
         if store in set(walk(block.body)) and REDUCE in block.kinds:
             return True

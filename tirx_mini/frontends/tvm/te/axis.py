@@ -88,7 +88,7 @@ class IterVar:
         return binary(">=", self, other)
 
     def equal(self, other: Any) -> Expr:
-        """Whether the axis is at a value (``==`` compares axes, not their values)."""
+        """Return whether the axis is at a value (``==`` compares axes, not their values)."""
         return binary("==", self, other)
 
     def __neg__(self) -> Expr:

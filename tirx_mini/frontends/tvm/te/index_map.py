@@ -132,7 +132,7 @@ class IndexMap:
         raise TirxError(f"the inverse of the index map {self} is not known: {why}", caller_span(), hint)
 
     def is_equivalent_to(self, other: IndexMap) -> bool:
-        """Whether another map has the same new indices."""
+        """Return whether another map has the same new indices."""
         if len(self.initial_indices) != len(other.initial_indices):
             return False
         pairs = zip(self.final_indices, other.map_indices(self.initial_indices), strict=False)

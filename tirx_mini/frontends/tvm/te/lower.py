@@ -201,7 +201,7 @@ class _Lowering:
         return box(accesses, stage.tensor.shape, lambda var: var not in still)
 
     def _within(self, reader: Stage, at: At) -> bool:
-        """Whether a stage is computed inside the loop `at`."""
+        """Return whether a stage is computed inside the loop `at`."""
         while reader is not at.stage:
             place = reader.place
             if not isinstance(place, At):

@@ -74,7 +74,7 @@ pow = power
 
 
 def isnan(x: Any) -> Expr:
-    """Whether `x` is not a number."""
+    """Return whether `x` is not a number."""
     value = as_expr(x)
     return binary("!=", value, value)
 

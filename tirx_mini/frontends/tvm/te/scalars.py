@@ -30,12 +30,12 @@ def size_var(name: str = "size", dtype: str = "int32", span: Any = None) -> Var:
 
 
 def all(*args: Any, span: Any = None) -> Expr:
-    """Whether all conditions hold."""
+    """Return whether all conditions hold."""
     return _joined("and", args)
 
 
 def any(*args: Any, span: Any = None) -> Expr:
-    """Whether one of the conditions holds."""
+    """Return whether one of the conditions holds."""
     return _joined("or", args)
 
 

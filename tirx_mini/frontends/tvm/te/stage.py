@@ -124,7 +124,7 @@ class Stage:
 
     @property
     def scheduled(self) -> bool:
-        """Whether a transformation was applied."""
+        """Return whether a transformation was applied."""
         return bool(self.relations or self.kinds or self.threads or not isinstance(self.place, Root))
 
     # -- loops --------------------------------------------------------------------------------------------------

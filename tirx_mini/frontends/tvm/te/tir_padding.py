@@ -121,7 +121,7 @@ class PaddingSchedule(LayoutSchedule):
         return BlockRV(name, self.working_on)
 
     def can_decompose_padding(self, block: BlockRV, loop: LoopRV) -> bool:
-        """Whether `decompose_padding` does not refuse."""
+        """Return whether `decompose_padding` does not refuse."""
         try:
             self.copy().decompose_padding(block, loop)
         except TirxError:

@@ -130,7 +130,7 @@ class _Block:
         return nest
 
     def _kind(self, loop: For) -> str:
-        """Whether a loop reduces."""
+        """Return whether a loop reduces."""
         pairs = zip(self.block.kinds, self.block.values, strict=True)
         used = {part for kind, value in pairs if kind == REDUCE for part in walk(value)}
         return REDUCTION if loop.var in used else DATA_PARALLEL

@@ -42,7 +42,7 @@ OF_ONE = ("exp", "exp2", "log", "log2", "sqrt", "sin", "cos", "tan", "sinh", "co
 
 
 def same(found: Any, wanted: Any) -> bool:
-    """Whether two numbers are one: NaN is NaN, and zeros have signs."""
+    """Return whether two numbers are one: NaN is NaN, and zeros have signs."""
     a, b = float(found), float(wanted)
     return (math.isnan(a) and math.isnan(b)) or (a == b and math.copysign(1, a) == math.copysign(1, b))
 

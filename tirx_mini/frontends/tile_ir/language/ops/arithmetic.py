@@ -337,7 +337,7 @@ def _comparable(tr: Tracer, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _storage(x: Any, y: Any) -> bool:
-    """Whether an operand has a type that is for storage only."""
+    """Return whether an operand has a type that is for storage only."""
     return any(isinstance(v, TileValue) and not v.dtype.arithmetic for v in (x, y))
 
 

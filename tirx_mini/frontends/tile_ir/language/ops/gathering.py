@@ -54,7 +54,7 @@ def _indices(tr: Tracer, array: ArrayValue, indices: Any, name: str) -> list[Til
 
 
 def _needs_64_bits(array: ArrayValue, tiles: list[TileValue]) -> bool:
-    """Whether an offset into the array may exceed 31 bits."""
+    """Return whether an offset into the array may exceed 31 bits."""
     if any(t.dtype.bitwidth > 32 for t in tiles):
         return True
     if not array.static:
