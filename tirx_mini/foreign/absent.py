@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dis
-import sys
+import inspect
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -68,7 +68,11 @@ def in_import(depth: int = 1) -> bool:
 
     depth: how many frames lie between this function and the one that imports.
     """
-    frame = sys._getframe(depth + 1)
+    frame = inspect.currentframe()
+    for _ in range(depth + 1):
+        frame = frame and frame.f_back
+    if frame is None:
+        return False
     if frame.f_code.co_name == "_handle_fromlist":  # of Python's own import, which looks for submodules
         return True
     return frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == _IMPORT_FROM

@@ -13,7 +13,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from tirx_mini.records import dataclass
 from tirx_mini.wording import described
@@ -65,8 +65,9 @@ class SwizzleLayout:
     bits: int
 
     def __post_init__(self) -> None:
-        if self.mode in [mode.value for mode in SwizzleMode] and type(self.mode) is int:  # as TVM takes it
-            object.__setattr__(self, "mode", SwizzleMode(self.mode))
+        given = cast(Any, self.mode)
+        if type(given) is int and given in [mode.value for mode in SwizzleMode]:  # as TVM takes it
+            object.__setattr__(self, "mode", SwizzleMode(given))
         if not isinstance(self.mode, SwizzleMode):
             raise LayoutError(
                 f"mode must be a SwizzleMode, such as SwizzleMode.SWIZZLE_128B_ATOM, not {described(self.mode)}"

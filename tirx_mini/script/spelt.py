@@ -160,8 +160,9 @@ def side_by_side(entry: Instruction, operands: tuple[Any, ...]) -> Iterator[tupl
     for number, (operand, given) in enumerate(zip(entry.operands, operands, strict=False)):
         if operand.type.kind is OperandKind.REGISTERS and _is_register(given) and not isinstance(given, Buffer):
             places[number] = AddressOf(HANDLE, given.buffer, given.indices)
-        several = isinstance(given, (list, tuple)) and len(given) > 1 and all(map(_is_register, given))
-        if operand.type.kind is not OperandKind.REGISTERS or entry.scattered or not several:
+        if operand.type.kind is not OperandKind.REGISTERS or entry.scattered or not isinstance(given, (list, tuple)):
+            continue
+        if len(given) < 2 or not all(map(_is_register, given)):
             continue
         if len(register_pointers(operand, given, len(given), entry.name)) == 1:
             continue

@@ -420,8 +420,11 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
     if isinstance(lhs, Layout) and isinstance(rhs, Layout):  # TVM's layouts have iters, and no dimensions
         pairs = [(lhs.canonicalize(), rhs.canonicalize())]
     for one, other in pairs:
-        named = isinstance(one, PrimFunc) and isinstance(other, PrimFunc)
-        if not structural_equal(replace(one, name=other.name) if named else one, other):
+        if isinstance(one, PrimFunc) and isinstance(other, PrimFunc):
+            equal = structural_equal(replace(one, name=other.name), other)
+        else:
+            equal = structural_equal(one, other)
+        if not equal:
             kind = "kernels" if isinstance(one, PrimFunc) else "two"
             raise ValueError(f"the {kind} differ:\n{_text(one)}\n\n{_text(other)}")
 
