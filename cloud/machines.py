@@ -43,7 +43,7 @@ def named(text: str) -> str:
 
 
 def cost(gpu: str, seconds: float) -> str:
-    """What a run costs, about: seconds times the prices of the GPU, the cores and the memory. gpu: "" for none.
+    """Return the approximate cost of a run: seconds times the prices of GPU, cores and memory. gpu: "" for none.
 
     Modal charges a "B200+" as a B200, whichever it is.
     """

@@ -21,7 +21,7 @@ GRADE_SILENCE_S = 240
 """The same for the grader, which prints a line for each step. One step may take minutes, if its kernel hangs."""
 SQUARES = "1024,2048,4096,8192"
 STAGES = ("tir", "passes", "cuda", "ptx", "sass")
-"""What `inspect --stage` knows."""
+"""The stages that `inspect --stage` accepts."""
 MOST_SIZE = 65_536
 SMALLEST_TILE = 64
 """No kernel of the ladder divides a dimension into less: a row of shared memory has 128 bytes."""
@@ -234,7 +234,7 @@ def _bench(steps: Sequence[int], files: Mapping[str, bytes], gpu: str, size: Seq
 
 
 def _content(path: Path) -> bytes:
-    """What a file has that the user names. Raises `BadInput` where that is nothing."""
+    """Return the content of a file that the user names. Raises `BadInput` where it cannot be read."""
     if not (content := _bytes(path)):
         raise BadInput(f"{path} is empty: name the file of your kernels")
     return content

@@ -37,7 +37,7 @@ _PATIENCE_S = 0.3
 _ROUNDS = 3
 """Children that are looked for and ended: the main thread may start another one meanwhile."""
 _LOOK_S = 0.2
-"""How often a child looks for its parent."""
+"""The seconds between two checks by a child that its parent is alive."""
 
 
 def command(main: Callable[[], int]) -> int:

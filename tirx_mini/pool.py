@@ -21,7 +21,7 @@ from tirx_mini.records import dataclass
 from .ending import as_child, end_group, one_thread_each, signals_held
 
 START_S = 60.0
-"""What a fresh process may take to import what the work needs, before it has its first item."""
+"""The seconds in which a fresh process must import the modules of its work."""
 
 
 @dataclass(frozen=True)

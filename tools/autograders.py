@@ -35,7 +35,7 @@ KIT = (
 )  # fmt: skip
 """What of the kit grades in the simulator."""
 NOT_NEEDED = ("torch", "cuda-", "nvidia-")
-"""How those of the package's dependencies begin that the simulator does not import."""
+"""The prefixes of dependencies that the simulator does not import."""
 GRADESCOPE, AUTOLAB = ROOT / "grading" / "gradescope", ROOT / "grading" / "autolab"
 
 

@@ -45,7 +45,7 @@ from tools.source import REFERENCES, ROOT, KernelSource
 BOUND_S = 60.0
 MISUSE_BUDGET = 100_000
 DEFECT = "tirx_mini itself fails"
-"""How the page of a pass that fails begins (`passes.lower`)."""
+"""The beginning of the page of a pass that fails (`passes.lower`)."""
 GROWTH_MIB = 64.0
 """By how much the memory of a process may grow over its kernels once it is warm."""
 WARM, TIDY = 150, 20

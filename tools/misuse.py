@@ -232,7 +232,7 @@ def arguments() -> tuple[Any, ...]:
 
 
 def shortcomings(page: TirxError) -> list[str]:
-    """What a page lacks, or has that no page should have."""
+    """Return the faults of a page: parts that it lacks, and parts that no page may have."""
     text = str(page)
     found = ["no place" if page.span is None else "", "no hint" if page.diagnostic.hint is None else ""]
     found += ["the address of an object" if " object at 0x" in text or "<function" in text else ""]
@@ -243,4 +243,4 @@ def shortcomings(page: TirxError) -> list[str]:
 
 
 PYTHON = re.compile(r"(TypeError|AttributeError|RecursionError|AssertionError|UnboundLocalError)\b")
-"""How a message begins that shows an exception of Python that code of this package could raise."""
+"""The beginning of a message that shows a Python exception of the package's own code."""

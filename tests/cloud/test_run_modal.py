@@ -149,7 +149,7 @@ def test_functions_have_one_attempt_a_limit_and_no_machine_that_stays(modal_run:
 
 
 def image_is_of_the_constraints(cloud: Cloud, image: str) -> bool:
-    """Whether all packages of an image are installed with the kit's constraints.txt, with those of the GPU runs."""
+    """Return whether an image installs all packages with the kit's constraints.txt, those of GPU runs included."""
     layers = [cloud.images[image]]
     while layers[-1].base_images:
         layers.append(cloud.images[layers[-1].base_images[0].image_id])

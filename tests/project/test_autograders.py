@@ -92,7 +92,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def python_first(*before: str) -> dict[str, str]:
-    """The Python that tests here, as that of the image."""
+    """Use the Python that runs the tests in place of the Python of the image."""
     return {"PATH": os.pathsep.join((*before, f"{sys.base_prefix}/bin", "/usr/bin", "/bin"))}
 
 
@@ -145,7 +145,7 @@ def packed(folder: Path, source: str) -> Path:
 
 
 def submitted(image: Image, folder: Path, source: str, user: int) -> tuple[Done, dict[str, object]]:
-    """What Gradescope reads after a submission."""
+    """Return the results that Gradescope reads after a submission."""
     for name in ("submission", "results"):
         (folder / name).mkdir()
         (folder / name).chmod(0o777)

@@ -26,7 +26,7 @@ from tirx_mini.commands import commands, module_of
 
 SUBREAPER = 36
 LEAVES_S = 20.0
-"""What a command may take before it counts as one that hangs; it takes some tenths of a second on an idle machine."""
+"""The seconds after which a command counts as hanging; on an idle machine it takes some tenths of a second."""
 
 
 def serve() -> None:

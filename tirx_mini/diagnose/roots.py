@@ -20,7 +20,7 @@ NAMED = ("bar.sync", "bar.arrive", "barrier.sync", "barrier.arrive")
 """The instructions that name a barrier and a count."""
 
 MOST_USES = 4
-"""How many other places are named at which the same synchronisation is missing."""
+"""The number of further places that a finding names at which the same synchronisation is missing."""
 
 _NAMED = re.compile(r"barrier [1-9]\d*")
 

@@ -170,7 +170,7 @@ def in_threads(grader: Grader, jobs: int, stop: Callable[[], object] = lambda: N
 
 
 def _key(handin: HandIn, settings: str) -> str:
-    """A digest of all that the outcome of a hand-in depends on, but for its time, which counts afterwards."""
+    """Return a digest of everything that decides the outcome of a hand-in, except its time, which counts later."""
     return hashlib.sha256(json.dumps([settings, handin.digest, handin.file]).encode()).hexdigest()
 
 

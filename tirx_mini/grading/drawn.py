@@ -26,7 +26,7 @@ TILES = 16
 """Tiles of D that are compared where all clusters of a large launch are run."""
 
 UNEQUAL = 3
-"""How many times as many clusters are run where they may differ."""
+"""The factor by which more clusters run where they may differ."""
 
 Matrices = tuple[np.ndarray, np.ndarray, np.ndarray]
 """A, B and D."""

@@ -267,7 +267,7 @@ def loaded(question: Inquiry) -> tuple[PrimFunc, PrimFunc]:
 
 @lru_cache(maxsize=KEPT)
 def _form(question: Inquiry) -> PrimFunc:
-    """The kernel in canonical form, which is what is judged."""
+    """Return the kernel in canonical form, the form that is judged."""
     return canonical(loaded(question)[1])
 
 

@@ -38,7 +38,7 @@ def _why(needed: Sequence[str], parts: Sequence[Part]) -> str:
 
 
 def lateness(rules: Lateness, handed_in: float | None) -> Late | None:
-    """What a hand-in of that time, in seconds since 1970, loses. None where it is in time, or nothing can be late.
+    """Return the points that a late hand-in loses; None where it is in time, or nothing can be late.
 
     handed_in: None for an unknown time, which is said and loses nothing.
     """

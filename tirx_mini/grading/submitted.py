@@ -42,7 +42,7 @@ be read."""
 
 
 def parse_time(text: str) -> datetime:
-    """`2026-12-01T23:59:00Z`, also without seconds, zone or T. A date alone is no time. Raises `ValueError`."""
+    """`2026-12-01T23:59:00Z`, also without seconds, zone or T. A date alone is rejected. Raises `ValueError`."""
     match = _TIME.fullmatch(text.strip())
     try:
         if match is None:

@@ -15,7 +15,7 @@ from .similar import Likeness
 from .text import shown_name
 
 _SIGNS = "=+\\-@＝＋－＠﹦﹢﹣﹫⁺⁻⁼₊₋₌"
-"""What formulas begin with, and what spreadsheets take for that: in full width, small, raised and lowered."""
+"""The characters that begin a formula, with their full-width, small, raised and lowered forms."""
 _BLANK = r"[\s\u200b-\u200f\u2060\ufeff\"']*"
 _FORMULA = re.compile(rf"(?:^|(?<=[;\t]))(?={_BLANK}[{_SIGNS}])|^(?={_BLANK}\t)")
 """Where a formula may begin: in a cell, or behind what separates the cells of a table in some countries."""

@@ -36,7 +36,7 @@ def plain_line(text: str, most: int = MOST_LINE) -> str:
 
 
 def shown_name(name: str) -> str:
-    """The name of a file as it is, but for what nobody sees: each such character is an escape, as in `a\\u202eb`."""
+    """Return the name of a file with each invisible character as an escape, as in `a\\u202eb`."""
     return "".join(c if c in _JOINERS or unicodedata.category(c) not in _BAD else _escape(c) for c in name)
 
 

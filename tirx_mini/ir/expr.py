@@ -408,7 +408,7 @@ def as_bool(value: Any) -> Expr:
 
 
 def _kind(expr: Expr) -> str:
-    """What an expression is that is not one value."""
+    """Describe an expression that is not a single value."""
     plain = "a pointer" if expr.dtype.is_handle else f"a vector, {expr.dtype}"
     return "a tile" if expr.is_tile else "a text" if isinstance(expr, Str) else plain
 

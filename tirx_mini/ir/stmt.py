@@ -241,7 +241,7 @@ def as_condition(value: Any) -> Expr:
 
 
 def trips(start: int, stop: int, step: int) -> int:
-    """How often a loop is executed; `len(range(…))` fails for as many as 64 bits can count."""
+    """Return the number of iterations of a loop; `len(range(…))` fails for counts of 64 bits."""
     return max(0, -((start - stop) // step))
 
 

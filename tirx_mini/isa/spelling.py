@@ -189,7 +189,7 @@ def readings(opcode: str) -> list[Reading]:
 
 
 def continuations(opcode: str) -> list[str]:
-    """What may come next in an opcode; nothing where none begins like this."""
+    """Return the words that may follow in an opcode; none where no opcode begins like this."""
     words = _plain(opcode).split(".")
     found: dict[str, None] = {}
     for form in _forms(words[0]):

@@ -243,7 +243,7 @@ class _Placer:
 
 
 def _meetings(stmt: Stmt) -> int:
-    """How often a statement has a barrier of all threads in it."""
+    """Return the number of barriers of all threads in a statement."""
     return sum(meets_all(part) for part in walk(stmt) if isinstance(part, Expr))
 
 

@@ -37,7 +37,7 @@ Parts = frozenset[bytes]
 
 
 class Dependences:
-    """What the variables and arrays of each thread of a statement depend on.
+    """The dependences of the variables and arrays of each thread of a statement.
 
     threads: how many threads the CTA has.
     numbers: the values of variables that stand for indices of threads.
@@ -82,7 +82,7 @@ class Dependences:
         return frozenset().union(*map(self.of, exprs))
 
     def of(self, expr: Expr) -> Parts:
-        """What the value of an expression depends on: nothing where all threads have the same."""
+        """Return the dependences of the value of an expression: none where all threads have the same value."""
         table = self.table(expr)
         if table is not None:
             return frozenset() if (table == table[0]).all() else frozenset({table.tobytes()})

@@ -30,7 +30,7 @@ _MOST_PRINTED = 64 << 20
 """Bytes that a process may print before it is ended; what is above the log's limit is read and dropped."""
 _CHUNK = 1 << 16
 _LOOK_S = 0.5
-"""How often the CPU time of a process is looked at, in seconds of the clock."""
+"""The interval, in seconds of wall time, at which the CPU time of a process is read."""
 
 T = TypeVar("T")
 

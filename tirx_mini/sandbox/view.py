@@ -46,7 +46,7 @@ def _within(path: str, trees: Iterable[str]) -> bool:
 
 @cache
 def the_view() -> View:
-    """What a process of this installation needs to start."""
+    """Return the files of this installation that a process needs to start."""
     package = Path(__file__).resolve().parent.parent
     roots = {package, package.parent, resource_root().resolve()}
     found = {_real(path) for path in _trees(package) if Path(path).exists()}

@@ -243,7 +243,7 @@ class Evaluator(Reader):
         return values
 
     def mapping(self, node: ast.expr, value: Any) -> dict[str, Any]:
-        """What ``**value`` unpacks."""
+        """Return the mapping that ``**value`` unpacks."""
         if not isinstance(value, Mapping):
             message = f"`**` expects a dict, found {described(value)}"
             raise self.error(node, message, "give each entry by its name")
@@ -278,7 +278,7 @@ class Evaluator(Reader):
 
 
 def _callee(node: ast.expr) -> str:
-    """What a call calls, as it is written."""
+    """Return the callee of a call, as it is written."""
     return short(node.func if isinstance(node, ast.Call) else node)
 
 

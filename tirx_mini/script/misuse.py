@@ -221,7 +221,7 @@ def not_assigned(owner: Any, shown: str, span: Span) -> TirxError:
 
 
 def not_callable(value: Any, shown: str, span: Span) -> TirxError:
-    """The page for a call of what is no function."""
+    """Return the page for a call of a value that is not callable."""
     hint = f"write `{shown}` without the parentheses"
     return TirxError(f"`{shown}` is {described(value)} and cannot be called", span, hint)
 

@@ -193,7 +193,7 @@ def word_of(opcode: str, name: str) -> str:
 
 
 def continuations(opcode: str) -> list[str]:
-    """What may come next in an opcode; nothing where none begins like this."""
+    """Return the words that may follow in an opcode; none where no opcode begins like this."""
     ends = [""] if scalar(opcode) is not None else []
     return list(dict.fromkeys([*entries_continue(opcode), *ends, *next_words(opcode)]))
 

@@ -1,4 +1,4 @@
-"""Kernels that write only where their data says so: an empty batch is no mistake of theirs."""
+"""Kernels that write only where their data says so: an empty batch is not an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run leaves behind, and how far it is while it lasts."""
+"""The results of a run, and its progress."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Sampled:
-    """What was run instead of the whole. whole: its size. sizes: of the runs."""
+    """The smaller runs that stand for the whole. whole: its size. sizes: of the runs."""
 
     whole: Size
     sizes: tuple[Size, ...]
@@ -50,7 +50,7 @@ class PlanNote:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run left behind.
+    """The results of a run.
 
     cycles: of the SM clock, from launch to the end of the last warp.
     facts: in the order in which they were first stated, the fault last.
@@ -86,7 +86,7 @@ class Outcome:
 
 
 class Standing:
-    """How far a run is, for a reader in another thread: it only looks at what the run counts anyway."""
+    """The progress of a run, for a reader in another thread: it reads the counters of the run."""
 
     def __init__(self, share: Callable[[float], float]) -> None:
         self._share = share
@@ -100,4 +100,4 @@ class Standing:
 
 
 Watch: TypeAlias = Callable[[Standing], None]
-"""What is called at the beginning of each run."""
+"""A function that is called at the beginning of each run."""

@@ -82,7 +82,7 @@ OPTIONS: Mapping[str, Option] = {
         "SharedPointer | None", "shared memory with one element for each warp; without it, the compiler allocates it"
     ),
 }
-"""What the options of tile primitives mean, by name."""
+"""The options of tile primitives, by name."""
 
 
 def _flag(value: Any) -> bool | None:

@@ -1,4 +1,4 @@
-"""What is stored of each program: digests of its texts, and what a run of it reports."""
+"""The stored facts of each program: digests of its texts, and the report of a run."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Entry:
         }
 
     def reported(self) -> list[Any]:
-        """What a run reports: verdict, codes with their lines, cycles."""
+        """Return the report of a run: verdict, codes with their lines, cycles."""
         assert self.program.args is not None
         try:
             kernel = self.program.kernel(self.gpu)
@@ -67,7 +67,7 @@ class Entry:
 
 
 def _place(finding: Finding, kernel: PrimFunc) -> str:
-    """The line of a finding, counted from that of the kernel."""
+    """Return the line of a finding, relative to the line of the kernel."""
     if finding.span is None or kernel.span is None:
         return ""
     return f"{finding.span.user.line - kernel.span.user.line:+}"

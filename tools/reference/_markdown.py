@@ -227,7 +227,7 @@ def members(cls: type, level: int) -> Iterator[str]:
 
 
 def _same_as_above(cls: type, name: str, item: Any) -> bool:
-    """Return whether a member does for its class what that of a base class says, which has a section of its own."""
+    """Return whether a member inherits the documentation of a base class, which has a section of its own."""
     above = next((vars(base)[name] for base in cls.__mro__[1:] if name in vars(base)), None)
     if above is None or name.startswith("__"):
         return False

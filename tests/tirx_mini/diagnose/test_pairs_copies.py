@@ -411,7 +411,7 @@ def a_tma_load_over_a_barrier_that_nobody_uses_again(wrong: bool) -> PrimFunc:
 
 
 def refilled(readers: bool, loader: bool) -> PrimFunc:
-    """A stage that threads read and TMA fills again, with a fence of those who read, or of the thread that loads."""
+    """A stage that threads read and TMA refills, with a fence by the readers or by the loading thread."""
 
     @T.prim_func
     def kernel(A: T.Buffer((3, 64, 64), "float16"), D: T.Buffer((3, 32), "float16")):

@@ -1,4 +1,4 @@
-"""What a run leaves behind: nothing that only the garbage collector would find, which is not asked to look there."""
+"""A run leaves no garbage in cycles: the collector, which is disabled here, would find none."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ RUNS: dict[str, Callable[[], Run]] = {
 
 @contextmanager
 def uncollected() -> Iterator[list[Any]]:
-    """What becomes garbage in cycles meanwhile, in the end."""
+    """Collect the objects that became garbage in cycles during the block."""
     found: list[Any] = []
     gc.collect()
     gc.disable()

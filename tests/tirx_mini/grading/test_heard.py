@@ -1,4 +1,4 @@
-"""What kernels print is heard wherever they print it, and no more than its beginning."""
+"""The output of kernels is reported wherever they print it, up to a limit."""
 
 from __future__ import annotations
 

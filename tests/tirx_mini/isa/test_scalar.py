@@ -26,7 +26,7 @@ def size(kind: str) -> int:
 
 
 def number(kind: str, bits: int) -> Any:
-    """What the bits of a register mean."""
+    """Return the values that the bits of a register encode."""
     bits &= (1 << size(kind)) - 1
     if kind in FLOATS:
         return np.array([bits], f"uint{size(kind)}").view(FLOATS[kind])[0]

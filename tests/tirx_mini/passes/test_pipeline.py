@@ -204,7 +204,7 @@ def test_lowered_kernels_pass_the_verifier():
 
 
 def test_a_pass_that_fails_gets_a_page_at_the_statement(monkeypatch: pytest.MonkeyPatch):
-    """A mistake of the compiler is no traceback for its user, but has a place; its exception remains the cause."""
+    """A mistake of the compiler gets a page with its place; its exception remains the cause."""
 
     class Broken(Mutator):
         def visit_TileCall(self, node):

@@ -1,4 +1,4 @@
-"""What every program becomes, and what the simulator reports of it, is what is stored (`tools/corpus`)."""
+"""The lowered texts of every program and its simulated report equal the stored ones (`tools/corpus`)."""
 
 from __future__ import annotations
 

@@ -124,6 +124,6 @@ def too_many_arrive(situation: Situation, group: Group) -> Explanation | None:
 
 
 def _ran_ahead(situation: Situation, barrier: Mbarrier, sites: Sequence[Site]) -> bool:
-    """Return whether it has completed more phases than any of those who arrive has made rounds."""
+    """Return whether it has completed more phases than any arriving role has made rounds."""
     rounds = [situation.rounds_of(warp, barrier, sites) for cta in situation.cluster.ctas for warp in cta.warps]
     return barrier.phase > max(rounds, default=0) > 0

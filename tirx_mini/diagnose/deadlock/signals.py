@@ -89,7 +89,7 @@ def nobody_signals(situation: Situation, group: Group) -> Explanation | None:
 
 
 def _names_one(group: Group) -> bool:
-    """Return whether the wait names a barrier by a number, or by that of the thread, and so goes round no ring."""
+    """Return whether the wait names a barrier by a number, or by the thread's number, and so goes round no ring."""
     return bool(group.sites) and all(site.fixed for site in group.sites)
 
 

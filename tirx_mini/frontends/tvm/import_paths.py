@@ -69,7 +69,7 @@ def _stand_in(path: str) -> ModuleType:
 
 
 def _refused(path: str) -> str | None:
-    """What to do instead of a module that is not provided, or of one that it is in; None where none is listed."""
+    """Return the alternative to a missing module, or to its package; None where none is listed."""
     families = (path.rsplit(".", cut)[0] for cut in range(path.count(".") + 1))
     return next((REFUSED_MODULES[family] for family in families if family in REFUSED_MODULES), None)
 

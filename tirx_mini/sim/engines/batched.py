@@ -1,4 +1,4 @@
-"""What engines do for several clusters that are executed together (`machine.batched`)."""
+"""The work of engines for several clusters that are executed together (`machine.batched`)."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class BulkCopy:
     """A copy in flight. warp: the number of the warp that issued it in its CTA.
 
     targets: for a load, the CTAs that receive it, each with the barrier it signals there. parts: the agent of the bytes
-    of each: they are complete for those who wait at the barrier that is signalled for them.
+    of each: they are complete for waits at the barrier that is signalled for them.
     source: what a store has read: its map, the byte of shared memory, and the writes that it found there.
     moved: from when to when its bytes come to shared memory, or leave it, in cycles.
     """
@@ -87,7 +87,7 @@ class BulkGroups:
     """Whether elect.sync chose the thread, when it last issued a copy."""
     waiter: Wait | None = None
     needs: tuple[int, bool] = (0, False)
-    """What the waiter waits for: at most so many unfinished groups; whether `.read`."""
+    """The condition of the wait: the most groups that may be unfinished, and whether `.read`."""
 
 
 @dataclass(frozen=True)

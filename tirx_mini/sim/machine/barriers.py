@@ -246,7 +246,7 @@ class UnorderedPhases(MbarrierFact):
 
 @dataclass(frozen=True)
 class StoreOverBarrier(MbarrierFact):
-    """A write that is no operation on it overwrites an mbarrier. what: as in "TMA load".
+    """An ordinary write overwrites an mbarrier. what: the operation, as in "TMA load".
 
     used: whether a phase was open, or an operation on the barrier followed.
     """

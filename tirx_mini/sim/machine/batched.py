@@ -158,7 +158,7 @@ class BatchedRegisterArray(RegisterArray):
 
 
 class Blocks(Protocol):
-    """What a warp of a batch asks of the GPU."""
+    """The requests of a warp of a batch to the GPU."""
 
     def block_indices(self, cta: Any) -> tuple[Any, Any, Any]:
         """blockIdx of a CTA in each of its clusters."""

@@ -1,4 +1,4 @@
-"""What may be wrong between two accesses to one place."""
+"""The kinds of hazards between two accesses to one place."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class BoundKernel:
 
     @property
     def equal(self) -> bool:
-        """Return whether all clusters are proved to do the same, but for the tiles that they take."""
+        """Return whether all clusters are proved to do the same, up to the tiles that they take."""
         try:
             return self.sampling.equal
         except TirxError:  # the loops depend on data

@@ -50,7 +50,7 @@ def _crosses(call: Call) -> bool:
 
 
 class _Values:
-    """What the values of a lowered function are computed from."""
+    """The sources of the values of a lowered function."""
 
     def __init__(self, func: PrimFunc) -> None:
         self._from: dict[Var | Buffer, list[Stmt]] = {}

@@ -1,4 +1,4 @@
-"""The first plan that applies and holds answers; its answer is that of the whole launch."""
+"""The first plan that applies and holds answers; it gives the outcome of the whole launch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters that are equal: a few are checked for all, and the report is that of a run with all of them checked."""
+"""Clusters that are equal: checking a few gives the report of a run that checks all of them."""
 
 from __future__ import annotations
 

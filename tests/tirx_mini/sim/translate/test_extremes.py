@@ -64,7 +64,7 @@ def test_they_are_those_of_ptx(dtype: str) -> None:
 
 
 def bits(number: Any) -> tuple[bool, float, float]:
-    """A number that compares as its bits do, but for those of NaN."""
+    """Return a key that compares as the bits of the number do; all NaNs are equal."""
     value = float(number)
     return (True, 0, 0) if math.isnan(value) else (False, value, math.copysign(1, value))
 

@@ -74,6 +74,6 @@ def member(owner: Any, name: str) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Computed:
-    """A property: its value is that of a call of the function."""
+    """Return the value of a property: the result of calling its function."""
 
     function: BoundFunction

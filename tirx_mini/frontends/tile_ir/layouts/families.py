@@ -68,7 +68,7 @@ def _doubling(start: int, stop: int) -> list[int]:
 
 
 def _atom(rows: int, cols: int, bits: int = 16) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """How the bits of a register and of a lane move the (row, column) of a fragment of mma.sync."""
+    """The steps of the (row, column) of a fragment of mma.sync for each bit of the register and of the lane."""
     steps: dict[bool, list[tuple[int, tuple[int, int]]]] = {True: [], False: []}
     for number, dim in enumerate(mma_fragment_layout(rows, cols, bits).dims):
         weight = 1

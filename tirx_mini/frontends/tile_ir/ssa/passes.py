@@ -32,6 +32,6 @@ def run_verified(
 
 
 def diff(before: Module, after: Module, name: str) -> str:
-    """What a pass changed, as a unified diff of the texts; "" if nothing."""
+    """Return the changes of a pass as a unified diff of the texts; "" if there are none."""
     old, new = (print_module(m).splitlines() for m in (before, after))
     return "\n".join(difflib.unified_diff(old, new, f"before {name}", f"after {name}", lineterm=""))

@@ -326,7 +326,7 @@ def view_value(tr: Tracer, view: TiledViewValue, tile: Any) -> TileValue:
 
 @method(TiledViewValue, "num_tiles")
 def view_num_tiles(tr: Tracer, view: TiledViewValue, axis: Any) -> Any:
-    """How many tiles begin in the array along an axis."""
+    """Return the number of tiles that begin in the array along an axis."""
     place = axis_of(axis, view.array.ndim)
     return _count(tr, view.array.shape[place], view.steps[place])
 
