@@ -69,6 +69,27 @@ def test_a_loop_of_unknown_length_ends_at_the_budget(name: str) -> None:
     assert "check that it ends" in finding.details["hint"]
 
 
+def made(body: str, budget: int) -> int:
+    """Return the number of iterations that a run makes before its budget ends it."""
+    report, a = simulated(body, budget=budget)
+    assert report.verdict == "incomplete", str(report)
+    return int(a.max())
+
+
+def test_iterations_count_by_their_cost() -> None:
+    plain = made("i = 0\nwhile i < (1 << 30):\n    i = i + 1\n    A[tx] = i", 100_000)
+    parted = made("i = 0\nwhile i < (1 << 30) + tx:\n    i = i + 1\n    A[tx] = i", 100_000)
+    assert 100_000 / 60 < parted < plain < 100_000 / 30
+
+
+def test_a_lock_that_is_never_released_is_polled_for_some_time_only() -> None:
+    body = (
+        'if tx == 0:\n    while T.ptx["atom.relaxed.gpu.global.add.f32"](A.ptr_to([0]), 1.0) >= 0.0:\n'
+        '        T.ptx["nanosleep.u32"](20)'
+    )
+    assert made(body, 100_000) < 100_000 / 150
+
+
 def test_the_iterations_of_all_warps_are_counted_together() -> None:
     body = "x = 0.0\nfor i in range(1000):\n    x += 1.0\nif bx == 0:\n    A[tx] = x"
     assert simulated(body, grid=4, budget=4 * 1200)[0].verdict == "ok"

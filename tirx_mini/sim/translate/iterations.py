@@ -9,7 +9,11 @@ from .values import Value
 from .writer import Writer
 
 SLOW = 30
-"""What an instruction or an access to memory adds to an iteration of a loop whose length is not known."""
+"""The cost of an instruction or an access to memory in a loop of unknown length; an iteration alone costs 1."""
+PARTED = 10
+"""The cost of a statement in a loop that the lanes of a warp leave at different times: it is executed on arrays."""
+POLLED = 150
+"""The cost of one more look at memory, after which other warps are executed for a while."""
 
 
 class Iterations:
@@ -40,9 +44,16 @@ class Iterations:
         self.out.line(f"w.gpu.spend(w, ({stop.code} - {start.code}){step}{factor})")
         return False
 
-    def one(self, body: Stmt) -> None:
-        """Count one iteration, inside the loop; one that accesses memory or executes instructions counts as more."""
-        self.out.line(f"steps += {1 + SLOW * sum(map(_is_slow, walk(body)))}")
+    def one(self, body: Stmt, *, parted: bool = False, polls: bool = False) -> None:
+        """Count one iteration, inside the loop, by its cost.
+
+        parted: whether lanes leave the loop at different times. polls: whether it looks at memory until that changes.
+        """
+        nodes = [*walk(body)]
+        cost = 1 + SLOW * sum(map(_is_slow, nodes)) + POLLED * polls
+        if parted:
+            cost += PARTED * sum(isinstance(node, Stmt) and not isinstance(node, Seq) for node in nodes)
+        self.out.line(f"steps += {cost}")
         self.out.line("if steps > 255: steps = w.gpu.spend(w, steps, False)")
 
     def _inner(self, body: Stmt) -> int:

@@ -365,12 +365,13 @@ class Statements:
         values = "".join(f"{self.storage.place(buffer).name}, " for buffer in state)
         return self.out.fresh("last"), f"({values})", tuple(buffer.name for buffer in state)
 
-    def _count_iteration(self, stmt: While | For) -> None:
-        if spins(stmt):
+    def _count_iteration(self, stmt: While | For, *, parted: bool = False) -> None:
+        polls = spins(stmt)
+        if polls:
             self.out.line("polls += 1")
             self.out.line("if polls > MAX_POLLS: raise runaway(w)")
             self.out.line("yield poll(w)")
-        self.iterations.one(stmt.body)
+        self.iterations.one(stmt.body, parted=parted, polls=polls)
 
     def _ragged_while(self, stmt: While) -> None:
         outer, loop = self._ragged_head(stmt)
@@ -380,7 +381,7 @@ class Statements:
             cond = self.expressions.value(self._condition(stmt))
             self.out.line(f"{loop.live} = {loop.live}.where({cond.code})")
             self.out.line(f"if not {loop.live}: break")
-            self._count_iteration(stmt)
+            self._count_iteration(stmt, parted=True)
             self._ragged_body(loop, stmt.body)
         self.out.line(f"w.select({outer})")
 
@@ -391,7 +392,7 @@ class Statements:
             name = self._loop_var(stmt, start, stop)
             numbers = self._numbers(stmt, f"range({start.code}, {stop.code}, {stmt.step})")
             with self._loop(loop, f"for {name} in {numbers}:"):
-                self.iterations.one(stmt.body)
+                self.iterations.one(stmt.body, parted=True)
                 self._ragged_body(loop, stmt.body)
                 self.out.line(f"if not {loop.live}: break")
         else:
@@ -402,7 +403,7 @@ class Statements:
             with self._loop(loop, "while True:"):
                 self.out.line(f"{loop.live} = {loop.live}.where({name} {'<' if stmt.step > 0 else '>'} {end})")
                 self.out.line(f"if not {loop.live}: break")
-                self.iterations.one(stmt.body)
+                self.iterations.one(stmt.body, parted=True)
                 self._ragged_body(loop, stmt.body)
                 self.out.line(f"{name} = {name} + {stmt.step}")
         self.out.line(f"w.select({outer})")
