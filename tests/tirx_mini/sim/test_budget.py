@@ -90,6 +90,11 @@ def test_a_lock_that_is_never_released_is_polled_for_some_time_only() -> None:
     assert made(body, 100_000) < 100_000 / 150
 
 
+def test_a_loop_that_counts_is_not_polling() -> None:
+    count = made("i = 0\nwhile A[tx] >= 0.0:\n    i = i + 1\n    A[tx] = i", 100_000)
+    assert count > 100_000 / 150
+
+
 def test_the_iterations_of_all_warps_are_counted_together() -> None:
     body = "x = 0.0\nfor i in range(1000):\n    x += 1.0\nif bx == 0:\n    A[tx] = x"
     assert simulated(body, grid=4, budget=4 * 1200)[0].verdict == "ok"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tirx_mini.ir import Break, BufferLoad, Continue, For, Hint, If, Seq, Stmt, While, walk
+from tirx_mini.ir import Break, BufferLoad, BufferStore, Continue, For, Hint, If, Seq, Stmt, While, walk
 from tirx_mini.isa import BarrierEffect, Memory, instructions
 
 
@@ -33,3 +33,11 @@ def spins(loop: While | For) -> bool:
         for entry in called
     )
     return (reads or polls) and not any(entry.blocking for entry in called)
+
+
+def counts(loop: While | For) -> bool:
+    """Return whether an iteration computes a variable from itself, as a counter: the loop may get nearer its end."""
+    stores = [node for node in walk(loop) if isinstance(node, BufferStore) and node.buffer.scope == "local"]
+    return any(
+        isinstance(node, BufferLoad) and node.buffer is store.buffer for store in stores for node in walk(store.value)
+    )

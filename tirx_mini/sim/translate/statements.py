@@ -40,7 +40,7 @@ from .course import Course
 from .divergent import diverge, is_elect, length_of_run
 from .expressions import Expressions
 from .iterations import Iterations
-from .leaving import leaves, spins
+from .leaving import counts, leaves, spins
 from .memoised import as_series
 from .moves import copied, stored
 from .parallel import together
@@ -371,7 +371,7 @@ class Statements:
             self.out.line("polls += 1")
             self.out.line("if polls > MAX_POLLS: raise runaway(w)")
             self.out.line("yield poll(w)")
-        self.iterations.one(stmt.body, parted=parted, polls=polls)
+        self.iterations.one(stmt.body, parted=parted, polls=polls and not counts(stmt))
 
     def _ragged_while(self, stmt: While) -> None:
         outer, loop = self._ragged_head(stmt)
