@@ -109,7 +109,7 @@ _ROWS: Mapping[str, Sequence[tuple[str, str, str]]] = {
              "or allocate it from a `Tx.PoolAllocator`"),
         _row("__constant__ __restrict__ __grid_constant__", 'Tx.Buffer((128,), "float32")',
              "as the annotation of a parameter: a kernel reads global memory through its arguments"),
-        _row("__ldg", "Tx.cuda.ldg(A.ptr_to([i]))", "or `A[i]`"),
+        _row("__ldg", "Tx.cuda.ldg(B.ptr_to([i]))", "or `B[i]`: no thread may write the array in this kernel"),
         _row("__ldcg", 'Tx.ptx.ld(A.ptr_to([i]), returned="float32", type="b32", cop="cg")', "or `A[i]`"),
         _row("__ldcs", 'Tx.ptx.ld(A.ptr_to([i]), returned="float32", type="b32", cop="cs")', "or `A[i]`"),
         _row("__stcg __stcs __stwt __stwb", "A[i] = x"),

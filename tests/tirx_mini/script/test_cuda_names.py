@@ -55,7 +55,7 @@ MEANING: Mapping[str, Any] = {
     "__activemask": 0xFFFFFFFF, "__match_any_sync": 1 << N, "__match_all_sync": 0,
     "__reduce_add_sync": BITS.sum() % 2**32, "__reduce_min_sync": BITS.min(), "__reduce_max_sync": BITS.max(),
     "__reduce_and_sync": BITS & BITS[N ^ 16], "__reduce_or_sync": BITS | BITS[N ^ 16],
-    "__reduce_xor_sync": BITS ^ BITS[N ^ 16], "__ldg": 0, "sizeof": 512, "static_cast": 0,
+    "__reduce_xor_sync": BITS ^ BITS[N ^ 16], "__ldg": X, "sizeof": 512, "static_cast": 0,
     "reinterpret_cast": X.view(np.int32), "fmaf": X * np.float64(Y) + Z, "__fadd_rn": X + Y, "__fsub_rn": X - Y,
     "__fmul_rn": X * Y, "__fdiv_rn": X / Y, "__frcp_rn": 1 / X, "__hfma": X * Y + Z, "__hneg": -X,
     "fmaxf": np.maximum(X, Y), "fminf": np.minimum(X, Y), "fabsf": X, "__saturatef": X, "expf": np.exp(X),
