@@ -40,10 +40,10 @@ CALLS: Mapping[str, tuple[str, ...]] = {
     "grade": (STEP_1, "--steps", "1"),
     "handin": ("gemm_kernels.py", "-o", "OUT/handin.tar"),
     "hint": ("1",),
-    "run": ("examples/hello.py",),
+    "run": ("OUT/script.py",),
     "tileir": ("gemm", "256"),
 }
-"""A call of each command. OUT is an empty folder."""
+"""A call of each command. OUT is a folder with a script alone."""
 
 ALL = """
 import contextlib, io, json, sys
@@ -103,6 +103,7 @@ def run(command: list[str], environment: dict[str, str], given: str = "") -> sub
 def said(blocked: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
     """The exit status and the output of each of `CALLS`."""
     out = str(tmp_path_factory.mktemp("out"))
+    Path(out, "script.py").write_text("import tvm\nprint(tvm.__version__)\n", "utf-8")
     calls = [[command, *(word.replace("OUT", out) for word in words)] for command, words in CALLS.items()]
     done = run(["-c", ALL], blocked, json.dumps(calls))
     assert done.returncode == 0, done.stdout + done.stderr

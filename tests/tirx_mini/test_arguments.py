@@ -26,7 +26,7 @@ from tirx_mini.course import default_kernels, load_kernels, make_arguments
 from tirx_mini.hardware import B200
 from tirx_mini.ir import BOOL, FLOAT32, INT32, Buffer, DataType, Var
 from tirx_mini.runtime.arguments import check_call
-from tirx_mini.sim import Simulation
+from tirx_mini.sim import Question, Simulation
 
 A = Buffer("A", (128, 64), DataType("bfloat16"))
 D = vector("D", 64)
@@ -128,7 +128,7 @@ def test_a_number_that_its_type_cannot_hold(value: Any, given: str) -> None:
     ids=["count", "kind", "dtype", "shape", "read-only", "scalar"],
 )
 def test_the_simulator_and_a_launch_say_the_same(args: tuple[Any, ...]) -> None:
-    assert sentence(Simulation, args, B200) == sentence(check_call, args, frozenset({1}))
+    assert sentence(Simulation, args, Question(B200)) == sentence(check_call, args, frozenset({1}))
 
 
 def test_more_memory_than_the_machine_has_is_refused_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:

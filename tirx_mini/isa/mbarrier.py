@@ -110,7 +110,7 @@ def mbarrier_arrive_state(gpu: Machine, thread: Thread, bar: MbarrierAddress) ->
 
 @instruction(
     "mbarrier.arrive.release.cta.shared::cta.b64 {result}, [{bar}], {count};", name="mbarrier.arrive.count.state",
-    **_TOKEN,
+    **{**_TOKEN, "min_sm": 90},
 )
 def mbarrier_arrive_count_state(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> u64:
     """As `mbarrier.arrive.state`, for `count` arrivals of each thread."""
@@ -120,7 +120,7 @@ def mbarrier_arrive_count_state(gpu: Machine, thread: Thread, bar: MbarrierAddre
 
 @instruction(
     "mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 {result}, [{bar}], {bytes};",
-    name="mbarrier.arrive.expect_tx.state", **{**_TOKEN, "barrier": BarrierEffect.ARRIVE_EXPECT_TX},
+    name="mbarrier.arrive.expect_tx.state", **{**_TOKEN, "barrier": BarrierEffect.ARRIVE_EXPECT_TX, "min_sm": 90},
 )  # fmt: skip
 def mbarrier_arrive_expect_tx_state(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32) -> u64:
     """As `mbarrier.arrive.expect_tx`; the result is the state of `bar` before."""

@@ -55,6 +55,7 @@ NUMBERS = {
     "cta_mask": (None, 3),
     "bytes": (16,),
     "lut": (0x96,),
+    "event": (0, 15),
     "cache_policy": (0, 0x12F0000000000000),
     "format": ("%g\n",),
     "function": ("take",),

@@ -61,10 +61,10 @@ def test_a_kernel_file_for_tvm_finds_it_also_in_its_factories(tmp_path: Path) ->
 
 def test_a_mistake_in_a_file_for_tvm_is_a_page_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
-    path.write_text("import tvm\nfrom tvm.tir.layout import Nothing\n")
+    path.write_text("import tvm\nfrom tvm.tir.layout import Nothing\nNothing()\n")
     with pytest.raises(TirxError, match=r"does not provide `Nothing` of `tvm\.tir\.layout`") as caught:
         load_kernels(path)
-    assert f"{path}:2:" in str(caught.value)
+    assert f"{path}:3:" in str(caught.value)
 
 
 def test_a_factory_without_a_dtype_is_one_for_float16(tmp_path: Path) -> None:

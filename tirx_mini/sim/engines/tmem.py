@@ -222,6 +222,7 @@ class TmemAllocator:
         self._asking: tuple[int, Warp] | None = None
         self._granted: int | None = None
         self._allocated: tuple[int, int] | None = None  # the agent and the epoch of the last allocation
+        self._ended_peer: tuple[int, int] | None = None  # that of the pair's other CTA, which has ended
         self._met = False  # whether it came after something that the pair's other CTA did
 
     @property
@@ -337,7 +338,8 @@ class TmemAllocator:
         peer = self.peer
         if peer is None or isinstance(self.cta.cluster.causality, UncheckedCausality):
             return
-        if peer._allocated is None or not w.agent.happens_after(*peer._allocated):
+        allocated = peer._allocated or self._ended_peer
+        if allocated is None or not w.agent.happens_after(*allocated):
             w.gpu.facts.record(FreedBeforePeer(w.origin, peer.cta.name, self._met))
 
     def _keep_unread(self, first: int, columns: int) -> None:
@@ -438,6 +440,8 @@ class TmemAllocators:
         allocator = self._allocators.pop(cta, None)
         if allocator is not None:
             allocator.end()
+            if (peer := allocator.peer) is not None:
+                peer._ended_peer = allocator._allocated
 
 
 def _actor(w: Warp) -> Actor:
