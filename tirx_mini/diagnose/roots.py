@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tirx_mini.ir import Expr, PrimFunc, Span, Special, int_value, walk
+from tirx_mini.isa import NAMED_BARRIERS
 from tirx_mini.sim import place_key
 
 from .accesses import MISSING_WGMMA_WAIT
@@ -15,9 +16,6 @@ from .findings import Finding
 
 _FOLLOWING = ("race", "deadlock", "in-flight-at-exit", "uninitialised-read", "lost-result", "barrier-overflow")
 """Kinds of findings that may follow from a wrong handover between roles."""
-
-NAMED = ("bar.sync", "bar.arrive", "barrier.sync", "barrier.arrive")
-"""The instructions that name a barrier and a count."""
 
 MOST_USES = 4
 """The number of further places that a finding names at which the same synchronisation is missing."""
@@ -102,7 +100,8 @@ def _shared_barrier(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding
 
 def _uncounted(func: PrimFunc, number: int) -> int | None:
     """The threads of a named barrier for which some arrive and others wait, if that is not what its calls count."""
-    calls = [s for s in find_sites(func).all if s.instruction.name in NAMED and _number(s, "barrier_id") == number]
+    named = (site for site in find_sites(func).all if site.instruction.name in NAMED_BARRIERS)
+    calls = [site for site in named if _number(site, "barrier_id") == number]
     waits = [site for site in calls if site.instruction.waits_at_named_barrier]
     counts, total = {_number(site, "threads") for site in calls}, sum(int(site.threads.sum()) for site in calls)
     others = [site for site in calls if not site.instruction.waits_at_named_barrier]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tirx_mini.ir import DataType, Expr, Span, Stmt
-from tirx_mini.isa import PTX_TYPES, issue
+from tirx_mini.isa import MMA_SYNC, PTX_TYPES, issue
 from tirx_mini.records import dataclass
 
-MMA_SYNC, WGMMA, TCGEN05 = "mma.sync", "wgmma", "tcgen05"
+WGMMA, TCGEN05 = "wgmma", "tcgen05"
 """A warp multiplies registers; a warpgroup, shared memory into registers; an SM, shared into tensor memory."""
 STEP_BYTES = 32
 """Bytes of K of one instruction (PTX ISA: "mma", "wgmma.mma_async", "tcgen05.mma", .shape)."""

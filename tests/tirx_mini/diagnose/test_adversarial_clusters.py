@@ -25,6 +25,7 @@ if wg_id == 1 and warp_id == 3:
         for k in range(4):
             s = Tx.meta_var(k % 2)
             given.wait(s, (k // 2 % 2) ^ 1)
+            Tx.ptx.fence.proxy_async("shared::cta")
             full.arrive(s, BYTES)
             if cbx == 0:
                 Tx.copy_async(

@@ -62,6 +62,7 @@ if wg_id == 1:
         with Tx.thread(parent="warp")[lane_id == 0]:
             for k in range(6):
                 given.wait(k % 2, (k // 2 % 2) ^ 1)
+                Tx.ptx.fence.proxy_async("shared::cta")
                 Tx.copy_async(
                     As[k % 2, :, :], A[0:128, k % 4 * 64 : k % 4 * 64 + 64], dispatch="tma", mbar=full.ptr_to([k % 2])
                 )

@@ -428,6 +428,7 @@ def test_a_wait_of_all_lanes_on_a_fresh_barrier_comes_before_what_the_elected_la
                 T.ptx.mbarrier.try_wait(full.ptr_to([i % 2]), i // 2 % 2)
                 for j in T.unroll(8):
                     out[i, lane, j] = box[i % 2, lane, j]
+                T.ptx.fence.proxy_async("shared::cta")
                 T.ptx.mbarrier.arrive(empty.ptr_to([i % 2]))
 
     numbers = np.arange(2048, dtype=np.float32).reshape(8, 32, 8)

@@ -178,6 +178,8 @@ def _wait(emitter: Emitter, barrier: str, op: Op) -> None:
         emitter.issue("tcgen05.fence.after_thread_sync")
     if barrier == "full" and at.ring.type.producer == CP_ASYNC and at.ring.type.consumer != THREADS:
         emitter.issue("fence.proxy.async", "shared::cta")
+    if barrier == "empty" and at.ring.type.producer == TMA and at.ring.type.consumer == THREADS:
+        emitter.issue("fence.proxy.async", "shared::cta")  # threads have read the bytes that TMA replaces
     emitter.set(op.result, Held(at, stage, place))
 
 
