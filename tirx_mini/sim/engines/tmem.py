@@ -221,8 +221,8 @@ class TmemAllocator:
         self._asked: list[int] = []  # columns of each allocation so far
         self._asking: tuple[int, Warp] | None = None
         self._granted: int | None = None
-        self._allocated: tuple[int, int] | None = None  # the agent and the epoch of the last allocation
-        self._ended_peer: tuple[int, int] | None = None  # that of the pair's other CTA, which has ended
+        self.allocated: tuple[int, int] | None = None  # the agent and the epoch of the last allocation
+        self.peer_allocated: tuple[int, int] | None = None  # that of the pair's other CTA, which has ended
         self._met = False  # whether it came after something that the pair's other CTA did
 
     @property
@@ -250,7 +250,7 @@ class TmemAllocator:
         block = self.blocks[column] = Block(column, columns, cta_group, w.span)
         self.freed = [old for old in self.freed if not block.covers(old.block.column, 1)]
         self.cta.tmem.clear(column, columns)
-        self._allocated = w.agent.index, w.agent.epoch
+        self.allocated = w.agent.index, w.agent.epoch
         return column
 
     def _note_doubt(self, w: Warp, columns: int, cta_group: int) -> None:
@@ -338,7 +338,7 @@ class TmemAllocator:
         peer = self.peer
         if peer is None or isinstance(self.cta.cluster.causality, UncheckedCausality):
             return
-        allocated = peer._allocated or self._ended_peer
+        allocated = peer.allocated or self.peer_allocated
         if allocated is None or not w.agent.happens_after(*allocated):
             w.gpu.facts.record(FreedBeforePeer(w.origin, peer.cta.name, self._met))
 
@@ -437,11 +437,10 @@ class TmemAllocators:
 
     def cta_ended(self, cta: Cta) -> None:
         """Record and free what a CTA holds."""
-        allocator = self._allocators.pop(cta, None)
-        if allocator is not None:
+        if (allocator := self._allocators.pop(cta, None)) is not None:
             allocator.end()
             if (peer := allocator.peer) is not None:
-                peer._ended_peer = allocator._allocated
+                peer.peer_allocated = allocator.allocated
 
 
 def _actor(w: Warp) -> Actor:
