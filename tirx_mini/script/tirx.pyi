@@ -1850,7 +1850,7 @@ class _PtxMbarrierArriveCount:
         count:         an integer
         returns:       a 64-bit integer
         issued by:     each active thread
-        architectures: sm_80 and later
+        architectures: sm_90a and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
         PTX ISA:       mbarrier.arrive
         """
@@ -1912,7 +1912,7 @@ class _PtxMbarrierArriveExpect_tx:
         bytes:         an integer
         returns:       a 64-bit integer
         issued by:     each active thread
-        architectures: sm_80 and later
+        architectures: sm_90a and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
         PTX ISA:       mbarrier.arrive
         """
