@@ -11,7 +11,7 @@ import pickle
 import tempfile
 import threading
 from collections.abc import Generator, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -113,7 +113,7 @@ def run_sharded(kernel: BoundKernel) -> Outcome | None:
     saving = threading.Lock()
     room = sum(buffer.nbytes for buffer in image.globals if buffer.written) * (1 + len(pieces) // 4)  # `Marks`
     with (
-        tempfile.TemporaryDirectory(prefix="tirx_mini-") as folder, suppress(_NotPlain),
+        tempfile.TemporaryDirectory(prefix="tirx_mini-") as folder, suppress(_NotPlain), _released(saving),
         Team(_in_child, payload, here, jobs, twin=there, room=room) as team,
     ):
         team.start()
@@ -121,6 +121,16 @@ def run_sharded(kernel: BoundKernel) -> Outcome | None:
         if all(result is not None for result in results.values()):
             return together(kernel, [*found, *results.values()])
     return None
+
+
+@contextmanager
+def _released(lock: threading.Lock) -> Iterator[None]:
+    """Wait at the end until no thread holds the lock: one may still write files of a folder that goes then."""
+    try:
+        yield
+    finally:
+        with lock:
+            pass
 
 
 def _shares(kernel: BoundKernel, jobs: int) -> tuple[range, list[Piece]]:
