@@ -56,7 +56,7 @@ def reported(main: Callable[[], int]) -> int:
 
 
 def _explained(error: OSError) -> str:
-    """A sentence on an error of the system that is no mistake of the kit; "" for another one."""
+    """Return a sentence on an error that the operating system caused; "" for any other error."""
     if error.errno in _FULL:
         what = error.filename or "the output, or a temporary file,"
         return f"{what} cannot be written: {reason(error)}"

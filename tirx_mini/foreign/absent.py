@@ -1,4 +1,4 @@
-"""What may be imported, named and written in annotations, and is refused when it is used."""
+"""Names that may be imported and written in annotations, and that are refused when they are used."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ MEANING: Mapping[str, Any] = {
 
 
 def suggestions(family: str) -> Iterator[tuple[str, str]]:
-    """The code that the pages of a family suggest, each with the first name of its row; "" for that of a note."""
+    """The code that the pages of a family suggest, with the first name of its row; "" for code of a note."""
     for row in CUDA_NAMES:
         if row.family == family:
             yield row.names[0], row.write

@@ -70,7 +70,7 @@ def _are_neighbours(analyzer: Analyzer, at: At, mask: At | None, first: Expr, co
 
 
 def _same(analyzer: Analyzer, a: Expr, b: Expr, count: int) -> bool:
-    """Return whether two conditions agree, where `b` is that of a neighbour fewer than `count` elements further."""
+    """Return whether two conditions agree; `b` belongs to a neighbour fewer than `count` elements further."""
     if isinstance(a, Const) and isinstance(b, Const):
         return a.value == b.value
     if not isinstance(a, Binary) or not isinstance(b, Binary) or a.op != b.op:

@@ -207,7 +207,7 @@ def is_constant(value: Any) -> bool:
 
 
 def same_constant(a: Any, b: Any) -> bool:
-    """Whether two values are one constant: of one type, loosely or strictly typed, and equal. 0.0 is not -0.0."""
+    """Return whether two values are one constant: equal and of one type, loosely or strictly typed. 0.0 is not -0.0."""
     if isinstance(a, tuple) and type(a) is type(b):
         return len(a) == len(b) and all(map(same_constant, a, b))
     if not (is_constant(a) and is_constant(b)):
