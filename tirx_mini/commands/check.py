@@ -30,6 +30,7 @@ from tirx_mini.sim import DEFAULT_LIMIT
 from .arguments import (
     INCOMPLETE,
     TERMINAL,
+    add_no_fill,
     add_simulation_arguments,
     add_what_if,
     file_or_terminal,
@@ -55,6 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     check = partial(
         check_file, ref, watch=shown.watch, size=options.size, shape=options.shape, gpu=options.gpu, sms=options.sms,
         schedules=options.schedules, seed=options.seed, budget=options.budget, pedantic=options.pedantic,
+        fill=options.fill,
     )  # fmt: skip
     try:
         programs = scheduled_in(ref)
@@ -97,6 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--size", type=positive, metavar="N", help="of each dimension that the step leaves free")
     parser.add_argument("--shape", type=shape, metavar="M,N,K", help="all three dimensions")
     add_simulation_arguments(parser)
+    add_no_fill(parser)
     add_what_if(parser)
     parser.add_argument(
         "--trace-barriers",
@@ -141,6 +144,8 @@ def _show_scheduled(programs: Sequence[Scheduled], console: Console) -> None:
 
 def _show(checked: Checked, options: argparse.Namespace, console: Console) -> None:
     report = checked.report
+    if checked.filled is not None:
+        console.print(Text(str(checked.filled), style="bold"))
     if options.trace_barriers is not None and options.exhaustive is None:
         console.print(barrier_table(report.stats.get("barriers", ()), options.trace_barriers))
         console.print()

@@ -36,6 +36,7 @@ from tirx_mini.report import FIRST, SLOWEST, report_page
 from .arguments import (
     INCOMPLETE,
     TERMINAL,
+    add_no_fill,
     add_simulation_arguments,
     add_what_if,
     argument,
@@ -150,6 +151,7 @@ def _parser() -> argparse.ArgumentParser:
         help="also run this kernel, and show both on one time axis, and what differs in words",
     )  # fmt: skip
     add_simulation_arguments(parser)
+    add_no_fill(parser)
     add_what_if(parser)
     return parser
 
@@ -159,6 +161,7 @@ def _check(ref: KernelRef, options: argparse.Namespace, constants: Mapping[str, 
     return check_file(
         ref, size=options.size, shape=options.shape, gpu=options.gpu, sms=options.sms, schedules=options.schedules,
         seed=options.seed, budget=options.budget, trace=True, constants=constants, watch=shown.watch,
+        fill=options.fill,
     )  # fmt: skip
 
 
@@ -190,6 +193,8 @@ def _size(options: argparse.Namespace) -> str:
 
 
 def _show(checked: Checked, console: Console) -> None:
+    if checked.filled is not None:
+        console.print(Text(str(checked.filled), style="bold"))
     console.print(report_page(checked.report, checked.wrong))
 
 

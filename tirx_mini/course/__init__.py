@@ -10,6 +10,7 @@ folder, `load_kernel` one kernel by "file.py:name". `run_task` simulates a step 
 from .book import Book, Example, Section, findings_book
 from .check import LARGEST_TRACED, Checked, check_file, check_kernel, make_arguments, product_text, shares
 from .constants import Constant, ConstantError, constants_of, converted, parse_file
+from .filling import Filled, filling
 from .hints import LEVELS, Hints, code_of, hints_of, kernel_of, matched, places, plain_links, reference_file
 from .kernel_ref import KernelRef, load_kernel, named_kernel
 from .kernels import (
@@ -58,6 +59,7 @@ __all__ = [
     "ConstantError",
     "Example",
     "Factory",
+    "Filled",
     "Figures",
     "Hints",
     "KernelFileError",
@@ -95,6 +97,7 @@ __all__ = [
     "default_kernels",
     "explaining",
     "figures_of",
+    "filling",
     "figures_of_row",
     "findings_book",
     "hint_command",

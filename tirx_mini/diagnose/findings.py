@@ -102,6 +102,7 @@ class Report(Displayed):
     sampled: a sentence about the parts that were run instead of the whole launch; "" where all of it was run.
     proof: of a run that is ok, what it proves of the other orders of its events; None without checks.
     bound: what bounded a run that came to its end, and whose timeline was asked for; None for any other.
+    yours: of a student's file, how many of the kernel's TODOs are filled in, as in "5 of 12 yours"; "" where all are.
     single_us: predicted for one launch by itself, with nothing in the L2; None where it was not asked for.
     plan: how the launch was executed, and the reasons against other ways; None where it was not. Two reports that
         differ in nothing else are equal.
@@ -124,6 +125,7 @@ class Report(Displayed):
     bound: Bound | None = None
     sampled: str = ""
     single_us: float | None = None
+    yours: str = ""
     plan: PlanNote | None = field(default=None, compare=False)
 
     @property
