@@ -27,8 +27,11 @@ from .kernels import (
 from .ladder import DTYPES, Row, Task, figures_of_row, ladder_tasks, run_task, run_tasks, what_if_tasks, with_timelines
 from .measured import StepTimes, measured_times
 from .meter import PATIENCE_S, Meter, WatchShare
+from .notes import Notes, NotesError
 from .programs import Programs, programs_with
 from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan
+from .questions import QUESTIONS
+from .quiz import FACTOR, Marked, Question, Slip, marked
 from .result import TOLERANCES, Matrix, matches, wrong_finding
 from .scheduled import Scheduled, scheduled_in
 from .shapes import check_shape
@@ -40,11 +43,13 @@ from .what_if import Assignment, Change, Figures, change_text, changes_of, figur
 
 __all__ = [
     "DTYPES",
+    "FACTOR",
     "FORMS",
     "LARGEST",
     "LARGEST_TRACED",
     "LEVELS",
     "PATIENCE_S",
+    "QUESTIONS",
     "STAGES",
     "STEPS",
     "TIME_TOLERANCE",
@@ -65,13 +70,18 @@ __all__ = [
     "KernelFileError",
     "KernelRef",
     "Matrix",
+    "Marked",
     "Meter",
     "NoTimeline",
+    "Notes",
+    "NotesError",
     "Plan",
     "Programs",
+    "Question",
     "Row",
     "Scheduled",
     "Section",
+    "Slip",
     "Shape",
     "StageOptions",
     "Standing",
@@ -108,6 +118,7 @@ __all__ = [
     "load_kernels",
     "load_module",
     "make_arguments",
+    "marked",
     "matched",
     "matches",
     "named_kernel",
