@@ -59,6 +59,7 @@ from .machine import (
     Registers,
     ResidentCta,
     RunningWarp,
+    Signal,
     Wait,
     offset_of,
 )
@@ -527,7 +528,8 @@ class Services:
         if barrier.usable(w, BarrierUse.EXPECT):
             agent = w.cta.cluster.causality.fork(w.agent, "complete_tx")
             time = w.time + (self.spec.remote_latency if barrier.cta is not w.cta else 0)
-            barrier.complete_tx(w.cta, agent, nbytes, time, w.place, w.span)
+            barrier.complete_tx(w.cta, agent, nbytes, time, Signal.COMPLETE_TX, w.place, w.span)
+            w.agent.acquire_epoch(agent.index, agent.epoch)  # it is not asynchronous
             w.cta.cluster.causality.finish(agent)
 
     # -- lanes ---------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from tirx_mini.hardware import TMA_GLOBAL_ALIGN
 from tirx_mini.ir import Span
 
 from ..facts import Fault
-from ..machine import Cta, Gpu, Mbarrier, Warp
+from ..machine import Cta, Gpu, Mbarrier, Signal, Warp
 from ..ordering import Actor, Agent, Operation, Proxy
 from .tma_rules import BoxOutOfSharedMemory, MisalignedBox
 
@@ -75,7 +75,7 @@ class LaunchControl:
             request.cta.cluster.values.apply(_write, barrier.cta, request.offset, words, actor)
             if barrier.expected:
                 now = self.gpu.clock.now
-                barrier.complete_tx(request.cta, agent, ANSWER_BYTES, now, request.role, request.span)
+                barrier.complete_tx(request.cta, agent, ANSWER_BYTES, now, Signal.TRY_CANCEL, request.role, request.span)
         for agent in request.agents:
             request.cta.cluster.causality.finish(agent)
 

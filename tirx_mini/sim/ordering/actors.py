@@ -31,7 +31,7 @@ class Access:
     """
 
     __slots__ = (
-        "agent", "cluster", "decides", "epoch", "known", "operation", "parted", "pipeline", "proxy", "released",
+        "agent", "cluster", "cta", "decides", "epoch", "known", "operation", "parted", "pipeline", "proxy", "released",
         "repeated", "role", "span", "strong", "time", "value", "warp", "word", "write",
     )  # fmt: skip
 
@@ -55,6 +55,7 @@ class Access:
         self.released: tuple[Release, ...] = ()
         self.repeated = False
         self.decides = actor.decides
+        self.cta = actor.cta
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +90,12 @@ class Actor:
     strong: of an access with a memory order that is not weak; else None.
     decides: of an atomic operation, whether what its thread does next depends on the value that it found.
     stored: of a store that is about to be made, the items of memory, which of them it writes, and what.
+    cta: of a copy from or to global memory, the CTA that issued it: the async proxy is each CTA's own.
     word: the lanes that are active, lane 0 lowest. parted: how often the lanes of the warp have parted and come back.
     """
 
     __slots__ = (
-        "agent", "awaited", "cluster", "decides", "fenced", "handed", "issued", "lanes", "operation", "own", "parted",
+        "agent", "awaited", "cluster", "cta", "decides", "fenced", "handed", "issued", "lanes", "operation", "own", "parted",
         "pipeline", "preceded", "proxy", "role", "span", "stored", "strong", "tcgen05", "time", "value", "word",
     )  # fmt: skip
 
@@ -128,7 +130,17 @@ class Actor:
         self.parted = 0
         self.strong: Strong | None = None
         self.decides = False
+        self.cta: CtaPlace | None = None
         self.stored: tuple[np.ndarray, Any, Any] | None = None
+
+    def crosses(self, access: Access) -> bool:
+        """Whether only fence.proxy.async lets this one see an access that happens before it (PTX ISA: "Causality Order").
+
+        The end of a copy makes its bytes visible to threads, and to the async proxy of its own CTA.
+        """
+        if access.proxy is Proxy.GENERIC:
+            return self.proxy is Proxy.ASYNC
+        return access.write and access.cta != self.cta and None not in (access.cta, self.cta)
 
     def sees(self, agent: int, epoch: int) -> bool:
         """Whether the issuing thread has executed fence::after_thread_sync since an access of `agent` at `epoch`."""

@@ -17,7 +17,12 @@ from collections.abc import Iterator
 from .clocks import BEFORE, ORDER, PAST, PROXIES, Agent, Causality, SyncClock, UncheckedCausality
 
 MOST_PARTS = 8
-"""Parts that a warp keeps apart between two meetings. Lanes that part further act as the whole warp."""
+"""Parts that a warp keeps apart between two meetings. Lanes that part further act as the whole warp, but for those that
+act alone, which may hand over to one another.
+"""
+
+MOST_AGENTS = 1024
+"""Agents with which lanes that act alone get further parts: their clocks grow with the square of that."""
 
 
 _LIMITED = [ORDER, *PROXIES, BEFORE]
@@ -57,7 +62,7 @@ class Lanes:
             return self.whole
         part = self._parts.get(word)
         if part is None:
-            if len(self._parts) == MOST_PARTS:
+            if len(self._parts) >= MOST_PARTS and not self._apart(word):
                 return self.whole
             agent = self._spare.pop() if self._spare else self._causality.agent(f"lanes of {self.whole.name}")
             agent.warp = self.whole.warp
@@ -68,6 +73,11 @@ class Lanes:
                 if other is not part and not word & ~other.word:
                     self._inherit(part, other.agent)
         return part.agent
+
+    def _apart(self, word: int) -> bool:
+        """Return whether these lanes get a further part: one lane, with nothing to release that it did with the whole."""
+        few = len(self._causality.agents) < MOST_AGENTS
+        return few and not word & (word - 1) and not self.whole.scattered
 
     @staticmethod
     def _inherit(part: Part, around: Agent) -> None:

@@ -19,7 +19,7 @@ from .actors import COLLECTIVE, ELECTED_LANE, LANES_TOGETHER, Access, Actor, Rel
 from .clocks import Agent, UncheckedAgent
 from .conflicts import ConflictKind
 from .log import AccessLog
-from .operations import THREADS_TMEM, Operation, Proxy
+from .operations import THREADS_TMEM, Operation
 from .unequal import Unequal
 
 Select = Any
@@ -330,8 +330,7 @@ class Segment:
         ):
             return ConflictKind.UNPAIRED if _in_one_queue(earlier, actor) else ConflictKind.RACE
         if (
-            earlier.proxy is Proxy.GENERIC
-            and actor.proxy is Proxy.ASYNC
+            actor.crosses(earlier)
             and (earlier.write or self.log.pedantic)
             and actor.agent.clocks.item(self.log.proxy, earlier.agent) < earlier.epoch
         ):
