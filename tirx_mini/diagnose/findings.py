@@ -251,7 +251,7 @@ def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def verdict_of(findings: Sequence[Finding]) -> Verdict:
-    """The worst verdict among the findings; "ok" where there are only warnings. A missing result decides if it is all."""
+    """The worst verdict among the findings; "ok" where there are only warnings. No result decides where it is all."""
     errors = {finding.kind for finding in findings if finding.severity == "error"}
     found = {finding.verdict for finding in findings if finding.kind != WITHOUT_RESULT or len(errors) == 1}
     for verdict in VERDICTS:

@@ -68,8 +68,8 @@ GLOBAL_PROXY_HINT = (
     "synchronises with the thread that issues the asynchronous operation"
 )
 FOREIGN_STORE_HINT = (
-    'the thread that issues the copy calls Tx.ptx.fence.proxy_async("global") before it, after the synchronisation with '
-    "the CTA whose store it follows: the async proxy of each CTA is its own"
+    'the thread that issues the copy calls Tx.ptx.fence.proxy_async("global") before it, after the synchronisation '
+    "with the CTA whose store it follows: the async proxy of each CTA is its own"
 )
 AFTER_HINT = "call Tx.ptx.tcgen05.fence.after_thread_sync() after the wait and before this operation"
 BEFORE_HINT = (

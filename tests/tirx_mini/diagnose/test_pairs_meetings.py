@@ -55,7 +55,11 @@ def both_sides_synchronise_before_they_write(wrong: bool) -> PrimFunc:
     return kernel
 
 
-@pair("TX306", "fault", isa="shfl.sync: membermask, at any place", result=lambda A: np.roll(A, 16) + (np.arange(32) > 15))
+def exchanged(A: np.ndarray) -> np.ndarray:
+    return np.roll(A, 16) + (np.arange(32) > 15)
+
+
+@pair("TX306", "fault", isa="shfl.sync: membermask, at any place", result=exchanged)
 def both_sides_of_a_branch_shuffle(wrong: bool) -> PrimFunc:
     @T.prim_func
     def kernel(A: T.Buffer((32,), "float32"), D: T.Buffer((32,), "float32")):
@@ -71,7 +75,7 @@ def both_sides_of_a_branch_shuffle(wrong: bool) -> PrimFunc:
     return kernel
 
 
-@pair("TX306", "fault", isa="shfl.sync: the values of the lanes of the mask", result=lambda A: 1.0 + (np.arange(32) < 16))
+@pair("TX306", "fault", isa="shfl.sync: values of the lanes of the mask", result=lambda A: 1.0 + (np.arange(32) < 16))
 def numbers_that_arms_exchange(wrong: bool) -> PrimFunc:
     @T.prim_func
     def kernel(A: T.Buffer((32,), "float32"), D: T.Buffer((32,), "float32")):

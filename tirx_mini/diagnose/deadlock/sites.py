@@ -32,7 +32,15 @@ from tirx_mini.ir import (
     trips,
     walk,
 )
-from tirx_mini.isa import BarrierEffect, Instruction, Memory, instruction_of, instructions, masked_at_run_time, multicasts
+from tirx_mini.isa import (
+    BarrierEffect,
+    Instruction,
+    Memory,
+    instruction_of,
+    instructions,
+    masked_at_run_time,
+    multicasts,
+)
 from tirx_mini.sim import LANES, place_key, selected, thread_values
 
 WORDS: Mapping[BarrierEffect, str] = {

@@ -75,7 +75,8 @@ class LaunchControl:
             request.cta.cluster.values.apply(_write, barrier.cta, request.offset, words, actor)
             if barrier.expected:
                 now = self.gpu.clock.now
-                barrier.complete_tx(request.cta, agent, ANSWER_BYTES, now, Signal.TRY_CANCEL, request.role, request.span)
+                signal = Signal.TRY_CANCEL
+                barrier.complete_tx(request.cta, agent, ANSWER_BYTES, now, signal, request.role, request.span)
         for agent in request.agents:
             request.cta.cluster.causality.finish(agent)
 

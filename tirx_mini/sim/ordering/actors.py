@@ -95,8 +95,8 @@ class Actor:
     """
 
     __slots__ = (
-        "agent", "awaited", "cluster", "cta", "decides", "fenced", "handed", "issued", "lanes", "operation", "own", "parted",
-        "pipeline", "preceded", "proxy", "role", "span", "stored", "strong", "tcgen05", "time", "value", "word",
+        "agent", "awaited", "cluster", "cta", "decides", "fenced", "handed", "issued", "lanes", "operation", "own",
+        "parted", "pipeline", "preceded", "proxy", "role", "span", "stored", "strong", "tcgen05", "time", "value", "word",
     )  # fmt: skip
 
     def __init__(
@@ -134,7 +134,7 @@ class Actor:
         self.stored: tuple[np.ndarray, Any, Any] | None = None
 
     def crosses(self, access: Access) -> bool:
-        """Whether only fence.proxy.async lets this one see an access that happens before it (PTX ISA: "Causality Order").
+        """Whether this one sees an access before it only behind fence.proxy.async (PTX ISA: "Causality Order").
 
         The end of a copy makes its bytes visible to threads, and to the async proxy of its own CTA.
         """
