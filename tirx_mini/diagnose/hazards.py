@@ -209,7 +209,7 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
     if fact.kind is HazardKind.UNPAIRED:
         return (
             f"{does}, {did} and issued before by the same thread: the ISA does not say that the two execute in order",
-            "wait for the commit of the first operation, or give the second one columns of its own",
+            "commit, or call Tx.ptx.tcgen05.fence.before_thread_sync(), between the two; or use other columns",
         )
     if fact.kind in (HazardKind.IDENTICAL_WRITES, HazardKind.EQUAL_STORES):
         seen = "" if fact.kind is HazardKind.EQUAL_STORES or fact.operation is not Operation.STORE else " in this run"

@@ -21,7 +21,7 @@ SHUFFLES = "shfl.sync"
 """The section of instructions whose result comes from another lane (PTX ISA: "shfl.sync")."""
 
 MEETINGS = frozenset(("bar.warp.sync", SHUFFLES, "vote.sync", "match.sync", "redux.sync"))
-"""The sections of instructions that lanes of a mask execute together, each wherever it is: `.sync` without `.aligned`."""
+"""Sections of instructions that lanes of a mask execute together, each wherever it is: `.sync` without `.aligned`."""
 
 ADDED_ARRIVALS = frozenset(("cp.async.mbarrier.arrive",))
 """Arrivals that the phase expects in addition to the count of init (PTX ISA: "cp.async.mbarrier.arrive")."""

@@ -257,6 +257,7 @@ class RunningWarp:
         """tcgen05.fence::before_thread_sync."""
         for agent in self.lanes.within(self.mask.word, self.agent):
             agent.fence_tcgen05_before()
+        self.gpu.fence_tensor_core(self)
 
     def fence_tcgen05_after(self) -> None:
         """tcgen05.fence::after_thread_sync."""

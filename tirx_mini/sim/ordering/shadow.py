@@ -328,7 +328,10 @@ class Segment:
             and earlier.epoch > actor.awaited
             and earlier.pipeline not in actor.preceded
         ):
-            return ConflictKind.UNPAIRED if _in_one_queue(earlier, actor) else ConflictKind.RACE
+            if not _in_one_queue(earlier, actor):
+                return ConflictKind.RACE
+            if earlier.epoch > actor.ordered:
+                return ConflictKind.UNPAIRED
         if (
             actor.crosses(earlier)
             and (earlier.write or self.log.pedantic)
@@ -336,7 +339,7 @@ class Segment:
         ):
             return ConflictKind.PROXY if earlier.write else ConflictKind.PROXY_READ
         if actor.tcgen05:
-            if not actor.sees(earlier.agent, earlier.epoch):
+            if not actor.sees(earlier):
                 return ConflictKind.TCGEN05_AFTER
             released = earlier.operation in THREADS_TMEM or earlier.agent in actor.handed
             if released and not actor.follows(earlier.agent, earlier.epoch):
