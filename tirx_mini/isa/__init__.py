@@ -44,10 +44,12 @@ from .facts import Alias, BarrierEffect, Completion, LaneResult, Memory, Scope
 from .families import (
     ADDED_ARRIVALS,
     ATOMICS,
+    MEETINGS,
     MMA_SYNC,
     NAMED_ARRIVALS,
     NAMED_BARRIERS,
     RESULTLESS_WRITES,
+    SHUFFLES,
     WORD_STORES,
 )  # fmt: skip
 from .floats import greatest, least
@@ -83,7 +85,8 @@ from .tma import POLICIES, multicasts
 from .wgmma import FRAGMENT_REGISTERS
 
 __all__ = [
-    "ADDED_ARRIVALS", "ATOMICS", "MMA_SYNC", "NAMED_ARRIVALS", "NAMED_BARRIERS", "RESULTLESS_WRITES", "WORD_STORES",
+    "ADDED_ARRIVALS", "ATOMICS", "MEETINGS", "MMA_SYNC", "NAMED_ARRIVALS", "NAMED_BARRIERS",
+    "RESULTLESS_WRITES", "SHUFFLES", "WORD_STORES",
     "A_IN_TMEM", "Access", "Alias", "Attribute", "BarrierEffect", "Barriers", "BlockScales", "CONVERSION", "CP_SHAPES",
     "Completion", "DivergentThread", "FRAGMENT_REGISTERS", "FaultKind", "Format", "Instruction",
     "InstructionDescriptor", "Kept", "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory", "MemoryAccess", "NAMES",

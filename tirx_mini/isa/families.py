@@ -17,6 +17,12 @@ NAMED_ARRIVALS = frozenset(("bar.arrive", "barrier.arrive"))
 NAMED_BARRIERS = NAMED_ARRIVALS | {"bar.sync", "barrier.sync"}
 """The instructions that name a barrier and a count of threads (PTX ISA: "bar, barrier")."""
 
+SHUFFLES = "shfl.sync"
+"""The section of instructions whose result comes from another lane (PTX ISA: "shfl.sync")."""
+
+MEETINGS = frozenset(("bar.warp.sync", SHUFFLES, "vote.sync", "match.sync", "redux.sync"))
+"""Sections of instructions that lanes of a mask execute together, each wherever it is: `.sync` without `.aligned`."""
+
 ADDED_ARRIVALS = frozenset(("cp.async.mbarrier.arrive",))
 """Arrivals that the phase expects in addition to the count of init (PTX ISA: "cp.async.mbarrier.arrive")."""
 
