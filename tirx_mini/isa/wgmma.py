@@ -16,7 +16,7 @@ from tirx_mini.ir import Expr
 
 from .core import instruction
 from .descriptors import START_BITS, WGMMA, InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
-from .facts import Alias, Completion, Memory, Scope
+from .facts import Completion, Memory, Scope
 from .machine import Blocking, FaultKind, Machine, Thread
 from .operands import SourceRegisters, UpdatedRegisters, WgmmaDescriptor, pred
 from .requests import WgmmaProduct
@@ -84,31 +84,9 @@ def _registers(n: int, **_: Any) -> int:
     return n // 2
 
 
-_TVM: dict[str, Any] = {
-    "M": (64,), "N": "n", "K": (16,), "in_dtype": "dtype", "out_dtype": ("float32",), "scaleA": (1,), "scaleB": (1,),
-    "scaleD": "accumulate",
-}  # fmt: skip
-"""The parameters of TVM 0.26 besides operands and registers."""
-_DTYPES_OF_TVM = {"float16": "f16", "bfloat16": "bf16"}
-
-
 @instruction(
     _mma_async,
     name="wgmma.mma_async",
-    api=(
-        Alias(
-            "ptx.wgmma.mma_async.ss",
-            order={
-                "descA": "a_desc",
-                "descB": "b_desc",
-                "*accums": "d",
-                **_TVM,
-                "transA": "transpose_a",
-                "transB": "transpose_b",
-            },
-        ),
-    ),
-    values=_DTYPES_OF_TVM,
     issued_by=Scope.WARPGROUP,
     min_sm=90,
     max_sm=90,
@@ -147,13 +125,6 @@ def wgmma_mma_async(
     thread.wgmma.issue(d, product)
 
 
-def _split_registers(given: dict[str, Any]) -> dict[str, Any]:
-    """The registers of D and of A, which TVM 0.26 gives one after the other."""
-    registers = given.get("d", ())
-    given["d"], given["a"] = registers[:-FRAGMENT_REGISTERS], registers[-FRAGMENT_REGISTERS:]
-    return given
-
-
 def _mma_async_rs(n: int, dtype: str, transpose_b: bool) -> str:
     return (
         f"wgmma.mma_async.sync.aligned.{_shape_and_types(n, dtype)} {{{{d}}}}, {{{{a}}}}, {{b_desc}}, "
@@ -168,20 +139,6 @@ def _registers_rs(n: int, **_: Any) -> dict[str, int]:
 @instruction(
     _mma_async_rs,
     name="wgmma.mma_async.rs",
-    api=(
-        Alias(
-            "ptx.wgmma.mma_async.rs",
-            adapt=_split_registers,
-            order={
-                "descB": "b_desc",
-                "*reg_list": "d",
-                **_TVM,
-                "transA": (False, 0),
-                "transB": "transpose_b",
-            },
-        ),
-    ),
-    values=_DTYPES_OF_TVM,
     isa="wgmma.mma_async",
     issued_by=Scope.WARPGROUP,
     min_sm=90,
