@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tirx_mini.hardware import ISSUE_CYCLES
 from tirx_mini.ir import AddressOf, Call, Expr, TensorMap, TirxError, Var
-from tirx_mini.isa import MEETINGS, SHUFFLES, Instruction, instruction_of
+from tirx_mini.isa import Instruction, instruction_of
 
 from ..machine import ScatteredRegisters, meet
 from .uniformity import call_varies
@@ -80,8 +80,8 @@ class Calls:
         function = self.out.object(prefix, entry.execute if lanes else entry.semantics, (call.op, lanes))
         self.used[function] = entry
         codes = [code for code, _ in operands]
-        if self.arms and entry.section in MEETINGS:
-            varies = lanes or entry.section == SHUFFLES
+        if self.arms and entry.meets_by_mask:
+            varies = lanes or entry.shuffles
             return self._meeting(entry, codes, varies, keywords), codes, varies
         text = f"{function}({', '.join(['w.gpu', 'w', *codes, *keywords])})"
         return (f"yield from {text}" if entry.blocking else text), codes, lanes

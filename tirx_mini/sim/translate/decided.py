@@ -28,7 +28,7 @@ from tirx_mini.ir import (
     children,
     walk,
 )
-from tirx_mini.isa import RESULTLESS_WRITES, instruction_of
+from tirx_mini.isa import instruction_of
 
 
 def idle_reads(func: PrimFunc) -> frozenset[Span]:
@@ -109,5 +109,6 @@ def _decisions(node: object) -> Iterator[Expr]:
     elif isinstance(node, (BufferLoad, BufferStore, AddressOf)):
         yield from node.indices
     elif isinstance(node, Evaluate) and (entry := instruction_of(node.call)) is not None:
-        values = entry.name in RESULTLESS_WRITES  # what they write decides nothing by itself
+        # what stores and reductions write decides nothing by itself
+        values = entry.stores_words or (entry.is_atomic and entry.result is None)
         yield from (arg for arg in node.call.args[: 1 if values else None] if not isinstance(arg, AddressOf))

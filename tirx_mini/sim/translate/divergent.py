@@ -22,7 +22,7 @@ from tirx_mini.ir import (
     While,
     walk,
 )
-from tirx_mini.isa import MEETINGS, instruction_of, instructions
+from tirx_mini.isa import instruction_of, instructions
 
 from .calls import Calls
 from .expressions import Expressions
@@ -148,7 +148,7 @@ def _blocks_in(arm: Stmt) -> bool:
 def _meetings(stmt: If) -> int:
     """How many arms have an instruction for which lanes wait wherever they are."""
     arms = [arm for arm in (stmt.then, stmt.orelse) if arm is not None]
-    return sum(any(entry.section in MEETINGS for entry in instructions(arm)) for arm in arms)
+    return sum(any(entry.meets_by_mask for entry in instructions(arm)) for arm in arms)
 
 
 def _computed(expr: Expr, changed: set[Buffer]) -> bool:
