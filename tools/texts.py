@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-COMMENTS = {".tir": "#", ".tilelang": "#", ".nv_tileas": "//", ".tileir": "//"}
+COMMENTS = {".tir": "#", ".tilelang": "#", ".layout": "#", ".nv_tileas": "//", ".tileir": "//"}
 """The suffixes of the files, with what begins a comment in them."""
 _SECTION = re.compile(r"(?m)^(?:#|//) -- (before|after|error)\n")
 _OPTION = re.compile(r"(passes|language|gpu|options): (.+)")
@@ -86,8 +86,8 @@ def run(text: PassText) -> PassText:
     from tirx_mini.ir import TirxError
     from tirx_mini.passes import LoweringError
 
-    language = _language(text.suffix)(text.options)
-    program = _read(language, text.before, "program")
+    language = _LANGUAGES[text.suffix](text.options)
+    program = _read(language.read, text.before, "program")
     try:
         for step in _chosen(text.options["passes"], language.passes):
             program = step(program)
@@ -96,16 +96,16 @@ def run(text: PassText) -> PassText:
     except TirxError as error:
         return replace(text, outcome="error", result=_error_lines(error))
     result = language.show(program)
-    if language.goes_round and language.show(_read(language, result, "result")) != result:
+    if language.goes_round and language.show(_read(language.results, result, "result")) != result:
         raise TextError("the program after the passes is another one when it is read from its text")
     return replace(text, outcome="after", result=result + language.notes())
 
 
-def _read(language: Any, text: str, name: str) -> Any:
+def _read(read: Callable[[str], Any], text: str, name: str) -> Any:
     from tirx_mini.ir import TirxError
 
     try:
-        return language.read(text)
+        return read(text)
     except TirxError as error:
         raise TextError(f"the {name} cannot be read: {error}") from None
 
@@ -132,7 +132,7 @@ def _chosen(names: str, passes: Mapping[str, Callable[[Any], Any]]) -> list[Call
 
 
 class Kernels:
-    """Kernels of the core, as `PrimFunc.script` prints them."""
+    """Kernels of the core, as `PrimFunc.script` prints them. goes_round: whether results are read from their text."""
 
     goes_round = True
 
@@ -149,6 +149,9 @@ class Kernels:
         from tirx_mini.script import from_source, tir
 
         return from_source(text, {"T": tir} if self.schedule else None)
+
+    def results(self, text: str) -> Any:
+        return self.read(text)
 
     def show(self, program: Any) -> str:
         return "\n".join(line for line in program.script().strip().splitlines() if not line.startswith("#")) + "\n"
@@ -173,10 +176,12 @@ class Programs:
         from tirx_mini.frontends.tile_ir.nv_tileaa import NV_TILEAA, STANDARD
         from tirx_mini.frontends.tile_ir.nv_tileas import IN_ORDER, NV_TILEAS, PRINTING
 
-        pairs = (item.split("=", 1) for item in options.get("options", "").split(", ") if item)
-        chosen = Options(**{name: ast.literal_eval(value) for name, value in pairs})
+        call = ast.parse(f"f({options.get('options', '')})", mode="eval").body
+        assert isinstance(call, ast.Call)
+        chosen = {item.arg or "": ast.literal_eval(item.value) for item in call.keywords}
+        grid = chosen.pop("grid", None)
         self.dialects = (NV_TILEAA, NV_TILEAS, *STANDARD)
-        self.context = context_for(options.get("gpu", "h100"), chosen)
+        self.context = replace(context_for(options.get("gpu", "h100"), Options(**chosen)), grid=grid)
         steps = (*IN_ORDER, *PRINTING)
         self.passes: Mapping[str, Callable[[Any], Any]] = {step.name: self._bound(step.run) for step in steps}
 
@@ -187,6 +192,9 @@ class Programs:
         from tirx_mini.frontends.tile_ir.ssa import parse_module, verify
 
         return verify(parse_module(text, list(self.dialects)))
+
+    def results(self, text: str) -> Any:
+        return Programs({}).read(text)
 
     def show(self, program: Any) -> str:
         from tirx_mini.frontends.tile_ir.ssa import print_module, verify
@@ -199,8 +207,6 @@ class Programs:
 
 class CudaTilePrograms(Programs):
     """Tile programs of cuda_tile, which become those of nv_tileaa."""
-
-    goes_round = False
 
     def __init__(self, options: Mapping[str, str]) -> None:
         from tirx_mini.frontends.tile_ir.cuda_tile import CUDA_TILE
@@ -230,8 +236,45 @@ class TileLangPrograms(Kernels):
         return from_source("import tirx_mini.tilelang.language as T\n" + text)
 
 
-def _language(suffix: str) -> Callable[[Mapping[str, str]], Any]:
-    return {".tir": Kernels, ".nv_tileas": Programs, ".tileir": CudaTilePrograms, ".tilelang": TileLangPrograms}[suffix]
+class Layouts:
+    """Lines of Python over the names of `tirx_mini.layout`: their pass evaluates them, each with its value below it."""
+
+    goes_round = False
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.passes: Mapping[str, Callable[[Any], Any]] = {"evaluate": self._evaluated}
+
+    def read(self, text: str) -> str:
+        return text
+
+    def _evaluated(self, text: str) -> str:
+        from tirx_mini import layout
+
+        names: dict[str, Any] = {name: getattr(layout, name) for name in layout.__all__}
+        lines: list[str] = []
+        for statement in ast.parse(text).body:
+            source = ast.get_source_segment(text, statement) or ""
+            lines.append(source)
+            if not isinstance(statement, ast.Expr):
+                exec(source, names)
+                continue
+            try:
+                lines.append(f"    {eval(source, names)!r}")
+            except layout.LayoutError as error:
+                lines.append(f"    LayoutError: {error}")
+        return "\n".join(lines) + "\n"
+
+    def show(self, program: str) -> str:
+        return program
+
+    def notes(self) -> str:
+        return ""
+
+
+_LANGUAGES: Mapping[str, Callable[[Mapping[str, str]], Any]] = {
+    ".tir": Kernels, ".tilelang": TileLangPrograms, ".layout": Layouts, ".nv_tileas": Programs,
+    ".tileir": CudaTilePrograms,
+}  # fmt: skip
 
 
 # -- the command ---------------------------------------------------------------------------------------------------

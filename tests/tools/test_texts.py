@@ -6,15 +6,19 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tirx_mini.frontends.tile_ir.nv_tileas import IN_ORDER, PRINTING
+from tirx_mini.frontends.tilelang.pipeline import PASSES
+from tirx_mini.ir import Pass
 from tirx_mini.passes import PIPELINE
 from tools.texts import TextError, files, main, read, run
 
 ROOT = Path(__file__).parents[2]
-PASSES = ROOT / "tests" / "tirx_mini" / "passes" / "texts"
-EXAMPLE = PASSES / "vectorize" / "bound_operand.tir"
+ROOMS = ROOT / "tests" / "tirx_mini"
+EXAMPLE = ROOMS / "passes" / "texts" / "vectorize" / "bound_operand.tir"
 
 
 @pytest.fixture
@@ -25,11 +29,15 @@ def copy(tmp_path: Path) -> Path:
 
 def passes_of(folder: Path) -> set[str]:
     """The passes that the texts below a folder name."""
-    return {name for path in files([folder]) for name in read(path).options["passes"].split()}
+    return {name.removeprefix("..") for path in files([folder]) for name in read(path).options["passes"].split()}
 
 
-def test_each_pass_of_the_core_has_a_text() -> None:
-    assert {step.name for step in PIPELINE} <= passes_of(PASSES)
+@pytest.mark.parametrize(
+    ("folder", "passes"),
+    [("passes", PIPELINE), ("frontends/tile_ir", (*IN_ORDER, *PRINTING)), ("frontends/tilelang", PASSES)],
+)
+def test_each_pass_has_a_text(folder: str, passes: tuple[Pass[Any], ...]) -> None:
+    assert {step.name for step in passes} <= passes_of(ROOMS / folder)
 
 
 def test_files_are_tests_whose_differences_are_shown(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
