@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from tirx_mini.course import QUESTIONS, STEPS, Marked, Notes, NotesError, Question, marked, step_range
+from tirx_mini.course import QUESTIONS, STEPS, Marked, Notes, NotesError, Prediction, marked, step_range
 
 WIDEST = 100
 """Text is not wrapped further to the right than here, however wide the terminal is."""
@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _asked(options: argparse.Namespace) -> list[tuple[int, Question]]:
+def _asked(options: argparse.Namespace) -> list[tuple[int, Prediction]]:
     """The questions with their numbers. Raises `ValueError`."""
     questions = list(enumerate(QUESTIONS[options.step], 1))
     if options.answer is not None and (options.question is None or not math.isfinite(options.answer)):
@@ -69,7 +69,7 @@ def _asked(options: argparse.Namespace) -> list[tuple[int, Question]]:
     return [questions[options.question - 1]]
 
 
-def _ask(question: Question) -> tuple[float | None, str]:
+def _ask(question: Prediction) -> tuple[float | None, str]:
     """The reader's number and reason; None at the end of the input."""
     while True:
         print(f"your number, in {question.unit}: ", end="", flush=True)
@@ -87,7 +87,7 @@ def _ask(question: Question) -> tuple[float | None, str]:
     return answer, sys.stdin.readline().strip()
 
 
-def _show(question: Question, mark: Marked, console: Console) -> None:
+def _show(question: Prediction, mark: Marked, console: Console) -> None:
     """The mark, the figure and the reasons."""
     word, style = ("right", "bold green") if mark.right else ("not right", "bold red")
     console.print(Text(word, style=style), end="")

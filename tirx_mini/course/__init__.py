@@ -31,7 +31,7 @@ from .notes import Notes, NotesError
 from .programs import Programs, programs_with
 from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan
 from .questions import QUESTIONS
-from .quiz import FACTOR, Marked, Question, Slip, marked
+from .quiz import FACTOR, Marked, Prediction, Slip, marked
 from .result import TOLERANCES, Matrix, matches, wrong_finding
 from .scheduled import Scheduled, scheduled_in
 from .shapes import check_shape
@@ -77,7 +77,7 @@ __all__ = [
     "NotesError",
     "Plan",
     "Programs",
-    "Question",
+    "Prediction",
     "Row",
     "Scheduled",
     "Section",

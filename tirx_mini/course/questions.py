@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from .quiz import FACTOR, Figure, Question, Reference, Slip
+from .quiz import FACTOR, Figure, Prediction, Reference, Slip
 from .steps import Shape
 
 _SMS = 148
@@ -24,7 +24,7 @@ def _slip(figure: float | Figure, said: str) -> Slip:
     return Slip(figure if callable(figure) else lambda: figure, said)
 
 
-def _speedup(step: int, size: int, reasons: tuple[str, ...], slips: tuple[Slip, ...]) -> Question:
+def _speedup(step: int, size: int, reasons: tuple[str, ...], slips: tuple[Slip, ...]) -> Prediction:
     """By what factor a step is faster than the step before at a square problem, predicted and measured."""
     before, after = _at(step - 1, size), _at(step, size)
 
@@ -33,7 +33,7 @@ def _speedup(step: int, size: int, reasons: tuple[str, ...], slips: tuple[Slip, 
         return None if old is None or new is None else old / new
 
     asked = f"By what factor is step {step} faster than step {step - 1} at {size} × {size} × {size}?"
-    return Question(asked, "times", lambda: before.us / after.us, reasons, slips, FACTOR, measured)
+    return Prediction(asked, "times", lambda: before.us / after.us, reasons, slips, FACTOR, measured)
 
 
 def _stage_bytes(step: int, size: int) -> float:
@@ -49,7 +49,7 @@ def _deepest(step: int) -> int:
 
 
 _FIRST = (
-    Question(
+    Prediction(
         "How many arrivals complete phase 0 of `mma_bar`?", "arrivals",
         lambda: _at(1, 128, 128, 64).arrivals("mma_bar"),
         ("A commit makes the tensor core arrive once, when all MMAs before it have completed.",
@@ -59,7 +59,7 @@ _FIRST = (
          _slip(4, "The MMA consists of four instructions along K, and one commit covers them all."),
          _slip(2, "The two tiles were copied by threads, which meet at `cta_sync` and not here.")),
     ),
-    Question(
+    Prediction(
         "How many bytes of tensor memory does the tile of D take (float32)?", "bytes",
         lambda: 128 * 128 * 4,
         ("The tile has 128 rows and 128 columns, and the tensor core accumulates in float32.",
@@ -69,7 +69,7 @@ _FIRST = (
          _slip(128 * 128 * 2, "D has 2 bytes an element in global memory; the accumulator has 4."),
          _slip(128 * 128, "That is the number of elements; each takes 4 bytes.")),
     ),
-    Question(
+    Prediction(
         "In what percentage of the time is the tensor core busy?", "%",
         lambda: _at(1, 128, 128, 64).tensor_share(),
         ("The launch, the copies and the write-back take thousands of cycles.",
@@ -83,7 +83,7 @@ _FIRST = (
 )
 
 _K_LOOP = (
-    Question(
+    Prediction(
         "K is 4096. How many phases of `mma_bar` complete?", "phases",
         lambda: _at(2, 128, 128, 4096).phases("mma_bar"),
         ("A K tile has 64 columns, so there are 4096 / 64 iterations.",
@@ -93,7 +93,7 @@ _K_LOOP = (
          _slip(1, "Each iteration commits, and each commit completes a phase of its own."),
          _slip(256, "The four MMAs of an iteration share one commit.")),
     ),
-    Question(
+    Prediction(
         "K is 4096. For which parity does the last iteration wait?", "(0 or 1)",
         lambda: (_at(2, 128, 128, 4096).phases("mma_bar") - 1) % 2,
         ("The phases are numbered from 0, so the last one of 64 is phase 63.",
@@ -103,7 +103,7 @@ _K_LOOP = (
          _slip(63, "A wait takes the parity of the phase, one bit."),
          _slip(64, "A wait takes the parity of the phase, one bit.")),
     ),
-    Question(
+    Prediction(
         "By what factor is K = 4096 slower than K = 1024?", "times",
         lambda: _at(2, 128, 128, 4096).us / _at(2, 128, 128, 1024).us,
         ("The K loop takes four times as long, for it has four times as many iterations.",
@@ -117,7 +117,7 @@ _K_LOOP = (
 )
 
 _TILING = (
-    Question(
+    Prediction(
         "The problem is 2048 × 2048 × 2048. How many CTAs does the grid have?", "CTAs",
         lambda: _at(3, 2048).launch.num_ctas,
         ("Each CTA computes one tile of 128 × 128.",
@@ -127,7 +127,7 @@ _TILING = (
          _slip(16**3, "K is not part of the grid: each CTA loops over it."),
          _slip(_SMS, "The grid follows from the problem; the GPU's 148 SMs take its CTAs in turn.")),
     ),
-    Question(
+    Prediction(
         "In how many waves do these CTAs run on the 148 SMs of a B200?", "waves",
         lambda: math.ceil(_at(3, 2048).launch.num_ctas / _SMS),
         ("Each CTA allocates all of the tensor memory, so an SM holds one at a time.",
@@ -137,7 +137,7 @@ _TILING = (
          _slip(256, "CTAs on different SMs run at the same time."),
          _slip(4, "148 SMs take 148 CTAs at a time.")),
     ),
-    Question(
+    Prediction(
         "How many megabytes of A do all CTAs together read at 2048 × 2048 × 2048?", "MB",
         lambda: 2048 * 2048 * 2 * 16 / 1e6,
         ("A has 2048 × 2048 elements of 2 bytes, which are 8.4 MB.",
@@ -151,7 +151,7 @@ _TILING = (
 )
 
 _TMA = (
-    Question(
+    Prediction(
         "How many bytes must a phase of `tma_bar` expect?", "bytes",
         lambda: _stage_bytes(4, 1024),
         ("An iteration loads a tile of A and a tile of B.",
@@ -161,7 +161,7 @@ _TMA = (
          _slip(128 * 64, "The barrier counts bytes, and an element has two."),
          _slip(65536, "An element of float16 has 2 bytes, not 4.")),
     ),
-    Question(
+    Prediction(
         "How many arrivals complete a phase of `tma_bar`, besides its bytes?", "arrivals",
         lambda: _at(4, 1024).arrivals("tma_bar"),
         ("One thread announces the bytes with `arrive.expect_tx`, which is the arrival.",
@@ -183,7 +183,7 @@ _TMA = (
 )
 
 _PIPELINE = (
-    Question(
+    Prediction(
         "K is 1024. How many phases does `tma_bar[0]`, the barrier of stage 0, complete for one tile?", "phases",
         lambda: _at(5, 1024).phases("tma_bar[0]"),
         ("There are 1024 / 64 = 16 K tiles.",
@@ -193,7 +193,7 @@ _PIPELINE = (
          _slip(2, "2 is the number of stages."),
          _slip(1024 // 2, "A K tile has 64 columns.")),
     ),
-    Question(
+    Prediction(
         "How many bytes of shared memory do both stages take?", "bytes",
         lambda: 2 * _stage_bytes(5, 1024),
         ("A stage holds a tile of A and a tile of B, 32,768 bytes.",
@@ -215,7 +215,7 @@ _PIPELINE = (
 )
 
 _PERSISTENT = (
-    Question(
+    Prediction(
         "How many CTAs does the grid have at 2048 × 2048 × 2048?", "CTAs",
         lambda: _at(6, 2048).launch.num_ctas,
         ("A persistent kernel launches one CTA an SM, whatever the problem is.",
@@ -225,7 +225,7 @@ _PERSISTENT = (
          _slip(16, "That is one side of the tiles."),
          _slip(_SMS * 2, "One CTA fills the tensor memory of an SM.")),
     ),
-    Question(
+    Prediction(
         "How many tiles does CTA 0 compute there?", "tiles",
         lambda: _at(6, 2048).tiles()[0],
         ("256 tiles are dealt to 148 CTAs in turn.",
@@ -235,7 +235,7 @@ _PERSISTENT = (
          _slip(3, "The third turn would begin with tile 296, and there are 256."),
          _slip(256, "The tiles are dealt to all CTAs in turn.")),
     ),
-    Question(
+    Prediction(
         "How many phases does `mma_bar` of CTA 0 complete there?", "phases",
         lambda: _at(6, 2048).phases("mma_bar"),
         ("A tile has 2048 / 64 = 32 K tiles, each with a commit.",
@@ -248,7 +248,7 @@ _PERSISTENT = (
 )
 
 _ROLES = (
-    Question(
+    Prediction(
         "How many arrivals complete a phase of `ld2mma`, with which the write-back frees tensor memory?", "arrivals",
         lambda: _at(7, 2048).arrivals("ld2mma"),
         ("All 128 threads of the write-back warpgroup read their lane of the accumulator.",
@@ -258,7 +258,7 @@ _ROLES = (
          _slip(4, "The threads arrive, not the warps."),
          _slip(256, "The other warpgroup loads and multiplies; it reads nothing.")),
     ),
-    Question(
+    Prediction(
         "With which parity does the TMA role wait for `mma2tma` the first time, when no MMA has run yet?", "(0 or 1)",
         lambda: 1,
         ("At first every stage is free, so the wait must pass.",
@@ -280,7 +280,7 @@ _ROLES = (
 )
 
 _DEPTH = (
-    Question(
+    Prediction(
         "What is the largest depth of the pipeline that fits into 227 KiB of shared memory?", "stages",
         lambda: _deepest(8),
         ("A stage takes 32 KiB: 227 KiB would hold 7.09 of them.",
@@ -290,7 +290,7 @@ _DEPTH = (
          _slip(14, "A stage holds two tiles of 16 KiB."),
          _slip(4, "4 is the depth of the reference; more would fit.")),
     ),
-    Question(
+    Prediction(
         "How many cycles do the MMAs of one K tile take on the tensor core?", "cycles",
         lambda: _at(8, 1024).amount("tensor_cycles") / (64 * 16),
         ("128 × 128 × 64 products are 1,048,576.",
@@ -313,7 +313,7 @@ _DEPTH = (
 )
 
 _CLUSTER = (
-    Question(
+    Prediction(
         "How many CTAs does a cluster have whose MMAs use `cta_group=2`?", "CTAs",
         lambda: _at(9, 1024).launch.cluster_size,
         ("An MMA of a pair runs on the tensor cores of two SMs.",
@@ -323,7 +323,7 @@ _CLUSTER = (
          _slip(4, "A pair is two CTAs; larger clusters hold several pairs."),
          _slip(8, "A pair is two CTAs; larger clusters hold several pairs.")),
     ),
-    Question(
+    Prediction(
         "By what factor does step 9 load fewer bytes by TMA than step 8, at 1024 × 1024 × 1024?", "times",
         lambda: _at(8, 1024).amount("tma_load_bytes") / _at(9, 1024).amount("tma_load_bytes"),
         ("The pair computes a tile of twice the height and twice the width.",
@@ -334,7 +334,7 @@ _CLUSTER = (
          _slip(8, "The tile has four times the area, and twice the sides.")),
         1.1,
     ),
-    Question(
+    Prediction(
         "At 1024 × 1024 × 1024, how many CTAs compute a tile?", "CTAs",
         lambda: len(_at(9, 1024).tiles()),
         ("The tiles of the pairs are 256 × 256: there are 16 of them.",
@@ -347,7 +347,7 @@ _CLUSTER = (
 )
 
 _CONSUMERS = (
-    Question(
+    Prediction(
         "How many warps does a CTA of step 10 have?", "warps",
         lambda: _at(10, 1024).launch.warps,
         ("One warpgroup holds the warps for loads and for MMAs.",
@@ -357,7 +357,7 @@ _CONSUMERS = (
          _slip(3, "Those are warpgroups; a warpgroup has four warps."),
          _slip(16, "Both consumers share the warp that loads, and its warpgroup.")),
     ),
-    Question(
+    Prediction(
         "By what factor does step 10 load fewer bytes by TMA than step 9, at 1024 × 1024 × 1024?", "times",
         lambda: _at(9, 1024).amount("tma_load_bytes") / _at(10, 1024).amount("tma_load_bytes"),
         ("Two consumers multiply two tiles of A with the same tile of B.",
@@ -368,7 +368,7 @@ _CONSUMERS = (
          _slip(4, "B is shared by both consumers; A is not.")),
         1.1,
     ),
-    Question(
+    Prediction(
         "How many bytes of the 227 KiB of shared memory are left?", "bytes",
         lambda: _SHARED - _at(10, 1024).launch.smem_bytes,
         ("Four stages of two tiles of A and one of B fill 196,608 bytes.",
@@ -380,7 +380,7 @@ _CONSUMERS = (
     ),
 )
 
-QUESTIONS: Mapping[int, tuple[Question, ...]] = MappingProxyType({
+QUESTIONS: Mapping[int, tuple[Prediction, ...]] = MappingProxyType({
     1: _FIRST, 2: _K_LOOP, 3: _TILING, 4: _TMA, 5: _PIPELINE,
     6: _PERSISTENT, 7: _ROLES, 8: _DEPTH, 9: _CLUSTER, 10: _CONSUMERS,
 })  # fmt: skip

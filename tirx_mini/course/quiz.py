@@ -102,7 +102,7 @@ class Slip:
 
 
 @dataclass(frozen=True)
-class Question:
+class Prediction:
     """A figure to predict.
 
     asked: the question. unit: of the answer. figure: computes it.
@@ -129,7 +129,7 @@ class Marked:
     said: str = ""
 
 
-def marked(question: Question, answer: float) -> Marked:
+def marked(question: Prediction, answer: float) -> Marked:
     """Compare an answer with the figure of the simulator, and a wrong one with the figures of known mistakes."""
     figure = question.figure()
     if _near(answer, figure, question.factor):

@@ -48,11 +48,6 @@ from .operands import (
 _T = TypeVar("_T")
 
 
-_SHUFFLE = "shfl.sync"
-_BY_MASK = frozenset(("bar.warp.sync", _SHUFFLE, "vote.sync", "match.sync", "redux.sync"))
-"""Sections of instructions that the lanes of a mask execute together."""
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Instruction(Facts):
     """One instruction of the table.
@@ -101,11 +96,6 @@ class Instruction(Facts):
         return frozenset(_names(self.semantics.__code__))
 
     @property
-    def section(self) -> str:
-        """The section of the PTX ISA that describes it."""
-        return self.isa or self.name
-
-    @property
     def waits_at_named_barrier(self) -> bool:
         """Return whether a thread waits at one of the CTA's barriers 0 to 15."""
         return self.blocking and "barrier_id" in self.parameters
@@ -119,16 +109,6 @@ class Instruction(Facts):
     def counts_threads(self) -> bool:
         """Return whether it says how many threads meet at one of the CTA's barriers (PTX ISA: "bar, barrier")."""
         return {"barrier_id", "threads"} <= self._known
-
-    @property
-    def shuffles(self) -> bool:
-        """Return whether its result comes from another lane (PTX ISA: "shfl.sync")."""
-        return self.section == _SHUFFLE
-
-    @property
-    def meets_by_mask(self) -> bool:
-        """Return whether the lanes of a mask execute it together, each wherever it is: `.sync` without `.aligned`."""
-        return self.section in _BY_MASK
 
     @property
     def is_atomic(self) -> bool:

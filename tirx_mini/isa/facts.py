@@ -115,6 +115,10 @@ is a part of the opcode that the modifier's value names, and nothing where that 
 kernels may spell the instruction (`spelling`).
 """
 
+_SHUFFLE = "shfl.sync"
+_BY_MASK = frozenset(("bar.warp.sync", _SHUFFLE, "vote.sync", "match.sync", "redux.sync"))
+"""Sections of instructions that the lanes of a mask execute together."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Facts:
@@ -191,3 +195,18 @@ class Facts:
     scattered: bool = False
     opaque: bool = False
     awaits: str = ""
+
+    @property
+    def section(self) -> str:
+        """The section of the PTX ISA that describes it."""
+        return self.isa or self.name
+
+    @property
+    def shuffles(self) -> bool:
+        """Return whether its result comes from another lane (PTX ISA: "shfl.sync")."""
+        return self.section == _SHUFFLE
+
+    @property
+    def meets_by_mask(self) -> bool:
+        """Return whether the lanes of a mask execute it together, each wherever it is: `.sync` without `.aligned`."""
+        return self.section in _BY_MASK

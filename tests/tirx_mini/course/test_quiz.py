@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirx_mini.course import FACTOR, QUESTIONS, STEPS, Question, Slip, marked
+from tirx_mini.course import FACTOR, QUESTIONS, STEPS, Prediction, Slip, marked
 
 ASKED = [(step, number) for step, questions in QUESTIONS.items() for number in range(len(questions))]
 
@@ -36,6 +36,6 @@ def test_the_computed_figure_is_right_and_each_listed_mistake_is_named(step: int
     ],
 )  # fmt: skip
 def test_counts_are_exact_and_measures_are_not(factor: float, answer: float, right: bool, said: str) -> None:
-    question = Question("?", "", lambda: 8, ("", "", ""), (Slip(lambda: 16, "twice"),), factor)
+    question = Prediction("?", "", lambda: 8, ("", "", ""), (Slip(lambda: 16, "twice"),), factor)
     mark = marked(question, answer)
     assert (mark.right, mark.said) == (right, said)
