@@ -9,6 +9,7 @@ from tirx_mini.sim import (
     BorrowedRegister,
     CopyOutOfBounds,
     CopyTooLarge,
+    CtasNeverStart,
     DivisionByZero,
     ElementOutOfBounds,
     EndlessLoop,
@@ -239,6 +240,18 @@ def runaway_loop(fact: RunawayLoop) -> Explanation:
     return Explanation(
         f"{fact.origin.role} is still in this loop after a great many iterations",
         "check the loop's condition, and that each iteration brings it nearer to its end",
+    )
+
+
+@explains(CtasNeverStart, RUNAWAY_LOOP)
+def ctas_never_start(fact: CtasNeverStart) -> Explanation:
+    several = f" and {fact.waiting - 1} more" if fact.waiting > 1 else ""
+    return Explanation(
+        f"{fact.origin.place} waits in this loop for what another thread writes, and no thread is left to write it: "
+        f"{fact.first}{several} of {fact.ctas} CTAs never start{'' if several else 's'}, as the {fact.resident} that a "
+        f"{fact.gpu} holds at a time stay until this ends",
+        "launch no more CTAs than are resident, or wait only for CTAs of lower numbers, which start before this one",
+        rule="CUDA C++ Programming Guide: thread blocks are scheduled in any order",
     )
 
 

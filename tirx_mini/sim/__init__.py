@@ -155,6 +155,7 @@ from .services import (
     NoSuchRank,
 )
 from .setup import Setup
+from .stillness import CtasNeverStart
 from .timeline import (
     Activity,
     Awaited,
@@ -182,6 +183,7 @@ from .translate import (
 )
 
 __all__ = [
+    "CtasNeverStart",
     "Access", "AccumulatorLane", "Activity", "AllocRule", "AllocWithoutPermit", "Arrival", "ArrivalOverflow", "Awaited",
     "BadAddress", "BadAllocation", "BadBulkSize", "BadCtaMask", "BadDealloc", "BadInitCount", "BadRegisterCount",
     "BadTensorMap", "BadThreadCount", "bank_conflicts", "BarrierChange", "BarrierEvent", "BarrierOfEndedCta",

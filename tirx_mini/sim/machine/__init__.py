@@ -60,7 +60,7 @@ from .counting import (
     GridBarrierWait,
     NamedBarrierWait,
 )
-from .cta import Multiprocessor, ResidentCluster, ResidentCta
+from .cta import Multiprocessor, ResidentCluster, ResidentCta, cta_name
 from .divergent import POLL_CYCLES, Divergence
 from .dtypes import numpy_dtype
 from .image import GlobalBuffer, KernelImage, SharedBuffer
@@ -105,7 +105,7 @@ __all__ = [
     "Arrival", "ArrivalOverflow", "Arriving", "BadInitCount", "BadRegisterCount", "BadThreadCount", "BarrierEvent",
     "BarrierOfEndedCta", "BarrierUse", "batched_memory", "BatchedRegisterArray", "BatchedSharedMemory", "BatchedWarp",
     "Blocking", "BorrowedRegister", "Cluster", "ClusterBarrierMisuse", "ClusterBarrierWait", "conflicts",
-    "CountingBarrier", "CountingWait", "Cta", "Divergence", "EarlySignal", "Element", "element_of",
+    "CountingBarrier", "CountingWait", "Cta", "cta_name", "Divergence", "EarlySignal", "Element", "element_of",
     "ElementOutOfBounds", "EMPTY", "Flight", "FreshWait", "FULL", "GlobalBuffer", "GlobalMemory", "Gpu", "GridBarrier",
     "GridBarrierWait", "IncompletePhase", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree", "LanesWait",
     "Locator", "Mask",

@@ -35,6 +35,7 @@ from ..machine import GlobalBuffer, KernelImage, SharedBuffer
 from .batchable import batchable
 from .clock_only import ClockStatements
 from .decided import idle_reads
+from .leaving import waits_for_memory
 from .needed import extent, needed
 from .pressure import registers_of
 from .repeats import Cut, Repeats, repeats
@@ -202,7 +203,6 @@ def _scalar(name: str, value: Any, dtype: DataType) -> Value:
 
 
 __all__ = [
-    "Cut", "DivisionByZero", "EndlessLoop", "Led", "Poll", "Repeats", "RunawayLoop", "Translation", "extent",
-    "needed",
-    "registers_of", "repeats", "selected", "thread_values", "translate",
+    "Cut", "DivisionByZero", "EndlessLoop", "Led", "Poll", "Repeats", "RunawayLoop", "Translation", "extent", "needed",
+    "registers_of", "repeats", "selected", "thread_values", "translate", "waits_for_memory",
 ]  # fmt: skip

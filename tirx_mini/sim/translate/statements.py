@@ -40,7 +40,7 @@ from .course import Course
 from .divergent import diverge, is_elect, length_of_run
 from .expressions import Expressions
 from .iterations import Iterations
-from .leaving import counts, leaves, spins
+from .leaving import counts, leaves, spins, steady
 from .memoised import as_series
 from .moves import copied, stored
 from .parallel import together
@@ -356,6 +356,7 @@ class Statements:
                 self.out.line(f"{last} = {values}")
             self._count_iteration(stmt)
             self.stmt(stmt.body)
+        self._after(stmt)
 
     def _state(self, stmt: While) -> tuple[str, str, tuple[str, ...]] | None:
         """(a local for it, the tuple, the names) of what must change for the loop to end, where that is known."""
@@ -370,8 +371,13 @@ class Statements:
         if polls:
             self.out.line("polls += 1")
             self.out.line("if polls > MAX_POLLS: raise runaway(w)")
-            self.out.line("yield poll(w)")
+            self.out.line(f"yield poll(w, {steady(stmt)})")
         self.iterations.one(stmt.body, parted=parted, polls=polls and not counts(stmt))
+
+    def _after(self, stmt: While) -> None:
+        """What a warp has waited for in a loop has happened."""
+        if spins(stmt):
+            self.out.line("w.gpu.stillness.moved()")
 
     def _ragged_while(self, stmt: While) -> None:
         outer, loop = self._ragged_head(stmt)
@@ -384,6 +390,7 @@ class Statements:
             self._count_iteration(stmt, parted=True)
             self._ragged_body(loop, stmt.body)
         self.out.line(f"w.select({outer})")
+        self._after(stmt)
 
     def _ragged_for(self, stmt: For) -> None:
         start, stop = self.expressions.value(stmt.start), self.expressions.value(stmt.stop)

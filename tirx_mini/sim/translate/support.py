@@ -149,8 +149,13 @@ def endless(w: Any, state: tuple[str, ...]) -> Exception:
     return Fault(EndlessLoop(w.origin, state))
 
 
-def poll(w: Any) -> Wait:
-    """Let others run for a while, in a loop that reads memory until another warp has changed it."""
+def poll(w: Any, steady: bool) -> Wait:
+    """Let others run for a while, in a loop that reads memory until another warp has changed it.
+
+    steady: whether an iteration does nothing but look.
+    """
+    if steady:
+        w.gpu.looks(w)
     if not w.divergent:
         w.gpu.wake(w, w.time + POLL_CYCLES)
     return Poll(w, w.time, w.span)
