@@ -10,7 +10,7 @@ the facts into findings.
 """
 
 from .budget import BUDGET, BudgetExceeded, GridOverBudget, MemoryOverBudget
-from .doubts import Doubt, Ends, OpenOrder
+from .doubts import Doubt, Ends, Late, OpenOrder
 from .engines import (
     AccumulatorLane,
     AllocRule,
@@ -183,7 +183,7 @@ from .translate import (
 )
 
 __all__ = [
-    "CtasNeverStart",
+    "CtasNeverStart", "Late",
     "Access", "AccumulatorLane", "Activity", "AllocRule", "AllocWithoutPermit", "Arrival", "ArrivalOverflow", "Awaited",
     "BadAddress", "BadAllocation", "BadBulkSize", "BadCtaMask", "BadDealloc", "BadInitCount", "BadRegisterCount",
     "BadTensorMap", "BadThreadCount", "bank_conflicts", "BarrierChange", "BarrierEvent", "BarrierOfEndedCta",

@@ -99,7 +99,7 @@ from .register_pool import (
 from .registers import Flight, RegisterArray, Registers, ScatteredRegisters, UniformArray
 from .unchecked import PartMbarrier, UncheckedMbarrier
 from .warp import RunningWarp
-from .warp_facts import LanesDiffer, PartialWarp
+from .warp_facts import LanesDiffer, PartialWarp, warp_name
 
 __all__ = [
     "Arrival", "ArrivalOverflow", "Arriving", "BadInitCount", "BadRegisterCount", "BadThreadCount", "BarrierEvent",
@@ -121,6 +121,6 @@ __all__ = [
     "Time", "TIME", "TxCountOverflow", "UncheckedMbarrier", "UniformArray", "UninitialisedBarrier",
     "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters",
     "VALUES", "Values", "values_by_cluster", "Wait", "Warp", "WideRegisters", "WIDTHS", "WINDOW_BITS",
-    "WrongRegisterDirection",
+    "warp_name", "WrongRegisterDirection",
     "AccessBeforeStart", "RemoteAccessAtExit",
 ]  # fmt: skip

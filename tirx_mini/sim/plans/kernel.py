@@ -33,7 +33,7 @@ from ..outcome import Outcome
 from ..outputs import NothingWritten, last_unused, unwritten
 from ..question import Circumstances, Question
 from ..setup import Setup
-from ..translate import translate
+from ..translate import asks_once, translate
 from .equality import Equality
 from .process import running
 from .sampling import Sampling
@@ -164,6 +164,11 @@ class BoundKernel:
                 return "the kernel reads the time or takes other clusters' places"
         overlap = any(np.may_share_memory(a, b) for a, b in itertools.combinations(self.arrays, 2))
         return "two arguments overlap" if overlap else ""
+
+    @cached_property
+    def asks_once(self) -> bool:
+        """Return whether the answer of one test of an mbarrier may decide what comes next."""
+        return asks_once(self.func.body)
 
     @cached_property
     def effort(self) -> float:

@@ -35,7 +35,7 @@ from ..machine import GlobalBuffer, KernelImage, SharedBuffer
 from .batchable import batchable
 from .clock_only import ClockStatements
 from .decided import idle_reads
-from .leaving import waits_for_memory
+from .leaving import asks_once, waits_for_memory
 from .needed import extent, needed
 from .pressure import registers_of
 from .repeats import Cut, Repeats, repeats
@@ -203,6 +203,7 @@ def _scalar(name: str, value: Any, dtype: DataType) -> Value:
 
 
 __all__ = [
-    "Cut", "DivisionByZero", "EndlessLoop", "Led", "Poll", "Repeats", "RunawayLoop", "Translation", "extent", "needed",
+    "Cut", "DivisionByZero", "EndlessLoop", "Led", "Poll", "Repeats", "RunawayLoop", "Translation", "asks_once",
+    "extent", "needed",
     "registers_of", "repeats", "selected", "thread_values", "translate", "waits_for_memory",
 ]  # fmt: skip

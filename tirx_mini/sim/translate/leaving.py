@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tirx_mini.ir import Break, BufferLoad, BufferStore, Call, Continue, For, Hint, If, Seq, Stmt, While, walk
+from tirx_mini.ir import (
+    Break,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Continue,
+    Expr,
+    For,
+    Hint,
+    If,
+    Seq,
+    Stmt,
+    While,
+    children,
+    walk,
+)
 from tirx_mini.isa import ATOMICS, BarrierEffect, Memory, instruction_of, instructions
 
 
@@ -44,6 +59,16 @@ def steady(loop: While | For) -> bool:
     if counts(loop) or any(isinstance(node, BufferStore) and node.buffer.scope != "local" for node in walk(loop)):
         return False
     return all(map(_looks, (node for node in walk(loop) if isinstance(node, Call))))
+
+
+def asks_once(node: Stmt | Expr) -> bool:
+    """Return whether an mbarrier is tested outside of loops that test it until its phase is complete."""
+    if isinstance(node, While) and spins(node):
+        return False
+    entry = instruction_of(node) if isinstance(node, Call) else None
+    if entry is not None and entry.barrier is BarrierEffect.TEST:
+        return True
+    return any(asks_once(child) for child in children(node) if isinstance(child, (Stmt, Expr)))
 
 
 def waits_for_memory(loop: While | For) -> bool:
