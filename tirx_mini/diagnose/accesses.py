@@ -13,6 +13,7 @@ from tirx_mini.sim import (
     DivisionByZero,
     ElementOutOfBounds,
     EndlessLoop,
+    IndexOverflow,
     LanesDisagree,
     MatrixRowOutOfBounds,
     MisalignedAddress,
@@ -67,8 +68,18 @@ def element_out_of_bounds(fact: ElementOutOfBounds) -> Explanation:
     name = fact.buffer
     return Explanation(
         f"element {fact.element} of {name} is accessed, but {name} has {fact.size} elements",
-        INDEX_HINT,
+        INDEX_HINT if -(1 << 31) <= fact.element < 1 << 31 else f"{INDEX_HINT}; this one does not fit in int32",
         about={"buffer": name},
+    )
+
+
+@explains(IndexOverflow, OUT_OF_BOUNDS)
+def index_overflow(fact: IndexOverflow) -> Explanation:
+    return Explanation(
+        f"an index is computed as {fact.value}, which does not fit in int{fact.bits}: the result of a signed overflow "
+        "is undefined in CUDA C++",
+        f"compute it in int{min(64, 2 * fact.bits)}, or in an unsigned type, which wraps by definition",
+        rule="C++: expressions, signed integer overflow",
     )
 
 

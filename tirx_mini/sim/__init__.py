@@ -174,6 +174,7 @@ from .timing import Event, HoldingClock
 from .translate import (
     DivisionByZero,
     EndlessLoop,
+    IndexOverflow,
     Poll,
     RunawayLoop,
     Translation,
@@ -183,7 +184,7 @@ from .translate import (
 )
 
 __all__ = [
-    "CtasNeverStart", "Late",
+    "CtasNeverStart", "IndexOverflow", "Late",
     "Access", "AccumulatorLane", "Activity", "AllocRule", "AllocWithoutPermit", "Arrival", "ArrivalOverflow", "Awaited",
     "BadAddress", "BadAllocation", "BadBulkSize", "BadCtaMask", "BadDealloc", "BadInitCount", "BadRegisterCount",
     "BadTensorMap", "BadThreadCount", "bank_conflicts", "BarrierChange", "BarrierEvent", "BarrierOfEndedCta",

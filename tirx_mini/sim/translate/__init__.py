@@ -43,7 +43,7 @@ from .representatives import Led, led_products
 from .sameness import Samenesses
 from .statements import Statements
 from .storage import Place
-from .support import NAMESPACE, DivisionByZero, EndlessLoop, Poll, RunawayLoop
+from .support import NAMESPACE, DivisionByZero, EndlessLoop, IndexOverflow, Poll, RunawayLoop
 from .threads import selected, thread_values
 from .travels import travelled
 from .uniformity import analyse
@@ -203,7 +203,8 @@ def _scalar(name: str, value: Any, dtype: DataType) -> Value:
 
 
 __all__ = [
-    "Cut", "DivisionByZero", "EndlessLoop", "Led", "Poll", "Repeats", "RunawayLoop", "Translation", "asks_once",
+    "Cut", "DivisionByZero", "EndlessLoop", "IndexOverflow",
+    "Led", "Poll", "Repeats", "RunawayLoop", "Translation", "asks_once",
     "extent", "needed",
     "registers_of", "repeats", "selected", "thread_values", "translate", "waits_for_memory",
 ]  # fmt: skip
