@@ -20,7 +20,7 @@ from tirx_mini.ir import (
     children,
     walk,
 )
-from tirx_mini.isa import ATOMICS, BarrierEffect, Memory, instruction_of, instructions
+from tirx_mini.isa import BarrierEffect, Memory, instruction_of, instructions
 
 
 def leaves(stmt: Stmt) -> Iterator[Stmt]:
@@ -81,7 +81,7 @@ def _looks(call: Call) -> bool:
     entry = instruction_of(call)
     if entry is None or entry.blocking or entry.barrier is not None or entry.reads_clock or entry.opaque:
         return False
-    if entry.name in ATOMICS:
+    if entry.is_atomic:
         return entry.name == "atom.cas" or call.attr("op", None) in SETTLED
     return entry.writes is Memory.NONE and entry.completion is None
 
