@@ -8,6 +8,7 @@ from .block import REDUCE, SPATIAL, Block
 from .buffer import (
     SCOPES,
     VIEWS,
+    Address,
     AddressOf,
     Buffer,
     BufferLoad,
@@ -115,6 +116,7 @@ __all__ = [
     "UINT64",
     "DataType",
     "SPECIALS",
+    "Address",
     "AddressOf",
     "Binary",
     "BufferLoad",

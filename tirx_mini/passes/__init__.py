@@ -6,6 +6,7 @@ from .blocks import STORAGE_ALIGN, lower_blocks
 from .compact import Padding, padded
 from .flatten import flatten_buffers
 from .pipeline import PIPELINE, lower
+from .returns import lower_returns
 from .regions import Interval, box, interval
 from .teams import TEAM_HINT, Team, ordered_by_mbarriers, team_of
 from .uniform import Dependences, Parts

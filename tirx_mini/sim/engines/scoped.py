@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from tirx_mini.ir import Span
-from tirx_mini.isa import MemoryAccess
+from tirx_mini.isa import GENERIC_BITS, GENERIC_SHARED, MemoryAccess
 
 from ..facts import Fact, Fault
 from ..machine import (
     LANES,
     WINDOW_BITS,
+    ElementOutOfBounds,
     Gpu,
     Registers,
     RunningWarp,
@@ -213,6 +214,8 @@ class ScopedAccesses:
         if (addresses % nbytes).any():
             raise Fault(MisalignedAddress(w.origin, int(addresses[addresses % nbytes > 0][0]), nbytes))
         memory = self.gpu.memory
+        if not access.space:
+            addresses = np.where(addresses >> GENERIC_BITS == 1, addresses - GENERIC_SHARED, addresses)
         windows = addresses >> WINDOW_BITS
         homes = np.where(windows < len(w.cta.cluster.ctas), windows, -1 - (addresses >> memory.SPACING))
         for home in np.unique(homes).tolist():
@@ -243,7 +246,7 @@ class ScopedAccesses:
         memory = self.gpu.memory
         found = memory.locate(int(own.max()) + n - 1)
         if access.space.startswith("shared") or found is None:
-            raise Fault(BadAddress(w.origin, access.space, int(own.max()), n))
+            raise Fault(self._outside(w, access, own, n))
         buffer = found[0]
         if w.dependence is not None:
             w.dependence.check(w, Operation.STORE if write else Operation.LOAD, buffer.name, write)
@@ -252,6 +255,17 @@ class ScopedAccesses:
         spend_global(w, len(lanes), n, moved, missed, write)
         segment = memory.segments.get(buffer.slot)
         return Run(lanes, offsets, lambda width: memory.view(buffer.slot, width), segment, buffer.slot, buffer.name)
+
+    def _outside(self, w: RunningWarp, access: MemoryAccess, own: np.ndarray, n: int) -> Fact:
+        """What is wrong with addresses where no memory is: an element outside of the argument that is near."""
+        address = int(own.max())
+        near = None if access.space.startswith("shared") else self.gpu.memory.near(address)
+        if near is None:
+            return BadAddress(w.origin, access.space, address, n)
+        buffer, offset = near
+        size = buffer.dtype.itemsize
+        element = max(offset // size, buffer.size) if offset > 0 else offset // size
+        return ElementOutOfBounds(w.origin, buffer.name, element, buffer.size)
 
     # -- order ---------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tirx_mini.ir import (
+    Address,
     AddressOf,
     Bind,
     Buffer,
@@ -109,5 +110,6 @@ def _decisions(node: object) -> Iterator[Expr]:
     elif isinstance(node, (BufferLoad, BufferStore, AddressOf)):
         yield from node.indices
     elif isinstance(node, Evaluate) and (entry := instruction_of(node.call)) is not None:
-        values = entry.name in RESULTLESS_WRITES  # what they write decides nothing by itself
+        # What they write decides nothing by itself, unless nobody knows where it is read.
+        values = entry.name in RESULTLESS_WRITES and not isinstance(node.call.args[0], Address)
         yield from (arg for arg in node.call.args[: 1 if values else None] if not isinstance(arg, AddressOf))

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tirx_mini.ir import (
+    Address,
     AddressOf,
     Binary,
     Buffer,
@@ -52,6 +53,9 @@ FLOAT_OPS: Mapping[str, str] = {"min": "least({a}, {b})", "max": "greatest({a}, 
 """Operations of floats that are not NumPy's."""
 MAX_DEPTH = 50
 """Nested operations in one expression of the generated code; Python's parser stops at 200 parentheses."""
+
+LONG = 200
+"""Characters of a static pattern from which on a variable that has its value is computed while translating."""
 
 RING_OPS = ("+", "-", "*")
 """Operations whose result modulo a power of two depends on nothing but that of their operands."""
@@ -134,6 +138,14 @@ class Expressions:
         table = self.table(value)
         name = self.out.per_warp("P", list(table), (value.code, self.iterations))
         return replace(value, code=name, static=False, depth=0)
+
+    def brief(self, value: Value) -> Value:
+        """`value`, by the name of its table if it is a static lane pattern of a long text, which others may repeat."""
+        if not value.lanes or self.iterations or len(value.code) <= LONG:
+            return value
+        name = self.out.object("K", self.table(value), value.code)
+        self.static_names[name] = self.out.namespace[name]
+        return replace(value, code=f"{name}[wid]", depth=0)
 
     def shallow(self, value: Value) -> Value:
         """`value`, kept in a variable if its text is nested so deep that Python's parser would not read more."""
@@ -336,6 +348,9 @@ class Expressions:
 
     def _AddressOf(self, expr: AddressOf) -> Value:
         return self.storage.address(expr)
+
+    def _Address(self, expr: Address) -> Value:
+        return self.convert(self.build(expr.value), expr.dtype)
 
     def _Call(self, expr: Call) -> Value:
         return self.calls.value(expr)

@@ -132,7 +132,7 @@ class Statements:
     def _Bind(self, stmt: Bind) -> None:
         value = self.expressions.build(stmt.value)
         if value.static:
-            self.expressions.vars[stmt.var] = value
+            self.expressions.vars[stmt.var] = self.expressions.brief(value)
             return
         value = self.expressions.ready(value)
         self.out.at(stmt.value.span or stmt.span)
