@@ -236,9 +236,9 @@ def components(graph: Graph, nodes: Collection[int]) -> list[list[int]]:
                 if stack:
                     low[stack[-1][0]] = min(low[stack[-1][0]], low[node])
                 if low[node] == index[node]:
-                    cut = open_nodes.index(node)
-                    part = open_nodes[cut:]
-                    del open_nodes[cut:]
+                    part = [open_nodes.pop()]
+                    while part[-1] != node:
+                        part.append(open_nodes.pop())
                     is_open.difference_update(part)
                     if len(part) > 1 or node in graph[node]:
                         found.append(part)

@@ -43,7 +43,7 @@ _STATEMENT = re.compile(
 _BLANKS = re.compile(r"\s*")
 _PIECE = re.compile(r"(?:\[[^\]]*\]|\{[^}]*\}|\([^)]*\)|[^,\[{(])+")
 _NUMBERED = re.compile(r"(.*?[^\d])(\d+)\Z")
-_NEXT_STATEMENT = re.compile(r"\n\s*(?:@\s*!?\s*[\w%$]+\s+)?[a-z]\w*(?:\.[\w:]+)*\s")
+_NEXT_STATEMENT = re.compile(r"\n\s*(?:@\s*!?\s*[\w%$]+\s+)?[a-z]\w*(?:\.[\w:]+)*(?:\s|\Z)")
 
 
 class _Names:
@@ -186,7 +186,7 @@ class Bodies:
         reader = Operands(tokens(piece), self._named)
         found = reader.operand()
         if reader.peek():
-            raise PtxSyntaxError(f"{reader.peek()!r} stands behind the operand `{piece}`")
+            raise PtxSyntaxError(f"{reader.peek()!r} stands behind the operand `{' '.join(piece.split())}`")
         return found
 
     def _guard(self, text: str) -> Register:

@@ -95,6 +95,11 @@ class _Structuring:
                 if _stops(part.then) != _stops(part.orelse):
                     part, rest = replace(part, then=then, orelse=orelse), ()
             last = not rest
+            if isinstance(part, Before) and rest:
+                first, places = _alternatives(part, rest)
+                if len(places) > 1:
+                    self._choice(first, places, fall, around, depth, out)
+                    break
             nodes, flags = self._part(part, fall if last else frozenset(), around, depth, last)
             out.add(*nodes)
             out.escape(flags)
@@ -120,6 +125,34 @@ class _Structuring:
             return self._loop(part, fall, around, depth)
         assert not isinstance(part, (To, Again, Stop))
         return (part,), {}
+
+    def _choice(
+        self,
+        first: Before,
+        places: Sequence[tuple[int, Sequence[Part]]],
+        fall: frozenset[Place],
+        around: _Around | None,
+        depth: int,
+        out: _Guarded,
+    ) -> None:
+        """A statement with several exits, and behind it the code of the one that was taken (`_alternatives`)."""
+        own = [("to", place) for place, _ in places[:-1]]
+        if around is not None:
+            around.inside.update(own)
+        nodes, flags = self._before(first, frozenset(), around, depth)
+        taken = [(flags.get(place), code) for place, (_, code) in zip(own, places, strict=False)]
+        if around is not None:
+            out.add(*(SetFlag(flag, False) for flag, _ in taken if flag))
+        out.add(*nodes)
+        out.escape({place: flag for place, flag in flags.items() if place not in own})
+        chosen, escaped = self.sequence(places[-1][1], fall, around, depth + 1)
+        for flag, code in reversed(taken):
+            if flag is not None:
+                arm, more = self.sequence(code, fall, around, depth + 1)
+                chosen = (If(Flag(flag), arm, chosen),)
+                escaped = {**escaped, **more}
+        out.add(*chosen)
+        out.escape(escaped)
 
     def _before(
         self, part: Before, fall: frozenset[Place], around: _Around | None, depth: int
@@ -197,9 +230,43 @@ def _free(part: Choice, around: _Around | None) -> bool:
         return False
     exits = [arm[-1] for arm in (part.then, part.orelse) if arm]
     return all(
-        isinstance(each, (To, Again, Stop)) and (_place(each) == around.again or _place(each) in around.broken)
+        (isinstance(each, (To, Again)) and _place(each) not in around.inside)
+        or (isinstance(each, Stop) and END in around.broken)
         for each in exits
     )
+
+
+def _exits(parts: Sequence[Part]) -> set[int]:
+    """The places behind a `Before` that control may go to from inside of parts."""
+    found: set[int] = set()
+    waiting = list(parts)
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, To):
+            found.add(part.place)
+        elif isinstance(part, Choice):
+            waiting += (*part.then, *part.orelse)
+        elif isinstance(part, Cases):
+            waiting += (each for case in part.cases for each in case)
+        elif isinstance(part, (Before, Repeat)):
+            waiting += part.body
+    return found
+
+
+def _alternatives(part: Before, rest: Sequence[Part]) -> tuple[Before, list[tuple[int, Sequence[Part]]]]:
+    """Where several exits of one statement lead: the statement, and the code of each place, the first one last.
+
+    The code of no place goes to one of the others, so that a thread executes one of them. A single pair stands for
+    code that has no such form.
+    """
+    found = [(part.place, rest)]
+    while part.body and isinstance(part.body[0], Before) and _stops(part.body[1:]):
+        code = part.body[1:]
+        if _exits(code) & {place for place, _ in found}:
+            break
+        part = part.body[0]
+        found.append((part.place, code))
+    return part, found
 
 
 def _if(part: Choice, then: tuple[Node, ...], orelse: tuple[Node, ...]) -> tuple[Node, ...]:

@@ -11,13 +11,13 @@ from tirx_mini.records import dataclass
 from .syntax import Address, Float, Group, Immediate, Operand, Pair, Register, Sink, Special, Symbol, Vector
 
 _TOKEN = re.compile(
-    r"[%$_A-Za-z][\w$]*"  # names; a lone % is no name
+    r"(?:%(?!\d)|[$_A-Za-z])[\w$]*"  # names; a lone % and that of a remainder are none
     r"|0[fF][0-9a-fA-F]{8}(?!\w)|0[dD][0-9a-fA-F]{16}(?!\w)"
     r"|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?|\d+U?"
     r'|"[^"\n]*"'
     r"|<<|>>|<=|>=|==|!=|&&|\|\||[^\s]"
 )
-_NAME = re.compile(r"[%$_A-Za-z][\w$]*\Z")
+_NAME = re.compile(r"(?:%(?!\d)|[$_A-Za-z])[\w$]*\Z")
 _WORD = (1 << 64) - 1
 
 SPECIALS = frozenset(
