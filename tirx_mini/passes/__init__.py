@@ -16,5 +16,5 @@ from .verify import LoweringError, verify_lowered
 __all__ = [
     "Dependences", "Interval", "Kernels", "LoweringError", "PIPELINE", "Padding", "Parts", "STORAGE_ALIGN",
     "TEAM_HINT", "TENSOR_INTRIN", "Team", "box", "flatten_buffers", "insert_barriers", "interval", "lower",
-    "lower_blocks", "ordered_by_mbarriers", "padded", "split_kernels", "team_of", "vectorize", "verify_lowered",
+    "lower_blocks", "lower_returns", "ordered_by_mbarriers", "padded", "split_kernels", "team_of", "vectorize", "verify_lowered",
 ]  # fmt: skip

@@ -61,6 +61,10 @@ def _placed(reading: Reading, given: Sequence[Operand]) -> list[tuple[str, Opera
     places, operands = list(reading.places), list(given)
     if operands and isinstance(operands[0], Sink) and len(operands) == len(places) + 1:
         operands = operands[1:]
+    many = next((n for n, name in enumerate(places) if isinstance(name, str) and _variadic(reading.entry, name)), None)
+    if many is not None and len(operands) > len(places):
+        end = many + len(operands) - len(places) + 1
+        operands[many:end] = [Vector(tuple(operands[many:end]))]
     if len(operands) != len(places):
         return None
     found: list[tuple[str, Operand]] = []
