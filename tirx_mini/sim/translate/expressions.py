@@ -276,7 +276,9 @@ class Expressions:
             cond, a, b = (self.shallow(self.ready(part)) for part in (cond, a, b))
         lanes = cond.lanes or a.lanes or b.lanes
         form = "where({c}, {a}, {b})" if lanes else "({a} if {c} else {b})"
-        code = form.format(c=cond.code, a=a.code, b=b.code)
+        wide = lanes and expr.dtype == "uint64"  # NumPy makes int64 of two Python ints
+        sides = [f"uint64({side.code})" if wide and not side.lanes else side.code for side in (a, b)]
+        code = form.format(c=cond.code, a=sides[0], b=sides[1])
         return combined(code, expr.dtype, cond, a, b, low=min(a.low, b.low), high=max(a.high, b.high))
 
     def _zero(self, dtype: DataType) -> str:
