@@ -24,6 +24,15 @@ from .kernels import (
     student_file,
 )
 from .ladder import DTYPES, Row, Task, figures_of_row, ladder_tasks, run_task, run_tasks, what_if_tasks, with_timelines
+from .launches import (
+    LaunchedFiles,
+    LaunchText,
+    file_and_name,
+    launched_with,
+    parse_arguments,
+    parse_dims,
+    random_arrays,
+)
 from .measured import StepTimes, measured_times
 from .meter import PATIENCE_S, Meter, WatchShare
 from .programs import Programs, programs_with
@@ -62,6 +71,8 @@ __all__ = [
     "Hints",
     "KernelFileError",
     "KernelRef",
+    "LaunchText",
+    "LaunchedFiles",
     "Matrix",
     "Meter",
     "NoTimeline",
@@ -94,6 +105,7 @@ __all__ = [
     "converted",
     "default_kernels",
     "explaining",
+    "file_and_name",
     "figures_of",
     "figures_of_row",
     "findings_book",
@@ -101,6 +113,7 @@ __all__ = [
     "hints_of",
     "kernel_of",
     "ladder_tasks",
+    "launched_with",
     "load_kernel",
     "load_kernels",
     "load_module",
@@ -109,6 +122,8 @@ __all__ = [
     "matches",
     "named_kernel",
     "measured_times",
+    "parse_arguments",
+    "parse_dims",
     "parse_file",
     "parse_steps",
     "parse_what_if",
@@ -117,6 +132,7 @@ __all__ = [
     "plain_links",
     "product_text",
     "programs_with",
+    "random_arrays",
     "read_kernels",
     "reference_file",
     "run_task",
