@@ -85,7 +85,8 @@ from .wgmma import FRAGMENT_REGISTERS
 __all__ = [
     "ADDED_ARRIVALS", "ATOMICS", "MMA_SYNC", "NAMED_ARRIVALS", "NAMED_BARRIERS", "RESULTLESS_WRITES", "WORD_STORES",
     "A_IN_TMEM", "Access", "Alias", "Attribute", "BarrierEffect", "Barriers", "BlockScales", "CONVERSION", "CP_SHAPES",
-    "Completion", "DivergentThread", "FRAGMENT_REGISTERS", "FaultKind", "Format", "GENERIC_BITS", "GENERIC_LOCAL", "GENERIC_SHARED", "Instruction",
+    "Completion", "DivergentThread", "FRAGMENT_REGISTERS", "FaultKind", "Format", "GENERIC_BITS", "GENERIC_LOCAL",
+    "GENERIC_SHARED", "Instruction",
     "InstructionDescriptor", "Kept", "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory", "MemoryAccess", "NAMES",
     "NONE_CANCELLED", "Operand", "OperandKind", "OperandType", "Overloads", "PLAIN", "POLICIES", "PTX_TYPES",
     "QuadProduct", "REGISTER_TYPES", "Reading", "RegisterOperand", "SCALED_KINDS", "START_BITS", "Scalar", "Scope",

@@ -8,55 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any
 
-from tirx_mini.ir import BOOL, DataType, Expr, binary, cast, const, reinterpret, select, unary
+from tirx_mini.ir import DataType, Expr, binary, cast, const, reinterpret, select
 from tirx_mini.isa import scalar, value_of
-from tirx_mini.records import dataclass
 
-Compute: TypeAlias = Callable[..., Expr]
-_UNTYPED = {f"b{n}": f"uint{n}" for n in (8, 16, 32, 64)}
-TYPES: Mapping[str, DataType] = {
-    name: DataType(dtype)
-    for name, dtype in {
-        **_UNTYPED, **{f"u{n}": f"uint{n}" for n in (8, 16, 32, 64)}, **{f"s{n}": f"int{n}" for n in (8, 16, 32, 64)},
-        "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "pred": "bool",
-        "f16x2": "uint32", "bf16x2": "uint32", "u16x2": "uint32", "s16x2": "uint32", "f32x2": "uint64",
-    }.items()
-}  # fmt: skip
-"""The types of PTX as the IR has them; packed halves are a word."""
-_HALVES = {"f16x2": "f16", "bf16x2": "bf16", "u16x2": "u16", "s16x2": "s16"}
-ROUNDINGS = ("rn", "rz", "rm", "rp")
-
-
-@dataclass(frozen=True)
-class Operation:
-    """An instruction of single threads without memory. operands, result: its types."""
-
-    operands: tuple[DataType, ...]
-    result: DataType
-    compute: Compute
-
-
-@dataclass(frozen=True)
-class Words:
-    """An opcode in parts. kind: its last type. mods: what stands between."""
-
-    name: str
-    mods: tuple[str, ...]
-    kind: str
-
-    @property
-    def dtype(self) -> DataType:
-        return TYPES[self.kind]
-
-    @property
-    def rounding(self) -> str:
-        """The rounding mode, "" where none is written."""
-        return next((word for word in self.mods if word in ROUNDINGS), "")
-
-    def has(self, word: str) -> bool:
-        return word in self.mods
+from .fields import extracted, found, inserted
+from .opcodes import HALVES, TYPES, Compute, Operation, Words, flushed, halves, rectified, saturated
 
 
 @lru_cache(maxsize=4096)
@@ -87,43 +45,6 @@ def _is_integer(kind: str) -> bool:
     return kind[0] in "us" and kind in TYPES
 
 
-def halves(compute: Compute, half: str) -> Compute:
-    """`compute` of the halves of words."""
-    inner = TYPES[half]
-
-    def packed(*words: Expr) -> Expr:
-        parts: list[Expr] = []
-        for shift in (0, 16):
-            moved = [cast("uint16", binary(">>", word, const(shift, word.dtype))) for word in words]
-            value = compute(*(reinterpret(inner, each) if inner.is_float else cast(inner, each) for each in moved))
-            word = reinterpret("uint16", value) if inner.is_float else cast("uint16", value)
-            parts.append(binary("<<", cast("uint32", word), const(shift, "uint32")))
-        return binary("|", parts[0], parts[1])
-
-    return packed
-
-
-def saturated(value: Expr) -> Expr:
-    """A number from 0 to 1; 0 for NaN (PTX ISA: .sat)."""
-    zero, one = const(0.0, value.dtype), const(1.0, value.dtype)
-    return select(binary(">", value, zero), select(binary("<", value, one), value, one), zero)
-
-
-def rectified(value: Expr) -> Expr:
-    """A number, or 0 where it is negative; NaN stays (PTX ISA: .relu)."""
-    return select(binary("<=", value, const(0.0, value.dtype)), const(0.0, value.dtype), value)
-
-
-def flushed(value: Expr) -> Expr:
-    """A number, or a zero of its sign where it is subnormal (PTX ISA: .ftz)."""
-    bits = value.dtype.bits
-    bare = DataType(f"uint{bits}")
-    exponent = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000}[value.dtype]
-    word = reinterpret(bare, value)
-    small = binary("==", binary("&", word, const(exponent, bare)), const(0, bare))
-    return select(small, reinterpret(value.dtype, binary("&", word, const(1 << (bits - 1), bare))), value)
-
-
 def _modified(words: Words, compute: Compute) -> Compute:
     """`compute` of floats with .ftz, .sat and .relu, of single numbers or of pairs."""
 
@@ -133,7 +54,7 @@ def _modified(words: Words, compute: Compute) -> Compute:
             value = flushed(value)
         return saturated(value) if words.has("sat") else rectified(value) if words.has("relu") else value
 
-    return halves(whole, _HALVES[words.kind]) if words.kind in _HALVES else whole
+    return halves(whole, HALVES[words.kind]) if words.kind in HALVES else whole
 
 
 # -- sums and products --------------------------------------------------------------------------------------------
@@ -145,7 +66,7 @@ def _ring(op: str) -> Callable[[Words], Operation | None]:
     def build(words: Words) -> Operation | None:
         kind = words.kind
         if kind in ("u16x2", "s16x2"):
-            return _same(words, 2, halves(lambda a, b: binary(op, a, b), _HALVES[kind]))
+            return _same(words, 2, halves(lambda a, b: binary(op, a, b), HALVES[kind]))
         if _is_integer(kind):
             if words.has("sat"):
                 return _same(words, 2, _clamped(op))
@@ -168,7 +89,7 @@ def _sat(words: Words, compute: Compute) -> Compute:
 
 def _entry(words: Words, name: str, count: int) -> Operation:
     """An entry of the table that has the rounding mode and .ftz as modifiers."""
-    attrs: dict[str, object] = {"rounding": words.rounding or "rn"}
+    attrs: dict[str, Any] = {"rounding": words.rounding or "rn"}
     if words.kind in ("f32", "f32x2"):
         attrs["ftz"] = words.has("ftz")
     compute = _sat(words, lambda *args: value_of(name, words.dtype, *args, **attrs))
@@ -256,11 +177,11 @@ def _extreme(op: str) -> Callable[[Words], Operation | None]:
     def build(words: Words) -> Operation | None:
         kind = words.kind
         if kind in ("u16x2", "s16x2"):
-            compute = halves(_relu(words, lambda a, b: binary(op, a, b)), _HALVES[kind])
+            compute = halves(_relu(words, lambda a, b: binary(op, a, b)), HALVES[kind])
             return _same(words, 2, compute)
         if _is_integer(kind):
             return _same(words, 2, _relu(words, lambda a, b: binary(op, a, b)))
-        half = _HALVES.get(kind, kind)
+        half = HALVES.get(kind, kind)
         opcode = f"{op}.f32" if half == "f32" else ""
 
         def chosen(a: Expr, b: Expr) -> Expr:
@@ -277,7 +198,7 @@ def _extreme(op: str) -> Callable[[Words], Operation | None]:
                 value = select(joined, _minus(value), value)
             return rectified(value) if words.has("relu") else value
 
-        return _same(words, 2, halves(chosen, half) if kind in _HALVES else chosen)
+        return _same(words, 2, halves(chosen, half) if kind in HALVES else chosen)
 
     return build
 
@@ -331,7 +252,7 @@ def _sign(change: Compute) -> Callable[[Words], Operation | None]:
     def build(words: Words) -> Operation | None:
         if words.dtype.is_float or words.kind in ("f16x2", "bf16x2"):
             compute = (lambda a: change(flushed(a))) if words.has("ftz") else change
-            return _same(words, 1, halves(compute, _HALVES[words.kind]) if words.kind in _HALVES else compute)
+            return _same(words, 1, halves(compute, HALVES[words.kind]) if words.kind in HALVES else compute)
         if words.kind.startswith("s") and change is _minus:
             return _same(words, 1, lambda a: binary("-", const(0, a.dtype), a))
         return None
@@ -351,7 +272,7 @@ def _quotient(words: Words) -> Operation | None:
         return _same(words, 2, _modified(words, lambda a, b: binary("/", a, b)))
     if words.rounding in ("", "rn"):
         return _same(words, 2, _modified(words, lambda a, b: binary("/", a, b)))
-    return _entry(words, f"div.{words.kind}", 2)
+    return _entry(words, f"div.rounded.{words.kind}", 2)
 
 
 def _reciprocal(words: Words) -> Operation | None:
@@ -365,7 +286,7 @@ def _reciprocal(words: Words) -> Operation | None:
         return None
     if words.rounding in ("", "rn"):
         return _same(words, 1, _modified(words, lambda a: binary("/", const(1.0, a.dtype), a)))
-    return _entry(words, f"rcp.{words.kind}", 1)
+    return _entry(words, f"rcp.rounded.{words.kind}", 1)
 
 
 def _root(words: Words) -> Operation | None:
@@ -374,7 +295,7 @@ def _root(words: Words) -> Operation | None:
     if words.rounding in ("", "rn"):
         name = "sqrt.rn" if words.kind == "f32" else "sqrt.f64"
         return _same(words, 1, _modified(words, lambda a: value_of(name, words.dtype, a)))
-    return _entry(words, f"sqrt.{words.kind}", 1)
+    return _entry(words, f"sqrt.rounded.{words.kind}", 1)
 
 
 def _reciprocal_root(words: Words) -> Operation | None:
@@ -385,12 +306,12 @@ def _reciprocal_root(words: Words) -> Operation | None:
 
 def _approximation(words: Words) -> Operation | None:
     """ex2, tanh of halves: the value of single precision, rounded."""
-    half = _HALVES.get(words.kind, words.kind)
+    half = HALVES.get(words.kind, words.kind)
     if half not in ("f16", "bf16"):
         return None
     single = lambda a: value_of(f"{words.name}.approx", TYPES["f32"], cast("float32", a))  # noqa: E731
     compute = lambda a: cast(TYPES[half], single(a))  # noqa: E731
-    return _same(words, 1, halves(compute, half) if words.kind in _HALVES else compute)
+    return _same(words, 1, halves(compute, half) if words.kind in HALVES else compute)
 
 
 # -- comparisons ----------------------------------------------------------------------------------------------------
@@ -418,96 +339,6 @@ def joined(words: Sequence[str], holds: Expr, other: Expr | None) -> Expr:
     return binary("!=", holds, other) if op == "xor" else binary(op, holds, other)
 
 
-# -- bits -----------------------------------------------------------------------------------------------------------
-
-
-def _find(words: Words) -> Operation | None:
-    """bfind: the place of the highest bit that differs from the sign; .shiftamt: how far to shift it to the top."""
-    signed, bits = words.kind.startswith("s"), words.dtype.bits
-    count = DataType("uint32")
-
-    def compute(a: Expr) -> Expr:
-        bare = DataType(f"uint{bits}")
-        if signed:
-            a = select(binary("<", a, const(0, a.dtype)), unary("~", a), a)
-        zeros = value_of(f"clz.b{bits}", count, cast(bare, a))
-        place = zeros if words.has("shiftamt") else binary("-", const(bits - 1, count), zeros)
-        return select(binary("==", cast(bare, a), const(0, bare)), const((1 << 32) - 1, count), place)
-
-    return Operation((words.dtype,), count, compute)
-
-
-def _field(words: Words) -> Operation | None:
-    """bfe of 64 bits."""
-    if words.dtype.bits != 64:
-        return None
-    byte, u64 = DataType("uint32"), DataType("uint64")
-
-    def compute(a: Expr, start: Expr, length: Expr) -> Expr:
-        start, length = (binary("&", each, const(255, byte)) for each in (start, length))
-        below = binary("<", start, const(64, byte))
-        shift = cast(u64, binary("min", start, const(63, byte)))
-        fill = binary(">>", a, const(63, a.dtype)) if a.dtype.is_signed else const(0, a.dtype)
-        value = cast(u64, select(below, binary(">>", a, cast(a.dtype, shift)), fill))
-        kept = binary("min", length, const(64, byte))
-        ones = select(
-            binary("==", kept, const(64, byte)), const((1 << 64) - 1, u64),
-            binary("-", binary("<<", const(1, u64), cast(u64, binary("min", kept, const(63, byte)))), const(1, u64)),
-        )  # fmt: skip
-        low = binary("&", value, ones)
-        if not a.dtype.is_signed:
-            return low
-        last = binary("min", binary("-", binary("+", start, kept), const(1, byte)), const(63, byte))
-        sign = binary("&", binary(">>", cast(u64, a), cast(u64, last)), const(1, u64))
-        extended = select(binary("!=", sign, const(0, u64)), binary("|", low, unary("~", ones)), low)
-        return cast(a.dtype, select(binary("==", kept, const(0, byte)), const(0, u64), extended))
-
-    return Operation((words.dtype, byte, byte), words.dtype, compute)
-
-
-def _inserted(words: Words) -> Operation | None:
-    """bfi of 64 bits."""
-    if words.dtype.bits != 64:
-        return None
-    byte, u64 = DataType("uint32"), DataType("uint64")
-
-    def compute(field: Expr, into: Expr, start: Expr, length: Expr) -> Expr:
-        start, length = (binary("&", each, const(255, byte)) for each in (start, length))
-        shift = cast(u64, binary("min", start, const(63, byte)))
-        ones = select(
-            binary(">=", length, const(64, byte)), const((1 << 64) - 1, u64),
-            binary("-", binary("<<", const(1, u64), cast(u64, binary("min", length, const(63, byte)))), const(1, u64)),
-        )  # fmt: skip
-        mask = binary("<<", ones, shift)
-        put = binary("|", binary("&", into, unary("~", mask)), binary("&", binary("<<", field, shift), mask))
-        return select(binary("<", start, const(64, byte)), put, into)
-
-    return Operation((u64, u64, byte, byte), u64, compute)
-
-
-_SELECTORS: Mapping[str, Callable[[int], tuple[int, ...]]] = {
-    "f4e": lambda c: (c, c + 1, c + 2, c + 3),
-    "b4e": lambda c: (c, (c - 1) % 8, (c - 2) % 8, (c - 3) % 8),
-    "rc8": lambda c: (c,) * 4,
-    "ecl": lambda c: tuple(max(c, i) for i in range(4)),
-    "ecr": lambda c: tuple(min(c, i) for i in range(4)),
-    "rc16": lambda c: (0, 1, 0, 1) if c in (0, 2) else (2, 3, 2, 3),
-}
-"""The bytes that prmt's modes select, from the first to the last, by the lowest bits of its operand c."""
-
-
-def permuted(mode: str, a: Expr, b: Expr, c: Expr) -> Expr:
-    """prmt.b32 in a mode; "" for its default."""
-    if mode:
-        low = binary("&", c, const(3, c.dtype))
-        words = [sum(byte << 4 * place for place, byte in enumerate(_SELECTORS[mode](n))) for n in range(4)]
-        chosen: Expr = const(words[3], "uint32")
-        for number in (2, 1, 0):
-            chosen = select(binary("==", low, const(number, c.dtype)), const(words[number], "uint32"), chosen)
-        c = chosen
-    return value_of("prmt.b32", DataType("uint32"), a, b, c)
-
-
 # -- conversions ----------------------------------------------------------------------------------------------------
 
 
@@ -517,14 +348,11 @@ def conversion(opcode: Sequence[str]) -> Operation | None:
     if to not in TYPES or of not in TYPES or "x2" in to + of:
         return None
     target, source = TYPES[to], TYPES[of]
-    rounding = mods[0] if mods else ""
     exact = not mods and (not source.is_float or target.is_float)
     nearest = mods == ["rn"] and target.is_float
     cut = mods == ["rzi"] and source in ("float32", "float16") and target.bits == 32
     if exact or nearest or cut:
         return Operation((source,), target, lambda a: cast(target, a))
-    if rounding.endswith("i") and target.is_float:
-        return None
     return None
 
 
@@ -532,8 +360,6 @@ FORMS: Mapping[str, Callable[[Words], Operation | None]] = {
     "add": _ring("+"), "sub": _ring("-"), "mul": _product, "mad": _multiply_add, "fma": _fused,
     "min": _extreme("min"), "max": _extreme("max"), "neg": _sign(_minus), "abs": _sign(_magnitude),
     "div": _quotient, "rcp": _reciprocal, "sqrt": _root, "rsqrt": _reciprocal_root,
-    "ex2": _approximation, "tanh": _approximation, "bfind": _find, "bfe": _field, "bfi": _inserted,
+    "ex2": _approximation, "tanh": _approximation, "bfind": found, "bfe": extracted, "bfi": inserted,
 }  # fmt: skip
 """How each name's opcodes become operations."""
-
-CONDITION = BOOL

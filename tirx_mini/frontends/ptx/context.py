@@ -39,10 +39,11 @@ from tirx_mini.ir import Address as Pointer
 from tirx_mini.isa import GENERIC_SHARED, Instruction, bits_as
 
 from .arguments import Bound
+from .local_memory import LocalMemory
 from .origins import ANYWHERE, Origins
 from .registers import Registers, name_of
 from .specials import special_register
-from .syntax import Address, Float, Immediate, Operand, Register, Sink, Special, Symbol
+from .syntax import Address, Float, Immediate, Kernel, Operand, Register, Sink, Special, Symbol
 from .syntax import Instruction as PtxInstruction
 from .variables import Variables
 
@@ -60,14 +61,18 @@ def refused(instruction: PtxInstruction, why: str = "") -> TirxError:
 class Context:
     """The kernel under construction.
 
-    block: its dimensions. values: the registers that are values, by their names.
+    block: its dimensions. values: the registers that are values, by their names. stored: what was stored last in each
+    place of a local variable.
     """
 
     def __init__(
-        self, bound: Bound, launch: Launch, block: tuple[int, int, int], registers: Registers, origins: Origins,
-        variables: Variables,
+        self, kernel: Kernel, bound: Bound, launch: Launch, block: tuple[int, int, int], registers: Registers,
+        origins: Origins, variables: Variables, locals_: LocalMemory,
     ) -> None:  # fmt: skip
-        self.bound, self.launch, self.block = bound, launch, block
+        self.kernel, self.bound, self.launch, self.block = kernel, bound, launch, block
+        self.locals = locals_
+        self.variable: set[str] = set()
+        self.stored: dict[tuple[str, int], Operand] = {}
         self.registers, self.origins, self.variables = registers, origins, variables
         self.values: dict[str, Expr] = {}
         self.arrays = [
@@ -75,7 +80,7 @@ class Context:
             for number, (dtype, length) in enumerate(registers.arrays)
         ]
         self.scalars: dict[str, Buffer] = {}
-        self.allocated: list[Buffer] = list(self.arrays)
+        self.allocated: list[Buffer] = [*self.arrays, *(array.buffer for array in locals_.arrays.values())]
         self.out: list[Stmt] = []
         self.span: Span | None = None
         self.temporaries = 0
@@ -177,7 +182,7 @@ class Context:
         assert isinstance(operand, Register)
         name = name_of(operand)
         use = self.registers.uses.get(name)
-        if name not in self.registers.slots and use is not None and use.is_value:
+        if name not in self.registers.slots and name not in self.variable and use is not None and use.is_value:
             if not use.reads and not isinstance(value, Call):
                 return
             if isinstance(value, (Const, Var)):
@@ -189,6 +194,11 @@ class Context:
             return
         buffer, index = self.place(operand)
         self.emit(BufferStore(buffer, (const(index),), as_type(buffer.dtype, value), span=self.span))
+
+    def make_variable(self, operand: Operand) -> None:
+        """Let a register be a variable, since several statements set it."""
+        if isinstance(operand, Register):
+            self.variable.add(name_of(operand))
 
     def is_read(self, operand: Operand) -> bool:
         """Return whether an instruction reads the register that an operand sets."""
@@ -209,6 +219,8 @@ class Context:
 
     def symbol(self, symbol: Symbol) -> Expr:
         """The address of a variable, in its own state space unless it is generic."""
+        if symbol.name in self.locals.offsets:
+            return const(self.locals.offsets[symbol.name] + symbol.offset, ADDRESS)
         value = self.variables.address(symbol.name, self.span)
         if symbol.generic and self.variables.space(symbol.name) == "shared":
             value = binary("+", cast(ADDRESS, value), const(GENERIC_SHARED, ADDRESS))

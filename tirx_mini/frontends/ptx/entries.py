@@ -9,8 +9,8 @@ from typing import Any
 from tirx_mini.ir import BOOL, AddressOf, BufferLoad, BufferStore, DataType, Expr, TirxError, binary, const
 from tirx_mini.isa import Instruction, OperandKind, Reading, readings, value_of
 
-from .arithmetic import TYPES
 from .context import Context, as_type
+from .opcodes import TYPES
 from .syntax import Address, Immediate, Operand, Pair, Register, Sink, Vector
 from .syntax import Instruction as PtxInstruction
 

@@ -34,8 +34,10 @@ from tirx_mini.records import dataclass, replace
 
 from . import memory, moves, warps
 from .arguments import Bound, bind
+from .calls import call
 from .context import Context, refused
 from .entries import call_entry
+from .local_memory import place_locals
 from .origins import origins_of
 from .registers import examine, instructions, name_of, results
 from .syntax import (
@@ -86,7 +88,9 @@ def lower(
     launch = Launch(_dims(grid), threads, _cluster(kernel, cluster), max(total, smem_bytes))
     registers = examine(kernel)
     flat = tuple(instructions(kernel.body))
-    context = Context(bound, launch, dims, registers, origins_of(flat, bound.pointers), variables)
+    origins = origins_of(flat, bound.pointers)
+    locals_ = place_locals(kernel.variables, flat, origins)
+    context = Context(kernel, bound, launch, dims, registers, origins, variables, locals_)
     body = _Body(kernel, context)
     stmts = body.all()
     params, given = _with_variables(bound, variables.arrays)
@@ -137,7 +141,8 @@ class _Body:
         flags: list[Stmt] = []
         for flag in self.flags.values():
             flags += [AllocBuffer(flag), BufferStore(flag, (const(0),), const(False))]
-        return [*self.context.variables.declarations(), *self.context.declarations(), *flags, *out]
+        first = [*self.context.variables.declarations(), *self.context.declarations()]
+        return [*first, *self.context.locals.initialised(), *flags, *out]
 
     def block(self, nodes: Sequence[Node]) -> None:
         """Nodes one after the other; neighbours with one guard share a branch."""
@@ -242,6 +247,8 @@ class _Body:
             handler(context, node)
         elif name in ("pragma", "nop") or memory.prefetch(context, node):
             return
+        elif name == "call":
+            call(context, node)
         elif name in ("exit", "ret"):
             context.emit(Return(span=node.span))
         elif name == "trap":

@@ -5,14 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tirx_mini.ir import HANDLE, AddressOf, Buffer, BufferLoad, BufferStore, Cast, DataType, Expr, binary, cast, const
-from tirx_mini.isa import TABLE, value_of
+from tirx_mini.ir import (
+    HANDLE,
+    AddressOf,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Cast,
+    DataType,
+    Expr,
+    If,
+    binary,
+    cast,
+    const,
+    seq,
+)
+from tirx_mini.ir import Address as Pointer
+from tirx_mini.isa import GENERIC_BITS, GENERIC_LOCAL, TABLE, value_of
 from tirx_mini.records import dataclass
 
 from .arguments import bits_of
-from .arithmetic import TYPES
 from .context import ADDRESS, Context, as_type, refused
-from .syntax import Address, Immediate, Instruction, Operand, Register, Sink, Symbol, Vector
+from .local_accesses import access_local, is_local
+from .opcodes import TYPES
+from .origins import ANYWHERE
+from .syntax import Address, Instruction, Operand, Register, Sink, Symbol, Vector
 
 _SEMANTICS = ("weak", "volatile", "relaxed", "acquire", "release", "acq_rel")
 _SCOPES = ("cta", "cluster", "gpu", "sys")
@@ -55,6 +72,38 @@ def load_or_store(context: Context, instruction: Instruction) -> None:
     form = Form.of(instruction.opcode)
     if "mmio" in instruction.opcode:
         raise refused(instruction)
+    if is_local(context, instruction, form.space):
+        access_local(context, instruction, form.kind, form.space)
+    elif not form.space and _may_be_local(context, instruction):
+        _access_either(context, instruction, form)
+    else:
+        _access(context, instruction, form)
+
+
+def _may_be_local(context: Context, instruction: Instruction) -> bool:
+    """Return whether a generic address may be one of local memory, or not."""
+    address = next(each for each in instruction.operands if isinstance(each, Address))
+    names = context.names(address.base)
+    unknown = not names or ANYWHERE in names
+    return context.locals.generic and (unknown or any(name in context.locals.offsets for name in names))
+
+
+def _access_either(context: Context, instruction: Instruction, form: Form) -> None:
+    """An access at an address of local memory or of any other, as its window says."""
+    address = next(each for each in instruction.operands if isinstance(each, Address))
+    window = binary(">>", cast(ADDRESS, context.read(address.base)), const(GENERIC_BITS, ADDRESS))
+    local = binary("==", window, const(GENERIC_LOCAL >> GENERIC_BITS, ADDRESS))
+    targets = instruction.operands[0].items if isinstance(instruction.operands[0], Vector) else instruction.operands[:1]
+    for target in targets if instruction.opcode[0] != "st" else ():
+        context.make_variable(target)
+    with context.inside() as near:
+        access_local(context, instruction, form.kind, form.space)
+    with context.inside() as far:
+        _access(context, instruction, form)
+    context.emit(If(context.kept(local, "local"), seq(*near), seq(*far), span=context.span))
+
+
+def _access(context: Context, instruction: Instruction, form: Form) -> None:
     if instruction.opcode[0] == "st":
         _store(context, instruction, form)
     elif form.space == "param":
@@ -114,11 +163,11 @@ def _load(context: Context, instruction: Instruction, form: Form) -> None:
         raise refused(instruction)
     vector = f"v{words}" if words > 1 else ""
     if bits_of(form.kind) == 32:
-        places = context.pointers(result.items) if all(isinstance(i, Register) for i in result.items) else ()
-        side = places and all(
+        named = all(isinstance(item, Register) for item in result.items)
+        places = list(context.pointers(result.items)) if named else []
+        if places and all(
             p.buffer is places[0].buffer and _index(p) == _index(places[0]) + n for n, p in enumerate(places)
-        )
-        if side:
+        ):
             context.evaluate(context.execute(TABLE["ld.registers"], (pointer, places[0]), {**attrs, "vec": vector}))
             return
     array = context.temporary(_U32, words)
@@ -131,11 +180,8 @@ def _index(pointer: AddressOf) -> int:
 
 
 def _load_one(context: Context, result: Operand, pointer: Expr, kind: str, attrs: Mapping[str, Any]) -> None:
-    if kind == "b128":
-        raise ValueError(kind)
     dtype = TYPES[kind]
-    wanted = kind if not kind.startswith("b") or kind == "bf16" else kind
-    context.write(result, value_of("ld", dtype, pointer, type=wanted, span=context.span, **attrs))
+    context.write(result, value_of("ld", dtype, pointer, type=kind, span=context.span, **attrs))
 
 
 def _take_apart(context: Context, items: Sequence[Operand], word: Expr, kind: str) -> None:
@@ -281,8 +327,6 @@ def _joined(parts: Sequence[Expr]) -> Expr:
 
 
 def _moved(context: Context, pointer: Any, offset: int) -> Expr:
-    from tirx_mini.ir import Address as Pointer
-
     if not offset:
         return pointer
     value = pointer.value
@@ -306,4 +350,3 @@ HANDLERS: Mapping[str, Callable[[Context, Instruction], None]] = {
     "ld": load_or_store, "ldu": load_or_store, "st": load_or_store, "atom": atomic, "red": atomic,
     "createpolicy": policy,
 }  # fmt: skip
-_ = Immediate

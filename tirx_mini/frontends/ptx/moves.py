@@ -1,15 +1,29 @@
-"""Moves, conversions, comparisons and the instructions with several results: they set registers, and touch no memory."""
+"""Moves, conversions, comparisons and instructions with several results: they set registers, and touch no memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tirx_mini.ir import Buffer, BufferStore, DataType, Expr, TirxError, binary, cast, const, reinterpret, scalar, select
+from tirx_mini.ir import (
+    Buffer,
+    BufferStore,
+    DataType,
+    Expr,
+    TirxError,
+    binary,
+    cast,
+    const,
+    reinterpret,
+    scalar,
+    select,
+)
 from tirx_mini.isa import GENERIC_BITS, GENERIC_LOCAL, GENERIC_SHARED, value_of
 
-from .arithmetic import TYPES, Operation, comparison, conversion, halves, joined, operation, permuted
+from .arithmetic import comparison, conversion, joined, operation
 from .context import ADDRESS, Context, as_type, refused
 from .entries import call_entry
+from .fields import permuted
+from .opcodes import TYPES, Operation, halves
 from .syntax import Float, Immediate, Instruction, Operand, Pair, Register, Sink, Special, Symbol, Vector
 
 _U32, _U64 = DataType("uint32"), DataType("uint64")

@@ -14,8 +14,8 @@ from .syntax import Address, Instruction, Operand, Symbol, Vector
 ANYWHERE = "anywhere"
 """The origin of pointers that are loaded from memory."""
 _CARRY = frozenset((
-    "mov", "cvta", "add", "sub", "addc", "subc", "and", "or", "xor", "cvt", "min", "max", "selp", "slct", "shfl", "mapa",
-    "prmt", "bfi", "lop3", "mad", "fma", "not", "madc", "redux",
+    "mov", "cvta", "add", "sub", "addc", "subc", "and", "or", "xor", "cvt", "min", "max", "selp", "slct", "shfl",
+    "mapa", "prmt", "bfi", "lop3", "mad", "fma", "not", "madc", "redux",
 ))  # fmt: skip
 """Instructions whose result may be an address where an operand is."""
 Origins = Mapping[str, frozenset[str]]

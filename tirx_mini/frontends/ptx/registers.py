@@ -34,10 +34,10 @@ _WITHOUT_RESULT = frozenset((
 ))  # fmt: skip
 """Instructions without a result, by the first part of their opcodes."""
 _RESULTLESS_PARTS = {
-    "tcgen05": ("dealloc",), "mbarrier": (), "wgmma": ("fence", "commit_group", "wait_group"), "multimem": ("st", "red"),
+    "tcgen05": ("dealloc",), "wgmma": ("fence", "commit_group", "wait_group"), "multimem": ("st", "red"),
 }  # fmt: skip
 _BY_PLACE = (("wgmma", "mma_async"), ("tcgen05", "ld"), ("tcgen05", "st"))
-"""Instructions whose vectors are registers side by side, by the first parts of their opcodes, besides those of warps."""
+"""Instructions whose vectors are registers side by side, besides those of single warps."""
 
 
 def has_result(instruction: Instruction) -> bool:
@@ -147,7 +147,7 @@ def examine(kernel: Kernel) -> Registers:
     uses: dict[str, Use] = {}
     _Uses(uses).block(kernel.body, 0)
     flat = tuple(instructions(kernel.body))
-    dtypes = _dtypes(kernel, flat)
+    dtypes = _dtypes(kernel, flat, uses)
     slots, lengths = _slots(flat)
     arrays: list[tuple[DataType, int]] = []
     for number, length in enumerate(lengths):
@@ -194,11 +194,11 @@ class _Uses:
         self.uses.setdefault(name_of(register), Use()).reads.append(self.number)
 
 
-_DECLARED = {"pred": "bool", "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "f16x2": "uint32"}
 _FLOATS = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
+_DECLARED = {"pred": "bool", "f16x2": "uint32", **_FLOATS}
 
 
-def _dtypes(kernel: Kernel, flat: Sequence[Instruction]) -> dict[str, DataType]:
+def _dtypes(kernel: Kernel, flat: Sequence[Instruction], uses: Mapping[str, Use]) -> dict[str, DataType]:
     """The types in which registers are kept: untyped ones have that of most instructions that use them."""
     votes: dict[str, dict[str, int]] = {}
     for instruction in flat:
@@ -209,13 +209,15 @@ def _dtypes(kernel: Kernel, flat: Sequence[Instruction]) -> dict[str, DataType]:
     for name, (kind, vector) in kernel.registers.items():
         names = [name] if vector == 1 else [f"{name}.{axis}" for axis in "xyzw"[:vector]]
         for each in names:
-            found[each] = _kept(kind, votes.get(each, {}))
+            if each in uses:
+                found[each] = _kept(kind, votes.get(each, {}))
     return found
 
 
 def _typed(instruction: Instruction) -> Iterator[tuple[Register, str]]:
     """The registers of an instruction with the types that it gives them."""
-    words, operands = instruction.opcode, instruction.operands
+    words = list(instruction.opcode)
+    operands = instruction.operands
     if words[0] == "wgmma" and len(words) > 5:
         yield from ((register, words[5]) for register in registers_in(operands[:1]))
         return
@@ -261,7 +263,8 @@ def _slots(flat: Sequence[Instruction]) -> tuple[dict[str, Slot], list[int]]:
 
 def _vectors(instruction: Instruction) -> Iterator[Vector]:
     """The vectors whose registers an instruction takes by their place."""
-    words = instruction.opcode
+    words = list(instruction.opcode)
     loads = words[0] == "ld" and "param" not in words and any(word in ("v2", "v4", "v8") for word in words)
-    if words[:2] in _BY_PLACE or words[0] in ("ldmatrix", "stmatrix", "mma") or (loads and words[-1][1:] == "32"):
+    of_warps = tuple(words[:2]) in _BY_PLACE or words[0] in ("ldmatrix", "stmatrix", "mma")
+    if of_warps or (loads and words[-1][1:] == "32"):
         yield from (each for each in instruction.operands if isinstance(each, Vector) and len(each.items) > 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -114,7 +115,18 @@ def _buffer(declaration: Declaration, nbytes: int) -> Buffer:
     size = 1
     for extent in shape:
         size *= extent
-    return Buffer(declaration.name, shape if shape and size == count else (count,), dtype, span=declaration.span)
+    return Buffer(shown(declaration.name), shape if shape and size == count else (count,), dtype, span=declaration.span)
+
+
+def shown(name: str) -> str:
+    """The name of a variable in the source: of one in a function of C++, the last part of its mangled name."""
+    parts = re.findall(r"\d+", name) if name.startswith("_Z") else []
+    for digits in reversed(parts):
+        place = name.rfind(digits) + len(digits)
+        text = name[place : place + int(digits)]
+        if len(text) == int(digits) and text.isidentifier():
+            return text
+    return name
 
 
 def _view(buffer: Buffer, offset: int, pool: Buffer | None) -> Buffer:

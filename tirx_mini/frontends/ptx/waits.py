@@ -87,7 +87,7 @@ def _follow(node: Instruction, known: dict[str, int]) -> bool:
     if name == "selp":
         found = numbers[0] if numbers[2] else numbers[1]
     elif name == "setp":
-        found = {"ne": numbers[0] != numbers[1], "eq": numbers[0] == numbers[1]}.get(node.opcode[1], None)
+        found = {"ne": numbers[0] != numbers[1], "eq": numbers[0] == numbers[1]}.get(node.opcode[1])
     elif name in ("and", "or", "xor"):
         found = {"and": numbers[0] & numbers[1], "or": numbers[0] | numbers[1], "xor": numbers[0] ^ numbers[1]}[name]
     else:

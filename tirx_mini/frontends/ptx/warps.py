@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from tirx_mini.ir import BOOL, DataType, Expr, binary, cast, const, select
 from tirx_mini.isa import value_of
 
-from .arithmetic import TYPES
-from .context import Context, as_type, refused
+from .context import Context, refused
+from .opcodes import TYPES
 from .specials import special_register
 from .syntax import Immediate, Instruction, Pair, Sink, Special
 
@@ -104,7 +104,6 @@ def _redux(context: Context, instruction: Instruction) -> None:
     word = context.kept(context.read(value, _U32))
     total: Expr = const(0, _U32)
     for place in range(32):
-        bit = binary("!=", binary("&", word, const(1 << place, _U32)), const(False))
         bit = binary("!=", binary("&", word, const(1 << place, _U32)), const(0, _U32))
         total = context.kept(binary("|", total, _bit(context, op, mask, bit, place)))
     context.write(result, total)
@@ -124,4 +123,3 @@ def _bit(context: Context, op: str, mask: Expr, bit: Expr, place: int) -> Expr:
 HANDLERS: Mapping[str, Callable[[Context, Instruction], None]] = {
     "shfl": _shuffle, "vote": _vote, "match": _match, "redux": _redux,
 }  # fmt: skip
-_ = as_type

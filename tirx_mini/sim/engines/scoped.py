@@ -23,6 +23,7 @@ from ..machine import (
     WINDOW_BITS,
     ElementOutOfBounds,
     Gpu,
+    LanesDisagree,
     Registers,
     RunningWarp,
     numpy_dtype,
@@ -138,7 +139,10 @@ class ScopedAccesses:
             self._write(w, access, run)
             items = run.view(dtype.itemsize).view(dtype)
             for i, value in enumerate(values):
-                items[run.offsets // dtype.itemsize + i] = _active(w, value, dtype, varies)[run.lanes]
+                places, stored = run.offsets // dtype.itemsize + i, _active(w, value, dtype, varies)[run.lanes]
+                items[places] = stored
+                if access.sem == "weak" and items[places].tobytes() != stored.tobytes():
+                    self.gpu.facts.record(LanesDisagree(w.origin, self._named(w, run)))
 
     def store_registers(self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers) -> None:
         """Words side by side from registers."""
@@ -256,10 +260,18 @@ class ScopedAccesses:
         segment = memory.segments.get(buffer.slot)
         return Run(lanes, offsets, lambda width: memory.view(buffer.slot, width), segment, buffer.slot, buffer.name)
 
+    def _named(self, w: RunningWarp, run: Run) -> str:
+        """The name of the buffer that an access is to."""
+        if run.name:
+            return run.name
+        found = self.gpu.locator.find(int(run.offsets[0]))
+        return "shared memory" if found is None else found.name
+
     def _outside(self, w: RunningWarp, access: MemoryAccess, own: np.ndarray, n: int) -> Fact:
         """What is wrong with addresses where no memory is: an element outside of the argument that is near."""
-        address = int(own.max())
-        near = None if access.space.startswith("shared") else self.gpu.memory.near(address)
+        memory = self.gpu.memory
+        address = next(a for a in own.tolist() if memory.locate(a) is None or memory.locate(a + n - 1) is None)
+        near = None if access.space.startswith("shared") else memory.near(address)
         if near is None:
             return BadAddress(w.origin, access.space, address, n)
         buffer, offset = near
