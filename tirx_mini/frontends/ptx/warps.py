@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from tirx_mini.ir import BOOL, DataType, Expr, binary, cast, const, select
-from tirx_mini.isa import value_of
+from tirx_mini.isa import TABLE, value_of
 
 from .context import Context, refused
+from .entries import call_entry
 from .opcodes import TYPES
 from .specials import special_register
 from .syntax import Immediate, Instruction, Pair, Sink, Special
@@ -120,6 +121,36 @@ def _bit(context: Context, op: str, mask: Expr, bit: Expr, place: int) -> Expr:
     return select(holds, const(1 << place, _U32), const(0, _U32))
 
 
+def _barrier(context: Context, instruction: Instruction) -> None:
+    """bar and barrier of a CTA: sync, arrive and red."""
+    name, *words = instruction.opcode
+    if words[0] in ("warp", "cluster"):
+        if not call_entry(context, instruction):
+            raise refused(instruction)
+        return
+    kind = next(word for word in words if word in ("sync", "arrive", "red"))
+    aligned = name == "bar" or "aligned" in words
+    operands = list(instruction.operands)
+    if kind == "red":
+        _reduced(context, instruction, words)
+        return
+    args = [context.read(operand, _U32) for operand in operands]
+    if len(args) == 1 and not aligned:
+        args.append(const(context.launch.warps * 32, _U32))
+    entry = "bar.sync.all" if len(args) == 1 else f"{'bar' if aligned else 'barrier'}.{kind}"
+    context.evaluate(context.execute(TABLE[entry], args, {}))
+
+
+def _reduced(context: Context, instruction: Instruction, words: Sequence[str]) -> None:
+    """bar.red, of all threads of the CTA."""
+    result, number, *more = instruction.operands
+    if len(more) == 2 and more[0] != Immediate(context.launch.threads):
+        raise refused(instruction, "it is of a part of the CTA")
+    op = next(word for word in words if word in ("popc", "and", "or"))
+    args = (context.read(number, _U32), context.read(more[-1], BOOL))
+    context.write(result, context.execute(TABLE[f"bar.red.{op}"], args, {}))
+
+
 HANDLERS: Mapping[str, Callable[[Context, Instruction], None]] = {
-    "shfl": _shuffle, "vote": _vote, "match": _match, "redux": _redux,
+    "bar": _barrier, "barrier": _barrier, "shfl": _shuffle, "vote": _vote, "match": _match, "redux": _redux,
 }  # fmt: skip
