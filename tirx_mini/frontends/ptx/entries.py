@@ -9,7 +9,7 @@ from typing import Any
 from tirx_mini.ir import BOOL, AddressOf, BufferLoad, BufferStore, DataType, Expr, TirxError, binary, const
 from tirx_mini.isa import Instruction, OperandKind, Reading, readings, value_of
 
-from .context import Context, as_type
+from .context import Context, as_type, refused
 from .opcodes import TYPES
 from .syntax import Address, Immediate, Operand, Pair, Register, Sink, Vector
 from .syntax import Instruction as PtxInstruction
@@ -32,6 +32,7 @@ def call_entry(context: Context, instruction: PtxInstruction) -> bool:
         words, operands = tuple(word for word in words if word != _POLICY), operands[:-1]
     generic = not any(word.startswith("shared") for word in words)
     given = _slots(operands)
+    why = ""
     for reading in _readings(".".join(words)):
         chosen = _placed(reading, given)
         if chosen is None:
@@ -41,8 +42,11 @@ def call_entry(context: Context, instruction: PtxInstruction) -> bool:
         except TirxError as error:
             if error.kind == "not-modelled":
                 raise
+            why = error.diagnostic.message
             continue
         return True
+    if why:
+        raise refused(instruction, why)
     return False
 
 

@@ -221,6 +221,10 @@ def _typed(instruction: Instruction) -> Iterator[tuple[Register, str]]:
     if words[0] == "wgmma" and len(words) > 5:
         yield from ((register, words[5]) for register in registers_in(operands[:1]))
         return
+    if words[0] == "mma":
+        for operand, kind in zip(operands, words[-4:], strict=False):
+            yield from ((register, kind) for register in registers_in((operand,)))
+        return
     if words[0] in ("cvt", "set") and len(words) > 2:
         yield from ((register, words[-2]) for register in registers_in(operands[:1]))
         yield from ((register, words[-1]) for register in registers_in(operands[1:]))
