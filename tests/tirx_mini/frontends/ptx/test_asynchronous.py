@@ -115,13 +115,15 @@ def test_fragments_of_matrices_are_multiplied(kind: str) -> None:
         st.global.v2.b32 [%d21+256], {%r52, %r53};""" if single else """mul.wide.u32 %d20, %r62, 4;
         add.s64 %d21, %d3, %d20; st.global.b32 [%d21], %r50; st.global.b32 [%d21+128], %r51;""")
     text = entry("a b d", """mov.u32 %r0, %tid.x; ld.param.u64 %d1, [a]; ld.param.u64 %d2, [b]; ld.param.u64 %d3, [d];
-        mov.u32 %r1, tile; mul.wide.u32 %d4, %r0, 16; cvt.u32.u64 %r2, %d4; add.s32 %r3, %r1, %r2; add.s64 %d5, %d1, %d4;
+        mov.u32 %r1, tile; mul.wide.u32 %d4, %r0, 16; cvt.u32.u64 %r2, %d4; add.s32 %r3, %r1, %r2;
+        add.s64 %d5, %d1, %d4;
         ld.global.v4.u32 {%r20, %r21, %r22, %r23}, [%d5]; st.shared.v4.u32 [%r3], {%r20, %r21, %r22, %r23};
         and.b32 %r4, %r0, 15; mul.wide.u32 %d6, %r4, 16; add.s64 %d7, %d2, %d6; cvt.u32.u64 %r5, %d6;
         ld.global.v4.u32 {%r24, %r25, %r26, %r27}, [%d7]; add.s32 %r6, %r1, %r5; setp.lt.u32 %p1, %r0, 16;
         @%p1 st.shared.v4.u32 [%r6+512], {%r24, %r25, %r26, %r27};
         bar.warp.sync -1;
-        and.b32 %r7, %r0, 15; shl.b32 %r7, %r7, 5; and.b32 %r8, %r0, 16; add.s32 %r7, %r7, %r8; add.s32 %r7, %r7, %r1;
+        and.b32 %r7, %r0, 15; shl.b32 %r7, %r7, 5; and.b32 %r8, %r0, 16; add.s32 %r7, %r7, %r8;
+        add.s32 %r7, %r7, %r1;
         ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r30, %r31, %r32, %r33}, [%r7];
         ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r40, %r41}, [%r6+512];
         """ + " ".join(zeros.format(50 + i) for i in range(count)) + f"""
@@ -151,7 +153,9 @@ def test_printf_writes_its_values(capsys: pytest.CaptureFixture[str]) -> None:
 def test_traps_and_failed_assertions_end_the_launch() -> None:
     report = run(entry("a", "mov.u32 %r0, %tid.x; setp.eq.u32 %p1, %r0, 3;\n@%p1 trap;"), np.zeros(1))
     assert report.verdict == "fault" and "trap" in report.findings[0].message
-    before = """.extern .func __assertfail (.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);\n"""
+    before = """.extern .func __assertfail
+(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);
+"""
     call = "{ .param .b64 p0; .param .b64 p1; .param .b32 p2; .param .b64 p3; .param .b64 p4;"
     call += " call.uni __assertfail, (p0, p1, p2, p3, p4); }"
     report = run(entry("a", "mov.u32 %r0, %tid.x; setp.ne.u32 %p1, %r0, 3; @%p1 bra ok;\n" + call + "ok:", before),
@@ -159,8 +163,13 @@ def test_traps_and_failed_assertions_end_the_launch() -> None:
     assert report.verdict == "fault" and "assertion" in report.findings[0].message
 
 
-@pytest.mark.parametrize("line", ["multimem.red.global.add.f32 [%d0], %f1;", "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, "
-                                  "[%d0, {%r1}];", "mov.u32 %r1, %smid;"])  # fmt: skip
+_REFUSED = (
+    "multimem.red.global.add.f32 [%d0], %f1;", "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%d0, {%r1}];",
+    "mov.u32 %r1, %smid;",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", _REFUSED)
 def test_what_is_not_executed_is_refused_in_a_sentence_with_its_line(line: str) -> None:
     text = entry("a", "ld.param.u64 %d0, [a];\n" + line)
     report = run(text, np.zeros(1))
