@@ -1,5 +1,4 @@
-"""`compile`, `simulate`, `explore` and `run`: the entry points, from a kernel to its execution; `answer` for one that
-is lowered."""
+"""`compile`, `simulate`, `explore` and `run`: the entry points, from a kernel to its execution."""
 
 from __future__ import annotations
 
@@ -7,7 +6,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .answering import answer
     from .compiling import SimulatedExecutable, SymbolicExecutable, compile
     from .exploring import Exploration
     from .running import GpuRunError, run
@@ -16,15 +14,13 @@ if TYPE_CHECKING:
 _PLACES = {
     **dict.fromkeys(("SimulatedExecutable", "SymbolicExecutable", "compile"), "compiling"),
     "Exploration": "exploring",
-    "answer": "answering",
     **dict.fromkeys(("GpuRunError", "run"), "running"),
     **dict.fromkeys(("explore", "simulate"), "simulating"),
 }
 """The module of each name, imported when it is asked for: compiling needs no simulator, whose import takes 0.3 s."""
 
 __all__ = [
-    "Exploration", "GpuRunError", "SimulatedExecutable", "SymbolicExecutable", "answer", "compile", "explore", "run",
-    "simulate",
+    "Exploration", "GpuRunError", "SimulatedExecutable", "SymbolicExecutable", "compile", "explore", "run", "simulate",
 ]  # fmt: skip
 
 

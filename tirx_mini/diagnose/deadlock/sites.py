@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from tirx_mini.ir import (
+    Address,
     AddressOf,
+    Binary,
     Bind,
     Buffer,
     BufferLoad,
     BufferStore,
     Call,
+    Cast,
     Expr,
     For,
     Hint,
@@ -28,6 +31,9 @@ from tirx_mini.ir import (
     Stmt,
     Var,
     While,
+    binary,
+    cast,
+    const,
     int_value,
     trips,
     walk,
@@ -369,9 +375,23 @@ def _barriers(call: Call, bound: Mapping[Var, Expr]) -> Iterator[tuple[str, Expr
         for node in walk(stack.pop()):
             if isinstance(node, Var) and node in bound:
                 stack.append(bound[node])
+            elif isinstance(node, Address):
+                for buffer in node.buffers or ():
+                    if buffer.scope == "shared" and buffer.dtype == "uint64":
+                        names.setdefault(buffer.name, _number_of(node))
             elif isinstance(node, AddressOf) and node.buffer.scope == "shared" and node.buffer.dtype == "uint64":
                 names.setdefault(node.buffer.name, node.indices[0])
     yield from names.items() if names else (("", None),)
+
+
+def _number_of(pointer: Address) -> Expr:
+    """Which barrier of its array a computed address names, where it is written as the first one and a distance."""
+    value, distance = pointer.value, None
+    if isinstance(value, Binary) and value.op == "+":
+        value, distance = value.a, value.b
+    first = value.value if isinstance(value, Cast) else value
+    number = first.indices[0] if isinstance(first, AddressOf) else const(0)
+    return number if distance is None else binary("+", number, binary("//", cast("int32", distance), const(8)))
 
 
 def _peer(call: Call) -> Expr | None:

@@ -11,6 +11,7 @@ from tirx_mini.ir import (
     Buffer,
     BufferLoad,
     BufferStore,
+    Call,
     Evaluate,
     Expr,
     Launch,
@@ -34,6 +35,7 @@ from tirx_mini.records import dataclass, replace
 
 from . import memory, moves, warps
 from .arguments import Bound, bind
+from .barriers import with_barriers
 from .calls import call
 from .context import Context, refused
 from .entries import call_entry
@@ -95,16 +97,10 @@ def lower(
     stmts = body.all()
     params, given = _with_variables(bound, variables.arrays)
     func = PrimFunc(kernel.name, params, seq(*stmts), launch=launch, span=kernel.span)
-    func = lower_returns(func)
-    if any(node.op == "griddepcontrol.wait" for node in _calls(func)):
+    func = with_barriers(lower_returns(func))
+    if any(call.op == "griddepcontrol.wait" for call in func.of(Call)):
         func = replace(func, launch=replace(launch, programmatic=True))
     return Lowered(func, given)
-
-
-def _calls(func: PrimFunc) -> Any:
-    from tirx_mini.ir import Call
-
-    return func.of(Call)
 
 
 def _dims(dims: Sequence[int]) -> Dims:

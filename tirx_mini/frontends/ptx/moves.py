@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tirx_mini.ir import (
+    HANDLE,
     Buffer,
     BufferStore,
     DataType,
@@ -17,6 +18,7 @@ from tirx_mini.ir import (
     scalar,
     select,
 )
+from tirx_mini.ir import Address as Pointer
 from tirx_mini.isa import GENERIC_BITS, GENERIC_LOCAL, GENERIC_SHARED, value_of
 
 from .arithmetic import comparison, conversion, joined, operation
@@ -288,7 +290,8 @@ def _mapa(context: Context, instruction: Instruction) -> None:
     value = context.read(source)
     if generic:
         value = binary("-", cast(ADDRESS, value), const(GENERIC_SHARED, ADDRESS))
-    mapped: Expr = value_of("mapa", _U32, cast(_U32, value), context.read(rank, _U32))
+    pointer = Pointer(HANDLE, value, context.targets(source), span=context.span)
+    mapped: Expr = value_of("mapa", _U32, pointer, context.read(rank, _U32))
     if generic or instruction.opcode[-1] == "u64":
         mapped = cast(ADDRESS, mapped)
     context.write(result, binary("+", mapped, const(GENERIC_SHARED, ADDRESS)) if generic else mapped)

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from tirx_mini.diagnose import Report
-from tirx_mini.frontends.ptx.kernel import kernel
-from tirx_mini.frontends.ptx.reader import read
-from tirx_mini.frontends.ptx.run import simulate
+from tirx_mini.frontends.ptx.programs import read_ptx
 
 HEADER = ".version 9.0\n.target sm_90a\n.address_size 64\n"
 _REGISTERS = {8: ("b16", "h"), 16: ("b16", "h"), 32: ("b32", "r"), 64: ("b64", "d")}
@@ -29,7 +27,7 @@ def entry(parameters: str, body: str, before: str = "", header: str = HEADER) ->
 
 def run(text: str, *args: Any, grid: Sequence[int] = (1,), block: Sequence[int] = (32,), **options: Any) -> Report:
     """Simulate the kernel `k` of a text."""
-    return simulate(kernel(read(text), "k"), args, grid=grid, block=block, **{"gpu": "h100", **options})
+    return read_ptx(text).entry("k").simulate(args, grid=grid, block=block, **{"gpu": "h100", **options})
 
 
 def one_instruction(lines: Sequence[str], widths: Sequence[int], result: int) -> str:

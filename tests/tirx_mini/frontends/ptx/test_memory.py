@@ -101,9 +101,9 @@ def test_the_launch_sizes_dynamic_shared_memory() -> None:
         st.shared.u32 [%r2], %r0; ld.shared.u32 %r3, [%r2]; mov.u32 %r4, %dynamic_smem_size; add.s32 %r3, %r3, %r4;
         st.global.u32 [%d3], %r3;""", ".extern .shared .align 16 .b8 dynamic[];\n")
     out = np.zeros(32, np.int32)
-    assert run(text, out.copy(), out, smem_bytes=128).verdict == "ok"
+    assert run(text, out.copy(), out, smem=128).verdict == "ok"
     np.testing.assert_array_equal(out, np.arange(32) + 128)
-    report = run(text, out.copy(), out, smem_bytes=64)
+    report = run(text, out.copy(), out, smem=64)
     assert report.verdict == "fault" and report.findings[0].kind == "out-of-bounds"
 
 

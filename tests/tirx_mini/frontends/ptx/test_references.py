@@ -10,9 +10,7 @@ import pytest
 
 import tirx_mini as tvm
 from tirx_mini.arguments import TensorMap
-from tirx_mini.frontends.ptx.kernel import kernel
-from tirx_mini.frontends.ptx.reader import read
-from tirx_mini.frontends.ptx.run import simulate
+from tirx_mini.frontends.ptx.programs import read_ptx
 from tirx_mini.ir import Buffer
 from tirx_mini.ir import TensorMap as Encoded
 from tirx_mini.passes import lower
@@ -50,9 +48,8 @@ def test_a_reference_reads_back_with_equal_values_and_the_same_verdict(
             args.append(arrays[param.name])
     launch = lowered.launch
     assert launch is not None
-    again = simulate(
-        kernel(read(text)), args, grid=launch.grid, block=(launch.threads,), cluster=launch.cluster,
-        smem_bytes=launch.smem_bytes, gpu=gpu,
-    )  # fmt: skip
+    again = read_ptx(text).entry().simulate(
+        args, grid=launch.grid, block=launch.threads, cluster=launch.cluster, smem=launch.smem_bytes, gpu=gpu
+    )
     assert again.verdict == report.verdict and not again.findings
     np.testing.assert_array_equal(found, expected)
