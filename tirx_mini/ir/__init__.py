@@ -52,6 +52,7 @@ from .passes import Pass, run_passes
 from .span import Diagnostic, Span, TirxError, excerpt, file_label
 from .stmt import (
     LOOP_KINDS,
+    OVERLAPPED,
     PARALLEL,
     PARENTS,
     SCOPE_KINDS,
@@ -173,6 +174,7 @@ __all__ = [
     "PARENTS",
     "SCOPE_KINDS",
     "LOOP_KINDS",
+    "OVERLAPPED",
     "SERIAL",
     "UNROLLED",
     "PARALLEL",

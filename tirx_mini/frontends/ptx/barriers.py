@@ -70,7 +70,7 @@ def _barriers(call: Call) -> Iterator[Address]:
     """The computed addresses of mbarriers among the operands of a call."""
     entry = instruction_of(call)
     for operand, arguments in () if entry is None else entry.matched(call.args, dict(call.attrs)):
-        if operand.type.kind is OperandKind.MBARRIER or (entry is not None and entry.name == "mapa"):
+        if operand.type.kind is OperandKind.MBARRIER or (entry is not None and entry.peer(call) is not None):
             yield from (argument for argument in arguments if isinstance(argument, Address))
 
 

@@ -11,7 +11,6 @@ from tirx_mini.ir import (
     Buffer,
     BufferLoad,
     BufferStore,
-    Call,
     Evaluate,
     Expr,
     Launch,
@@ -30,6 +29,7 @@ from tirx_mini.ir import Break as Leave
 from tirx_mini.ir import Continue as Again
 from tirx_mini.ir import If as Branch
 from tirx_mini.isa import TABLE
+from tirx_mini.isa import instructions as called
 from tirx_mini.passes import lower_returns
 from tirx_mini.records import dataclass, replace
 
@@ -42,6 +42,7 @@ from .entries import call_entry
 from .local_memory import place_locals
 from .origins import origins_of
 from .registers import examine, instructions, name_of, results
+from .schedule import scheduled
 from .syntax import (
     Break,
     Continue,
@@ -98,7 +99,7 @@ def lower(
     params, given = _with_variables(bound, variables.arrays)
     func = PrimFunc(kernel.name, params, seq(*stmts), launch=launch, span=kernel.span)
     func = with_barriers(lower_returns(func))
-    if any(call.op == "griddepcontrol.wait" for call in func.of(Call)):
+    if any(entry.waits_for_grids for entry in called(func)):
         func = replace(func, launch=replace(launch, programmatic=True))
     return Lowered(func, given)
 
@@ -138,7 +139,7 @@ class _Body:
         for flag in self.flags.values():
             flags += [AllocBuffer(flag), BufferStore(flag, (const(0),), const(False))]
         first = [*self.context.variables.declarations(), *self.context.declarations()]
-        return [*first, *self.context.locals.initialised(), *flags, *out]
+        return [*first, *self.context.locals.initialised(), *flags, *scheduled(out)]
 
     def block(self, nodes: Sequence[Node]) -> None:
         """Nodes one after the other; neighbours with one guard share a branch."""
@@ -180,7 +181,7 @@ class _Body:
     def inner(self, nodes: Sequence[Node]) -> list[Stmt]:
         with self.context.inside() as out:
             self.block(nodes)
-        return out
+        return scheduled(out)
 
     def test(self, test: Test) -> Expr:
         if isinstance(test, Register):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tirx_mini.ir import (
+    OVERLAPPED,
     AllocBuffer,
     Bind,
     Break,
@@ -127,6 +128,9 @@ class Statements:
         return bool(self.loops) and bool(self.loops[-1].live) and any(leaves(stmt))
 
     def _Hint(self, stmt: Hint) -> None:
+        if stmt.message == OVERLAPPED:
+            self.out.settle()
+            self.out.line(f"w.overlap({dict(stmt.attrs)['begin']!r})")
         self.stmt(stmt.body)
 
     def _Bind(self, stmt: Bind) -> None:
