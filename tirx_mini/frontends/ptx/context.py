@@ -33,10 +33,14 @@ from tirx_mini.ir import (
     reinterpret,
     scalar,
     seq,
+    special,
+    substitute,
     unary,
+    walk,
 )
 from tirx_mini.ir import Address as Pointer
 from tirx_mini.isa import GENERIC_SHARED, Instruction, bits_as
+from tirx_mini.sim import LANES, thread_values
 
 from .arguments import Bound
 from .local_memory import LocalMemory
@@ -49,6 +53,10 @@ from .variables import Variables
 
 ADDRESS = DataType("int64")
 """The type of addresses in registers of 64 bits."""
+
+
+DEEPEST = 8
+"""How far variables are written out to find that all threads of a warp have one value."""
 
 
 def refused(instruction: PtxInstruction, why: str = "") -> TirxError:
@@ -71,6 +79,7 @@ class Context:
     ) -> None:  # fmt: skip
         self.kernel, self.bound, self.launch, self.block = kernel, bound, launch, block
         self.locals = locals_
+        self.definitions: dict[Var, Expr] = {}
         self.variable: set[str] = set()
         self.stored: dict[tuple[str, int], Operand] = {}
         self.registers, self.origins, self.variables = registers, origins, variables
@@ -126,6 +135,22 @@ class Context:
         var = Var(value.dtype, name, span=self.span)
         self.emit(Bind(var, value, span=self.span))
         return var
+
+    def of_warps(self, value: Expr) -> Expr:
+        """A value; the number of the warp where it is that in all threads, as what all threads of a warp share."""
+        known = thread_values(self._written_out(value, 0), self.launch.warps)
+        if known is None:
+            return value
+        numbers = np.broadcast_to(np.asarray(known), (self.launch.warps, LANES))
+        same = (numbers == np.arange(self.launch.warps)[:, None]).all()
+        return cast(value.dtype, special("warp_id_in_cta")) if same else value
+
+    def _written_out(self, value: Expr, depth: int) -> Expr:
+        """A value with what its variables stand for in their place."""
+        names = [node for node in walk(value) if isinstance(node, Var) and node in self.definitions]
+        if not names or depth > DEEPEST:
+            return value
+        return self._written_out(substitute(value, {name: self.definitions[name] for name in names}), depth + 1)
 
     # -- registers -----------------------------------------------------------------------------------------------
 
@@ -189,7 +214,7 @@ class Context:
                 self.values[name] = value
                 return
             var = Var(value.dtype, name.lstrip("%"), span=self.span)
-            self.values[name] = var
+            self.values[name] = self.definitions_of(var, value)
             self.emit(Bind(var, value, span=self.span))
             return
         buffer, index = self.place(operand)
@@ -199,6 +224,12 @@ class Context:
         """Let a register be a variable, since several statements set it."""
         if isinstance(operand, Register):
             self.variable.add(name_of(operand))
+
+    def definitions_of(self, var: Var, value: Expr) -> Var:
+        """Note what a variable stands for, where it is short."""
+        if not isinstance(value, Call):
+            self.definitions[var] = value
+        return var
 
     def is_read(self, operand: Operand) -> bool:
         """Return whether an instruction reads the register that an operand sets."""

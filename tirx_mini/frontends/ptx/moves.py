@@ -51,6 +51,8 @@ def apply(context: Context, instruction: Instruction, found: Operation) -> None:
         raise TirxError(f"`{instruction.text}` has {len(operands)} operands, not {len(found.operands)}", context.span)
     args = [context.read(operand, dtype) for operand, dtype in zip(operands, found.operands, strict=True)]
     value = found.compute(*args)
+    if instruction.opcode[0] == "shr":
+        value = context.of_warps(value)
     context.write(result, value if value.dtype == found.result else as_type(found.result, value))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tirx_mini.ir import BOOL, DataType, Expr, binary, cast, const, select
+from tirx_mini.ir import BOOL, Const, DataType, Expr, binary, cast, const, int_value, select
 from tirx_mini.isa import TABLE, value_of
 
 from .context import Context, refused
@@ -38,12 +38,19 @@ def _shuffle(context: Context, instruction: Instruction) -> None:
         "idx": lambda: _near(binary("|", least, binary("&", b, other)), "<=", most),
     }[mode]()
     chosen = select(inside, from_, lane)
+    if mode == "idx" and isinstance(b, Const) and int_value(c) == 31:
+        chosen = b
     moved = context.read(value, None)
     if isinstance(value, Immediate):
         moved = context.read(value, _U32)
     first, second = (result.first, result.second) if isinstance(result, Pair) else (result, Sink())
     shuffled = value_of("shfl.idx.segment", moved.dtype, moved, chosen, mask, width=32, span=context.span)
-    context.write(first, shuffled)
+    same = context.of_warps(moved) if mode == "idx" and isinstance(chosen, Const) else moved
+    if same is not moved:
+        context.evaluate(shuffled)
+        context.write(first, same)
+    else:
+        context.write(first, shuffled)
     if context.is_read(second):
         context.write(second, inside)
 
