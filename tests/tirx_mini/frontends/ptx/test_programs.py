@@ -156,7 +156,7 @@ def test_a_race_is_at_the_line_of_the_source_in_its_words() -> None:
 def test_an_argument_is_named_as_in_the_source() -> None:
     args = [np.zeros(1000, np.float32), np.zeros(8, np.float32), 1024]
     report = tirx_mini.read_cuda(REDUCE).entry("reduce").simulate(args, grid=8, block=128)
-    assert report.findings[0].code == "TX301" and "element 1023 of x" in report.findings[0].message
+    assert report.findings[0].code == "TX301" and "element 1000 of x" in report.findings[0].message
     with pytest.raises(ArgumentError, match=r"reduce takes 3 arguments \(x, sums, n\), but 1 were given"):
         tirx_mini.read_cuda(REDUCE).entry("reduce").simulate([1], grid=1, block=1)
 
@@ -242,3 +242,12 @@ def test_bad_input_of_check(
 def test_a_file_that_is_not_there() -> None:
     with pytest.raises(KernelFileError, match=r"nowhere\.ptx does not exist"):
         PtxFiles().launched("nowhere.ptx:k", LaunchText(grid="1", block="1"), None)
+
+
+def test_a_race_of_a_long_computation_is_explained_at_once() -> None:
+    """Each sum has the one before twice: a walk along each way to the first one would never end."""
+    sums = " ".join(f"add.u32 %r{i + 1}, %r{i}, %r{i};" for i in range(80))
+    body = f"ld.param.u64 %rd1, [x]; ld.global.u32 %r0, [%rd1]; {sums} st.global.u32 [%rd1], %r80; ret;"
+    text = f"{SCALE[: SCALE.index('{')]}{{ .reg .b64 %rd<2>; .reg .b32 %r<81>; {body} }}"
+    report = tirx_mini.read_ptx(text).entry().simulate([np.ones(1, np.int32), 1.0], grid=2, block=32)
+    assert "TX201" in {finding.code for finding in report.findings}
