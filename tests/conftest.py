@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from tirx_mini.course import Case, Meter
     from utils import Run
 
+pytest_plugins = ("tests.texts",)
+
 ROOT = Path(__file__).parents[1]
 KERNEL = "kernel"
 """The property of a test that says how fast its kernel is, and what was found."""

@@ -10,11 +10,11 @@ from .case import Built, Case, blank, small_integers
 from .copies import SWIZZLES
 
 
-def product(m: int, n: int, k: int, dtype: str, swizzle: str, accumulate: bool) -> Built:
-    """D = A Bᵀ over `k`; with `accumulate`, twice that by a second pass."""
+def product(m: int, n: int, k: int, dtype: str, swizzle: str, accumulate: bool, sums: str = "") -> Built:
+    """D = A Bᵀ over `k`; with `accumulate`, twice that by a second pass. sums: the dtype of D."""
     A_layout, B_layout = (tma_shared_layout(dtype, SWIZZLES[swizzle], (rows, k)) for rows in (m, n))
     fragment = wgmma_accumulator_layout(n, m)
-    result = "int32" if dtype in ("int8", "uint8") else "float32"
+    result = sums or ("int32" if dtype in ("int8", "uint8") else "float32")
 
     @T.prim_func
     def kernel(A: T.Buffer((m, k), dtype), B: T.Buffer((n, k), dtype), D: T.Buffer((m, n), result)):
@@ -125,7 +125,7 @@ def transposed(n: int, dtype: str, ptx: str, a: bool, b: bool) -> Built:
                     blank((128, n // 2), "float32"))  # fmt: skip
 
 
-def chained(keys: int, dtype: str) -> Built:
+def chained(keys: int, dtype: str, result: str = "float32") -> Built:
     """O = (Q Kᵀ, converted) V: the first product is matrix A of the second, and stays in registers."""
     mode = SwizzleMode.SWIZZLE_128B_ATOM
     layouts = [tma_shared_layout(dtype, mode, (rows, 64)) for rows in (64, keys)]
@@ -136,7 +136,7 @@ def chained(keys: int, dtype: str) -> Built:
         Q: T.Buffer((64, 64), dtype),
         K: T.Buffer((keys, 64), dtype),
         V: T.Buffer((keys, 64), dtype),
-        Out: T.Buffer((64, 64), "float32"),
+        Out: T.Buffer((64, 64), result),
     ):
         T.device_entry()
         cta = T.cta_id([1])
@@ -149,7 +149,7 @@ def chained(keys: int, dtype: str) -> Built:
         pool.commit()
         scores = T.alloc_local((keys // 2,), "float32")
         weights = T.alloc_local((keys // 2,), dtype)
-        sums = T.alloc_local((32,), "float32")
+        sums = T.alloc_local((32,), result)
         S = scores.view(64, keys, layout=fragment)
         P = weights.view(64, keys, layout=fragment)
         out = sums.view(64, 64, layout=wgmma_accumulator_layout(64))
@@ -173,7 +173,7 @@ def chained(keys: int, dtype: str) -> Built:
             T.copy(Out[:, :], out[:, :])
 
     return kernel, (*(small_integers((rows, 64), dtype, i) for i, rows in enumerate((64, keys, keys))),
-                    blank((64, 64), "float32"))  # fmt: skip
+                    blank((64, 64), result))  # fmt: skip
 
 
 TENSOR_CORE = (
@@ -190,6 +190,16 @@ TENSOR_CORE = (
             (64, 64, 128, "int8", "128-byte", True), (64, 24, 128, "uint8", "128-byte", False),
         )
     ),
+    *(
+        Case("wgmma", f"{m} × {n} × {k} {dtype} into float16, {swizzle} swizzle{', accumulated' * twice}",
+             lambda a=(m, n, k, dtype, swizzle, twice, "float16"): product(*a))
+        for m, n, k, dtype, swizzle, twice in (
+            (64, 8, 64, "float16", "128-byte", False), (128, 128, 64, "float16", "128-byte", True),
+            (64, 256, 32, "float16", "64-byte", True), (64, 64, 128, "float8_e4m3fn", "128-byte", True),
+            (64, 24, 64, "float8_e5m2", "64-byte", False),
+        )
+    ),
+    Case("wgmma", "A in registers, 64 keys, float16 into float16", lambda: chained(64, "float16", "float16")),
     Case("wgmma", "two groups, wait_group 1", two_groups),
     Case("wgmma", "A in registers, 64 keys, float16", lambda: chained(64, "float16")),
     Case("wgmma", "A in registers, 128 keys, bfloat16", lambda: chained(128, "bfloat16")),

@@ -23,9 +23,12 @@ ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 FILES = {
-    "Adding an instruction": 1, "Adding a finding": 1, "Adding a plan": 2, "Adding a GPU or an architecture": 1,
+    "Adding an instruction": 1, "Adding a product": 1, "Adding a finding": 1, "Adding a plan": 2,
+    "Adding a GPU or an architecture": 1,
 }  # fmt: skip
 """How many files of the package a change touches, by the section that shows it."""
+MADE = frozenset(("Adding a product",))
+"""Sections whose change the package has already: copies lose it first."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,18 @@ def apply(diff: str, project: Path) -> None:
         file.write_text(text.replace(before, after) if before else after, "utf-8")
 
 
+def reverted(diff: str) -> str:
+    """The diff that undoes another one, of lines alone."""
+    heads = re.compile(r"@@ -(\S+) \+(\S+) @@")
+    signs = {"+": "-", "-": "+"}
+    lines = []
+    for line in diff.splitlines():
+        head = line.startswith(("--- ", "+++ "))
+        turned = line if head else heads.sub(r"@@ -\2 +\1 @@", line)
+        lines.append(turned if head or not line else signs.get(turned[0], turned[0]) + turned[1:])
+    return "\n".join(lines) + "\n"
+
+
 def copied(diff: str, project: Path) -> Path:
     """A copy of the package, and of the other files that a diff names."""
     copies.copied(ROOT / "tirx_mini", project / "tirx_mini")
@@ -119,9 +134,23 @@ CHANGES = [pytest.param(c, id=c.section) for c in changes((ROOT / "CONTRIBUTING.
 @pytest.mark.parametrize("change", CHANGES)
 def test_the_program_runs_once_the_diff_is_applied(change: Change, tmp_path: Path) -> None:
     project = copied(change.diff, tmp_path)
+    if change.section in MADE:
+        apply(reverted(change.diff), project)
     assert run(change.program, project).returncode != 0, "the program does not need the diff"
     apply(change.diff, project)
     done = run(change.program, project)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.compiler
+def test_without_its_entry_a_product_is_computed_by_another_instruction(tmp_path: Path) -> None:
+    (change,) = (parameter.values[0] for parameter in CHANGES if parameter.id == "Adding a product")
+    project = copied(change.diff, tmp_path)
+    apply(reverted(change.diff), project)
+    wanted, others = "wgmma.mma_async.sync.aligned.m64n64k16.f16.f16.f16", "mma.sync.aligned.m16n8k16"
+    program = change.program.replace("in (course, tilelang,", "in (tilelang,").replace(wanted, others)
+    assert others in program and "in (tilelang," in program
+    done = run(program, project)
     assert done.returncode == 0, done.stderr
 
 

@@ -18,6 +18,9 @@ HOMES: dict[str, tuple[str, str]] = {
     "dtypes as PTX calls them": (r'"float8_e5m2": *"e5m2"', "isa/descriptors.py"),
     "names that are refused when they are used": (r"^class Absent\b", "foreign/absent.py"),
     "programs of other projects are run": (r"\brunpy\.run_path\(", "foreign/scripts.py"),
+    "further names of instructions": (r"^class (Alias|Spelling)\b", "isa/alias.py"),
+    "instructions as TVM spells them": (r'"name_bar_id": *"', "frontends/tvm/instructions/names.py"),
+    "families of instructions": (r"^    def is_atomic\b", "isa/core.py"),
     "equal clusters": (r"^class Equality\b", "sim/plans/equality.py"),
     "a question to the simulator": (r"^class Question\b", "sim/question.py"),
 }  # fmt: skip

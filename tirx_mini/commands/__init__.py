@@ -22,6 +22,7 @@ _COMMANDS = {
     "trace": "draw a run on a time axis: what each warp and engine does when",
     "explain": "print what the code of a finding means, with an example and the fix",
     "inspect": "print what a kernel becomes: IR, CUDA C++, PTX or machine code",
+    "quiz": "ask for figures of a step, then show the simulator's",
     "progress": "print how far each of your steps is, and what is next",
     "grade": "grade a hand-in, and say what it lost points for",
     "handin": "write the tar to hand in, check it, and print the score to expect",

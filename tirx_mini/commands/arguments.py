@@ -70,6 +70,14 @@ def add_what_if(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_no_fill(parser: argparse.ArgumentParser) -> None:
+    """``--no-fill``: open TODOs of a step stay open."""
+    parser.add_argument(
+        "--no-fill", action="store_false", dest="fill",
+        help="refuse a step with open TODOs; by default the reference's code stands for them once one is filled in",
+    )  # fmt: skip
+
+
 def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
     """The modelled GPU and the schedules to try: ``--gpu``, ``--sms``, ``--schedules``, ``--seed``, and
     ``--budget``."""

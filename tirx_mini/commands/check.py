@@ -36,6 +36,7 @@ from .arguments import (
     INCOMPLETE,
     TERMINAL,
     add_launch_arguments,
+    add_no_fill,
     add_simulation_arguments,
     add_what_if,
     file_or_terminal,
@@ -64,6 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     check = partial(
         check_file, ref, watch=shown.watch, size=options.size, shape=options.shape, gpu=gpu, sms=options.sms,
         schedules=options.schedules, seed=options.seed, budget=options.budget, pedantic=options.pedantic,
+        fill=options.fill,
     )  # fmt: skip
     try:
         programs = [] if launched is not None else scheduled_in(ref)
@@ -127,6 +129,7 @@ def _parser() -> argparse.ArgumentParser:
     add_simulation_arguments(parser)
     parser.set_defaults(gpu=None)
     add_launch_arguments(parser)
+    add_no_fill(parser)
     add_what_if(parser)
     parser.add_argument(
         "--trace-barriers",
@@ -171,6 +174,8 @@ def _show_scheduled(programs: Sequence[Scheduled], console: Console) -> None:
 
 def _show(checked: Checked, options: argparse.Namespace, console: Console) -> None:
     report = checked.report
+    if checked.filled is not None:
+        console.print(Text(str(checked.filled), style="bold"))
     if options.trace_barriers is not None and options.exhaustive is None:
         console.print(barrier_table(report.stats.get("barriers", ()), options.trace_barriers))
         console.print()

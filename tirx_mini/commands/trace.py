@@ -40,6 +40,7 @@ from .arguments import (
     INCOMPLETE,
     TERMINAL,
     add_launch_arguments,
+    add_no_fill,
     add_simulation_arguments,
     add_what_if,
     argument,
@@ -157,6 +158,7 @@ def _parser() -> argparse.ArgumentParser:
     add_simulation_arguments(parser)
     parser.set_defaults(gpu=None)
     add_launch_arguments(parser)
+    add_no_fill(parser)
     add_what_if(parser)
     return parser
 
@@ -166,7 +168,7 @@ def _check(ref: KernelRef, options: argparse.Namespace, constants: Mapping[str, 
     return check_file(
         ref, size=options.size, shape=options.shape, gpu=options.gpu or DEFAULT_GPU, sms=options.sms,
         schedules=options.schedules, seed=options.seed, budget=options.budget, trace=True, constants=constants,
-        watch=shown.watch,
+        watch=shown.watch, fill=options.fill,
     )  # fmt: skip
 
 
@@ -210,6 +212,8 @@ def _size(options: argparse.Namespace) -> str:
 
 
 def _show(checked: Checked, console: Console) -> None:
+    if checked.filled is not None:
+        console.print(Text(str(checked.filled), style="bold"))
     console.print(report_page(checked.report, checked.wrong))
 
 

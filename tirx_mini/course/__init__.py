@@ -10,6 +10,7 @@ folder, `load_kernel` one kernel by "file.py:name". `run_task` simulates a step 
 from .book import Book, Example, Section, findings_book
 from .check import LARGEST_TRACED, Checked, check_file, check_kernel, make_arguments, product_text, shares
 from .constants import Constant, ConstantError, constants_of, converted, parse_file
+from .filling import Filled, filling
 from .hints import LEVELS, Hints, code_of, hints_of, kernel_of, matched, places, plain_links, reference_file
 from .kernel_ref import KernelRef, load_kernel, named_kernel
 from .kernels import (
@@ -35,8 +36,11 @@ from .launches import (
 )
 from .measured import StepTimes, measured_times
 from .meter import PATIENCE_S, Meter, WatchShare
+from .notes import Notes, NotesError
 from .programs import Programs, programs_with
 from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan
+from .questions import QUESTIONS
+from .quiz import FACTOR, Marked, Prediction, Slip, marked
 from .result import TOLERANCES, Matrix, matches, wrong_finding
 from .scheduled import Scheduled, scheduled_in
 from .shapes import check_shape
@@ -48,11 +52,13 @@ from .what_if import Assignment, Change, Figures, change_text, changes_of, figur
 
 __all__ = [
     "DTYPES",
+    "FACTOR",
     "FORMS",
     "LARGEST",
     "LARGEST_TRACED",
     "LEVELS",
     "PATIENCE_S",
+    "QUESTIONS",
     "STAGES",
     "STEPS",
     "TIME_TOLERANCE",
@@ -67,6 +73,7 @@ __all__ = [
     "ConstantError",
     "Example",
     "Factory",
+    "Filled",
     "Figures",
     "Hints",
     "KernelFileError",
@@ -74,13 +81,18 @@ __all__ = [
     "LaunchText",
     "LaunchedFiles",
     "Matrix",
+    "Marked",
     "Meter",
     "NoTimeline",
+    "Notes",
+    "NotesError",
     "Plan",
     "Programs",
+    "Prediction",
     "Row",
     "Scheduled",
     "Section",
+    "Slip",
     "Shape",
     "StageOptions",
     "Standing",
@@ -107,6 +119,7 @@ __all__ = [
     "explaining",
     "file_and_name",
     "figures_of",
+    "filling",
     "figures_of_row",
     "findings_book",
     "hint_command",
@@ -118,6 +131,7 @@ __all__ = [
     "load_kernels",
     "load_module",
     "make_arguments",
+    "marked",
     "matched",
     "matches",
     "named_kernel",

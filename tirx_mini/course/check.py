@@ -20,6 +20,7 @@ from tirx_mini.report import ProductError, product_error, product_shape, report_
 from tirx_mini.sim import Watch, numpy_dtype
 
 from .constants import Constant
+from .filling import Filled, filling
 from .kernel_ref import KernelRef, load_kernel
 from .kernels import NO_CONSTANTS
 from .meter import WatchShare
@@ -39,16 +40,22 @@ class Checked:
     product: of a matrix multiplication that ran to its end, its error.
     wrong: the finding about a wrong product.
     exploration: if all orders of events were asked for, what they showed.
+    filled: the open TODOs for which the reference's code stood.
     """
 
     report: Report
     product: ProductError | None = None
     wrong: Finding | None = None
     exploration: Exploration | None = None
+    filled: Filled | None = None
 
     @property
     def ok(self) -> bool:
         return self.report.ok and self.wrong is None
+
+    def told(self) -> Checked:
+        """The same, whose report says whose code was checked."""
+        return self if self.filled is None else replace(self, report=self.filled.told(self.report))
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the report, with the finding about a wrong product."""
@@ -84,22 +91,26 @@ def check_file(
     constants: Mapping[str, Constant] = NO_CONSTANTS,
     trace: bool | None = None,
     watch: WatchShare | None = None,
+    fill: bool = False,
 ) -> Checked:
     """Check the kernel that `ref` names. A mistake that keeps it from being built is a finding of the report.
 
     size, shape: as in `load_kernel`. sms: how many multiprocessors of the GPU are modelled, None for all of them; a
-    constant of the file that holds their number gets this value. constants: as in `load_module`. The others: as in
+    constant of the file that holds their number gets this value. constants: as in `load_module`. fill: whether the
+    reference's code stands for the open TODOs of a step in which at least one is filled in. The others: as in
     `check_kernel`. Raises what both raise, except `TirxError`.
     """
     spec = gpu_spec(gpu).with_sms(sms)
+    filled = filling(ref.path, ref.name) if fill else None
     try:
-        kernel = load_kernel(ref, size=size, shape=shape, sms=sms, constants=constants)
+        kernel = load_kernel(ref, size=size, shape=shape, sms=sms, constants=constants, filled=filled)
     except TirxError as error:
-        return Checked(failed(ref.name or ref.path.stem, error, spec.name))
-    return check_kernel(
+        return Checked(failed(ref.name or ref.path.stem, error, spec.name), filled=filled).told()
+    checked = check_kernel(
         kernel, name=ref.name, gpu=spec, schedules=schedules, seed=seed, log_barriers=log_barriers, limit=limit,
         pedantic=pedantic, budget=budget, trace=trace, watch=watch,
     )  # fmt: skip
+    return replace(checked, filled=filled).told()
 
 
 def check_kernel(

@@ -11,8 +11,10 @@ from typing import Any
 from tirx_mini.arguments import ArgumentError
 from tirx_mini.ir import IRModule, PrimFunc
 from tirx_mini.records import dataclass
+from tirx_mini.script import StandIn, standing_in
 
 from .constants import Constant
+from .filling import Filled
 from .kernels import NO_CONSTANTS, KernelFileError, explaining, load_module, step_of
 from .steps import STEPS, Shape
 
@@ -45,10 +47,12 @@ def load_kernel(
     shape: Shape | None = None,
     sms: int | None = None,
     constants: Mapping[str, Constant] = NO_CONSTANTS,
+    filled: Filled | None = None,
 ) -> PrimFunc:
     """The kernel that `ref` names: a ``@Tx.prim_func`` itself, or the kernel of a factory ``f(M, N, K)`` for a shape.
 
     size: of each dimension that the step leaves free. shape: (M, N, K). sms, constants: as in `load_module`.
+    filled: the statements for open TODOs of the factory.
 
     Raises `KernelFileError` for a file or name that leads to no kernel, `TirxError` for a mistake in the kernel,
     `ValueError` for a shape that it does not take.
@@ -57,7 +61,7 @@ def load_kernel(
     found = getattr(module, _choose(ref, module))
     if not isinstance(found, PrimFunc):
         arguments = _arguments(ref, found, size, shape)
-        with explaining():
+        with explaining(), standing_in(*_stand_ins(found, filled)):
             found = found(*arguments)
     found = getattr(found, "prim_func", found)  # of a kernel of tilelang.jit
     if isinstance(found, IRModule):
@@ -65,6 +69,12 @@ def load_kernel(
     if not isinstance(found, PrimFunc):
         raise KernelFileError(f"{ref} does not make a kernel: it returned {type(found).__name__}")
     return found
+
+
+def _stand_ins(factory: Callable[..., Any], filled: Filled | None) -> tuple[str, Mapping[int, StandIn]]:
+    """The file of a factory, and the statements for each `...` in it."""
+    code = getattr(factory, "__code__", None)
+    return ("", {}) if code is None or filled is None else (code.co_filename, filled.by_line)
 
 
 def named_kernel(ref: KernelRef) -> KernelRef:

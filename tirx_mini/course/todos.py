@@ -26,11 +26,15 @@ class Todo:
     line: of the comment; of the `...` where the comment is gone.
     text: the comment, without "TODO: ", in one line; "" where it is gone.
     open: whether a `...` stands for the code.
+    dots: the line of that `...`; 0 where there is none.
+    begun: whether statements stand between the comment and the `...`.
     """
 
     line: int
     text: str
     open: bool
+    dots: int = 0
+    begun: bool = False
 
 
 def architecture_in(path: Path, text: str) -> str:
@@ -76,14 +80,17 @@ def _starts(lines: Sequence[str]) -> list[tuple[int, int]]:
 def _todos(lines: Sequence[str], start: int, end: int) -> Iterator[Todo]:
     """Those between two lines, counted from 0. A `...` belongs to the last TODO above it that has none yet."""
     comment: tuple[int, str] | None = None
+    begun = False
     for index in range(start, end):
         if match := _TODO.match(lines[index]):
             if comment is not None:
                 yield Todo(*comment, open=False)
-            comment = index + 1, _whole(lines, index, match[1])
+            comment, begun = (index + 1, _whole(lines, index, match[1])), False
         elif _OPEN.fullmatch(lines[index]):
-            yield Todo(*comment, open=True) if comment is not None else Todo(index + 1, "", open=True)
+            yield Todo(*(comment or (index + 1, "")), open=True, dots=index + 1, begun=begun and comment is not None)
             comment = None
+        else:
+            begun = begun or lines[index].strip()[:1] not in ("", "#")
     if comment is not None:
         yield Todo(*comment, open=False)
 

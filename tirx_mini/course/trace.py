@@ -83,7 +83,7 @@ class Traced:
     def heading(self) -> Heading:
         """Kernel, GPU, size and time; of a kernel that went wrong, the first cause."""
         report = self.report
-        parts = [f"{report.kernel} on {report.gpu}", self.shape]
+        parts = [f"{report.kernel} on {report.gpu}", self.shape, report.yours]
         if report.time_us is not None:
             parts.append(f"{report.time_us:.1f} µs")
         if report.tflops is not None:

@@ -5,7 +5,7 @@ Results only, no machinery: `report` renders these, tests compare them, and `as_
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
@@ -102,6 +102,7 @@ class Report(Displayed):
     sampled: a sentence about the parts that were run instead of the whole launch; "" where all of it was run.
     proof: of a run that is ok, what it proves of the other orders of its events; None without checks.
     bound: what bounded a run that came to its end, and whose timeline was asked for; None for any other.
+    yours: of a student's file, how many of the kernel's TODOs are filled in, as in "5 of 12 yours"; "" where all are.
     single_us: predicted for one launch by itself, with nothing in the L2; None where it was not asked for.
     plan: how the launch was executed, and the reasons against other ways; None where it was not. Two reports that
         differ in nothing else are equal.
@@ -124,6 +125,7 @@ class Report(Displayed):
     bound: Bound | None = None
     sampled: str = ""
     single_us: float | None = None
+    yours: str = ""
     plan: PlanNote | None = field(default=None, compare=False)
 
     @property
@@ -229,22 +231,31 @@ class Report(Displayed):
         return "\n\n".join([head, *pages])
 
 
+WITHOUT_RESULT = "nothing-written"
+
+
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Errors, warnings, notes; causes before consequences; by verdict; else in the order in which they were found."""
+    """Errors, warnings, notes; causes before consequences; by verdict; else in the order in which they were found.
+
+    A kernel without a result may lack it for any other reason that is found.
+    """
     severities = ("error", "warning", "note")
 
-    def rank(finding: Finding) -> tuple[int, bool, int, bool]:
+    def rank(finding: Finding) -> tuple[int, bool, bool, int, bool]:
         consequence = finding.details.get("consequence", False)
         verdict = VERDICTS.index(KINDS[finding.kind].verdict)
         # What is in flight at the end is often what races show at its place before.
-        return severities.index(finding.severity), consequence, verdict, finding.kind == "in-flight-at-exit"
+        without_result = finding.kind == WITHOUT_RESULT
+        in_flight = finding.kind == "in-flight-at-exit"
+        return severities.index(finding.severity), consequence, without_result, verdict, in_flight
 
     return tuple(sorted(findings, key=rank))
 
 
-def verdict_of(findings: Iterable[Finding]) -> Verdict:
-    """The worst verdict among the findings; "ok" where there are only warnings."""
-    found = {finding.verdict for finding in findings}
+def verdict_of(findings: Sequence[Finding]) -> Verdict:
+    """The worst verdict among the findings; "ok" where there are only warnings. No result decides where it is all."""
+    errors = {finding.kind for finding in findings if finding.severity == "error"}
+    found = {finding.verdict for finding in findings if finding.kind != WITHOUT_RESULT or len(errors) == 1}
     for verdict in VERDICTS:
         if verdict in found:
             return verdict

@@ -67,6 +67,10 @@ GLOBAL_PROXY_HINT = (
     'each thread that writes global memory calls Tx.ptx.fence.proxy_async("global") after its writes, then '
     "synchronises with the thread that issues the asynchronous operation"
 )
+FOREIGN_STORE_HINT = (
+    'the thread that issues the copy calls Tx.ptx.fence.proxy_async("global") before it, after the synchronisation '
+    "with the CTA whose store it follows: the async proxy of each CTA is its own"
+)
 AFTER_HINT = "call Tx.ptx.tcgen05.fence.after_thread_sync() after the wait and before this operation"
 BEFORE_HINT = (
     "each thread calls Tx.ptx.tcgen05.fence.before_thread_sync() after it is done with tensor memory, and before it "
@@ -144,7 +148,8 @@ def order_of(fact: Hazard) -> str | None:
     second = "its" if later_role == earlier.role else f"the {fact.operation} of {later_role}"
     second = f"the {fact.operation}" if second == "its" else second
     if fact.kind is HazardKind.MISSING_PROXY_FENCE:
-        return f"if {second} executes before the bytes of {first} have left the generic proxy"
+        to = "come to the async proxy of its CTA" if earlier.operation in BULK_STORES else "left the generic proxy"
+        return f"if {second} executes before the bytes of {first} have {to}"
     if fact.kind is HazardKind.MISSING_READ_FENCE:
         return f"if {second} overtakes {first}, whose value no instruction has used by then"
     if fact.kind is HazardKind.MISSING_FENCE_AFTER:
@@ -173,9 +178,10 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
         return f"{does}, which nothing has written", _UNWRITTEN.get(fact.operation, _UNWRITTEN_ELSE)
     did = f"{_PAST[verb_of(earlier.operation, earlier.write)]} by the {earlier.operation} of {earlier.role}"
     if fact.kind is HazardKind.MISSING_PROXY_FENCE:
-        return f"{does}, {did}, without fence.proxy.async between the two", (
-            GLOBAL_PROXY_HINT if fact.extent.space is Space.GLOBAL else PROXY_HINT
-        )
+        hint = GLOBAL_PROXY_HINT if fact.extent.space is Space.GLOBAL else PROXY_HINT
+        if earlier.operation in BULK_STORES:
+            hint = FOREIGN_STORE_HINT
+        return f"{does}, {did}, without fence.proxy.async between the two", hint
     if fact.kind is HazardKind.MISSING_READ_FENCE:
         return (
             f"{does}, {did}, without fence.proxy.async between the two",
@@ -203,7 +209,7 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
     if fact.kind is HazardKind.UNPAIRED:
         return (
             f"{does}, {did} and issued before by the same thread: the ISA does not say that the two execute in order",
-            "wait for the commit of the first operation, or give the second one columns of its own",
+            "commit, or call Tx.ptx.tcgen05.fence.before_thread_sync(), between the two; or use other columns",
         )
     if fact.kind in (HazardKind.IDENTICAL_WRITES, HazardKind.EQUAL_STORES):
         seen = "" if fact.kind is HazardKind.EQUAL_STORES or fact.operation is not Operation.STORE else " in this run"

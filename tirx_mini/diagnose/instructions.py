@@ -9,6 +9,7 @@ from tirx_mini.sim import (
     BadTensorMap,
     BoxOutOfSharedMemory,
     BulkCopyAtExit,
+    CancelAfterFailure,
     CopyOutOfShared,
     ForeignCopyBarrier,
     ForeignLoadBarrier,
@@ -247,6 +248,7 @@ def wrong_register_direction(fact: WrongRegisterDirection) -> Explanation:
         f"setmaxnreg.{verb} to {fact.count}, and each thread of {fact.origin.role} has {fact.held} registers",
         f"use setmaxnreg.{other}, or another number",
         rule=_SETMAXNREG,
+        severity="warning" if fact.increase else "error",
     )
 
 
@@ -278,6 +280,19 @@ def partial_setmaxnreg(fact: PartialSetmaxnreg) -> Explanation:
         "together",
         "put it under the condition of the warpgroup alone, before the roles of its warps part",
         rule=_SETMAXNREG,
+    )
+
+
+# -- cluster launch control --------------------------------------------------------------------------------------------
+
+
+@explains(CancelAfterFailure, ILLEGAL_INSTRUCTION)
+def cancel_after_failure(fact: CancelAfterFailure) -> Explanation:
+    return Explanation(
+        f"{fact.origin.place} asks for a further cluster, and {fact.role} of this CTA has seen that none was left",
+        "end the loop at the first answer that says so: no try_cancel may follow it in this CTA",
+        ((f"{fact.role} sees that answer here", fact.seen),),
+        rule="PTX ISA: clusterlaunchcontrol.try_cancel",
     )
 
 

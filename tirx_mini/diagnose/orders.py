@@ -13,8 +13,8 @@ _SIGNALS: Mapping[Operation, tuple[Signal, ...]] = MappingProxyType({
     Operation.TCGEN05_MMA: (Signal.COMMIT,),
     Operation.TCGEN05_CP: (Signal.COMMIT,),
     Operation.TMA_LOAD: (Signal.TMA_LOAD, Signal.EXPECT_TX),
-    Operation.BULK_COPY: (Signal.TMA_LOAD, Signal.EXPECT_TX),
-    Operation.ST_ASYNC: (Signal.TMA_LOAD, Signal.EXPECT_TX),
+    Operation.BULK_COPY: (Signal.BULK_COPY, Signal.EXPECT_TX),
+    Operation.ST_ASYNC: (Signal.ST_ASYNC, Signal.EXPECT_TX),
 })  # fmt: skip
 """What signals the end of an asynchronous operation; the end of a thread's own accesses is signalled by its arrival."""
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tirx_mini.ir import Expr, PrimFunc, Span, Special, int_value, walk
-from tirx_mini.isa import NAMED_BARRIERS
 from tirx_mini.sim import place_key
 
 from .accesses import MISSING_WGMMA_WAIT
@@ -100,7 +99,7 @@ def _shared_barrier(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding
 
 def _uncounted(func: PrimFunc, number: int) -> int | None:
     """The threads of a named barrier for which some arrive and others wait, if that is not what its calls count."""
-    named = (site for site in find_sites(func).all if site.instruction.name in NAMED_BARRIERS)
+    named = (site for site in find_sites(func).all if site.instruction.counts_threads)
     calls = [site for site in named if _number(site, "barrier_id") == number]
     waits = [site for site in calls if site.instruction.waits_at_named_barrier]
     counts, total = {_number(site, "threads") for site in calls}, sum(int(site.threads.sum()) for site in calls)

@@ -6,8 +6,18 @@ it. An installation without the folder `frontends` has an empty table.
 
 from typing import TYPE_CHECKING
 
+from tirx_mini.guests import (
+    PACKAGE,
+    Frontend,
+    frontend,
+    frontends,
+    kernel_imports,
+    language_of,
+    public_function,
+    resolve,
+)
+
 from .absent import Absent, AbsentModule, in_import
-from .frontend import PACKAGE, Frontend, frontend, frontends, kernel_imports, language_of, public_function, resolve
 from .modules import install_public_names
 
 if TYPE_CHECKING:  # imported where they are needed

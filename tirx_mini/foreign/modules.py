@@ -10,7 +10,7 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import CodeType, ModuleType
 
-from .frontend import frontends
+from tirx_mini.guests import frontends
 
 _PROGRAM = "import runpy; runpy.run_module({home!r}, run_name='__main__', alter_sys=True)"
 

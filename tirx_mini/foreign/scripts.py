@@ -14,7 +14,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from .frontend import frontends, resolve
+from tirx_mini.guests import frontends, resolve
+
 from .torch_on_host import gpu_or_simulator
 
 _STUB = """from tirx_mini.foreign.scripts import stand_in

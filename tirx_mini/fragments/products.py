@@ -44,13 +44,13 @@ class TensorProduct:
 _ALL = (MMA_SYNC, WGMMA, TCGEN05)
 PRODUCTS: Sequence[TensorProduct] = (
     TensorProduct("float16", "float32", _ALL),
-    TensorProduct("float16", "float16", (MMA_SYNC,)),
+    TensorProduct("float16", "float16", (MMA_SYNC, WGMMA)),
     TensorProduct("bfloat16", "float32", _ALL),
     TensorProduct("float32", "float32", _ALL),
     TensorProduct("float8_e4m3fn", "float32", _ALL),
-    TensorProduct("float8_e4m3fn", "float16", (MMA_SYNC,)),
+    TensorProduct("float8_e4m3fn", "float16", (MMA_SYNC, WGMMA)),
     TensorProduct("float8_e5m2", "float32", _ALL),
-    TensorProduct("float8_e5m2", "float16", (MMA_SYNC,)),
+    TensorProduct("float8_e5m2", "float16", (MMA_SYNC, WGMMA)),
     TensorProduct("int8", "int32", _ALL),
     TensorProduct("uint8", "int32", _ALL),
 )

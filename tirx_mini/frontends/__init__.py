@@ -55,6 +55,7 @@ FRONTENDS = (
         kernel_imports="tvm:tvm_imports",
         kernel_modules=tuple(f"tirx_mini.frontends.tvm.{name}" for name in _STAND_INS),
         examine="tvm.scheduled:examined",
+        instructions="tvm.instructions:SPELLINGS",
     ),
 )
 """The front ends, each as it registers itself."""

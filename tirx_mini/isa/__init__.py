@@ -3,6 +3,7 @@
 `TABLE` has the instructions by name, `NAMES` by the paths below `Tx` under which kernels call them.
 """
 
+from .alias import Alias, Spelling, Spellings
 from .availability import for_target
 from .calls import issue, value_of
 from .core import Instruction
@@ -40,16 +41,7 @@ from .effects import (
     restrict_params,
     written_params,
 )
-from .facts import Alias, BarrierEffect, Completion, LaneResult, Memory, Scope
-from .families import (
-    ADDED_ARRIVALS,
-    ATOMICS,
-    MMA_SYNC,
-    NAMED_ARRIVALS,
-    NAMED_BARRIERS,
-    RESULTLESS_WRITES,
-    WORD_STORES,
-)  # fmt: skip
+from .facts import BarrierEffect, Completion, LaneResult, Memory, Scope
 from .floats import greatest, least
 from .fragments import register_pointers
 from .launch_control import NONE_CANCELLED
@@ -63,6 +55,7 @@ from .machine import (
     WgmmaVerbs,
 )
 from .manual import architectures, call_text, facts_of, literal, manual, parameters, ptx_text
+from .mma import MMA_SYNC
 from .opaque import not_in_table
 from .operands import (
     REGISTER_TYPES,
@@ -83,18 +76,17 @@ from .tma import POLICIES, multicasts
 from .wgmma import FRAGMENT_REGISTERS
 
 __all__ = [
-    "ADDED_ARRIVALS", "ATOMICS", "MMA_SYNC", "NAMED_ARRIVALS", "NAMED_BARRIERS", "RESULTLESS_WRITES", "WORD_STORES",
     "A_IN_TMEM", "Access", "Alias", "Attribute", "BarrierEffect", "Barriers", "BlockScales", "CONVERSION", "CP_SHAPES",
     "Completion", "DivergentThread", "FRAGMENT_REGISTERS", "FaultKind", "Format", "GENERIC_BITS", "GENERIC_LOCAL",
     "GENERIC_SHARED", "Instruction",
-    "InstructionDescriptor", "Kept", "LaneResult", "MachineVerbs", "MbarrierVerbs", "Memory", "MemoryAccess", "NAMES",
-    "NONE_CANCELLED", "Operand", "OperandKind", "OperandType", "Overloads", "PLAIN", "POLICIES", "PTX_TYPES",
-    "QuadProduct", "REGISTER_TYPES", "Reading", "RegisterOperand", "SCALED_KINDS", "START_BITS", "Scalar", "Scope",
-    "SmemDescriptor", "TABLE", "TCGEN05", "ThreadVerbs", "TmemOperand", "WGMMA", "WarpProduct", "WgmmaProduct",
-    "WgmmaVerbs", "addressed_widths", "architectures", "barrier_type", "bits_as", "call_text", "continuations",
-    "cooperative", "cp_lanes", "describe", "facts_of", "for_target", "greatest", "grid_wide", "instruction_of",
-    "instructions", "issue", "least", "literal", "manual", "masked_at_run_time", "mma_depth", "mma_format",
-    "multicasts", "named_params", "next_words", "not_in_table", "opcode_of", "operand_chunks", "orders_memory",
-    "parameters", "prints", "ptx_text", "readings", "register_pointers", "restrict_params", "scalar", "scaled_format",
-    "shared_type", "swizzle_bytes", "value_of", "written_params",
+    "InstructionDescriptor", "Kept", "LaneResult", "MMA_SYNC", "MachineVerbs", "MbarrierVerbs", "Memory",
+    "MemoryAccess", "NAMES", "NONE_CANCELLED", "Operand", "OperandKind", "OperandType", "Overloads", "PLAIN",
+    "POLICIES", "PTX_TYPES", "QuadProduct", "REGISTER_TYPES", "Reading", "RegisterOperand", "SCALED_KINDS",
+    "START_BITS", "Scalar", "Scope", "SmemDescriptor", "Spelling", "Spellings", "TABLE", "TCGEN05", "ThreadVerbs",
+    "TmemOperand", "WGMMA", "WarpProduct", "WgmmaProduct", "WgmmaVerbs", "addressed_widths", "architectures",
+    "barrier_type", "bits_as", "call_text", "continuations", "cooperative", "cp_lanes", "describe", "facts_of",
+    "for_target", "greatest", "grid_wide", "instruction_of", "instructions", "issue", "least", "literal", "manual",
+    "masked_at_run_time", "mma_depth", "mma_format", "multicasts", "named_params", "next_words", "not_in_table",
+    "opcode_of", "operand_chunks", "orders_memory", "parameters", "prints", "ptx_text", "readings", "register_pointers",
+    "restrict_params", "scalar", "scaled_format", "shared_type", "swizzle_bytes", "value_of", "written_params",
 ]  # fmt: skip

@@ -36,7 +36,6 @@ def _registers(vec: str, **_: Any) -> int:
     registers=_registers,
     typed="type",
     lanewise=True,
-    spellings={"ptx_type": "type"},
 )
 def st_async(
     gpu: Machine,

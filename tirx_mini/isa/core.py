@@ -25,11 +25,12 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
 
-from tirx_mini.ir import AddressOf, Buffer, Call, DataType, Expr, TirxError, instruction_path
+from tirx_mini.ir import AddressOf, Buffer, Call, DataType, Expr, TirxError
 from tirx_mini.records import dataclass
 from tirx_mini.wording import described
 
-from .facts import Alias, Facts, LaneResult, Scope
+from .alias import Alias
+from .facts import Facts, LaneResult, Scope
 from .fragments import with_registers
 from .machine import MBARRIER_VERBS, Blocking, DivergentThread
 from .operands import (
@@ -82,11 +83,7 @@ class Instruction(Facts):
             yield f"declares {self.barrier}: the operand that it affects must be an MbarrierAddress"
         if self.pure and (self.result is None or self.blocking or self.barrier or self.reads | self.writes):
             yield "is declared pure: it must have a result, wait for nothing, and touch no memory and no mbarrier"
-        parameters = {parameter.name for parameter in (*self.operands, *self.attributes)}
-        for other, meant in self._meant.items():
-            if other in parameters or meant not in parameters:
-                yield f"has {other!r} as a spelling of {meant!r}: the second must be a parameter, the first must not"
-        if self.moves_registers and "count" not in parameters:
+        if self.moves_registers and "count" not in self.parameters:
             yield "declares moves_registers: a modifier `count` must say how many registers a thread has then"
         if self.blocking and not self.awaits and self.barrier is None:
             yield "blocks: declare awaits=\"…\", what a warp waits for in it"
@@ -99,20 +96,30 @@ class Instruction(Facts):
         return frozenset(_names(self.semantics.__code__))
 
     @property
-    def aliases(self) -> tuple[Alias, ...]:
-        """The names under which kernels call it, its own first."""
-        names = (instruction_path(self.name), *self.api)
-        return tuple(name if isinstance(name, Alias) else Alias(name) for name in names)
-
-    @property
-    def section(self) -> str:
-        """The section of the PTX ISA that describes it."""
-        return self.isa or self.name
-
-    @property
     def waits_at_named_barrier(self) -> bool:
         """Return whether a thread waits at one of the CTA's barriers 0 to 15."""
-        return self.blocking and any(operand.name == "barrier_id" for operand in self.operands)
+        return self.blocking and "barrier_id" in self.parameters
+
+    @property
+    def arrives_at_named_barrier(self) -> bool:
+        """Return whether a thread arrives at one of the CTA's barriers without waiting (PTX ISA: "bar, barrier")."""
+        return not self.blocking and "barrier_id" in self.parameters
+
+    @property
+    def counts_threads(self) -> bool:
+        """Return whether it says how many threads meet at one of the CTA's barriers (PTX ISA: "bar, barrier")."""
+        return {"barrier_id", "threads"} <= self._known
+
+    @property
+    def is_atomic(self) -> bool:
+        """Return whether it is an atomic operation on global or shared memory (PTX ISA: "atom", "red")."""
+        return bool(self.typed and self.reads & self.writes)
+
+    @property
+    def stores_words(self) -> bool:
+        """Return whether it stores values (PTX ISA: "st"); the address is the first operand."""
+        kinds = {operand.type.kind for operand in self.operands}
+        return bool(self.writes) and not self.reads and self.completion is None and OperandKind.TYPED in kinds
 
     @property
     def in_registers(self) -> bool:
@@ -211,7 +218,7 @@ class Instruction(Facts):
             if attribute.required and attribute.name not in given:
                 raise OtherSignature(f"{self.signature()} needs {attribute.name!r}")
         modifiers = ((a, given.get(a.name, a.default)) for a in self.attributes)
-        attributes = tuple((a.name, a.convert(self._value(value), self.name)) for a, value in modifiers)
+        attributes = tuple((a.name, a.convert(alias.value(value), self.name)) for a, value in modifiers)
         operands = self._fixed_operands(given, dict(attributes))
         operands += [self.operands[-1].convert(value, self.name) for value in rest]
         if self.typed:
@@ -234,15 +241,15 @@ class Instruction(Facts):
         if alias.order:
             return self._ordered(args, kwargs, alias)
         given = dict(alias.preset)
-        order = [name for name in self._parameters if name not in given] if given else self._parameters
-        args = self._grouped(args, kwargs) if self.scattered else args
+        order = [name for name in self.parameters if name not in given] if given else self.parameters
+        args = self._grouped(args, kwargs, alias) if self.scattered else args
         if self._variadic and len(args) > (first := order.index(self._variadic)):
             given[self._variadic] = args[first:]
             args = args[:first]
         if len(args) > len(order):
             raise self._too_many(len(order), len(args))
         for name, value in itertools.chain(zip(order, args, strict=False), kwargs.items()):
-            self._give(given, self._meant.get(name, name), name, value)
+            self._give(given, alias.parameter(name), name, value)
         return {**alias.defaults, **given} if alias.defaults else given
 
     def _ordered(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], alias: Alias) -> dict[str, Any]:
@@ -257,7 +264,7 @@ class Instruction(Facts):
         given = dict(alias.preset)
         plain = {name.lstrip("*"): meant for name, meant in alias.order.items()}
         for name, value in itertools.chain(named, kwargs.items()):
-            meant = plain.get(name, self._meant.get(name, name))
+            meant = plain.get(name, alias.parameter(name))
             if not isinstance(meant, tuple):
                 self._give(given, meant, name, value, adapted=bool(alias.adapt) and meant in plain.values())
             elif meant[0] is not ... and (isinstance(value, Expr) or value not in meant):
@@ -269,7 +276,7 @@ class Instruction(Facts):
     def _give(self, given: dict[str, Any], meant: str, name: str, value: Any, adapted: bool = False) -> None:
         """Note that a call gives a parameter. name: as it is written. adapted: whether others are made of it."""
         if meant not in self._known and not adapted:
-            hint = f"its parameters are {', '.join(self._parameters)}"
+            hint = f"its parameters are {', '.join(self.parameters)}"
             raise OtherSignature(f"{self.signature()} has no parameter {name!r}", hint=hint)
         if value is None and self.scattered:
             return
@@ -281,13 +288,13 @@ class Instruction(Facts):
         return OtherSignature(f"{self.signature()} takes {most} argument{'s' * (most != 1)}, but {count} are given")
 
     @cached_property
-    def _parameters(self) -> list[str]:
+    def parameters(self) -> list[str]:
         """The names of its operands and modifiers, in order."""
         return [each.name for each in (*self.operands, *self.attributes)]
 
     @cached_property
     def _known(self) -> frozenset[str]:
-        return frozenset(self._parameters)
+        return frozenset(self.parameters)
 
     @cached_property
     def _fixed(self) -> list[Operand]:
@@ -298,12 +305,9 @@ class Instruction(Facts):
         """The name of its operand of any number; "" where it has none."""
         return next((operand.name for operand in self.operands if operand.variadic), "")
 
-    def _value(self, value: Any) -> Any:
-        return self.values.get(value, value) if isinstance(value, str) else value
-
-    def _grouped(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+    def _grouped(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], alias: Alias) -> tuple[Any, ...]:
         """Positional arguments with the registers of each operand as one, where they are given one by one."""
-        attrs = {a.name: self._value(kwargs.get(a.name, a.default)) for a in self.attributes}
+        attrs = {a.name: alias.value(kwargs.get(a.name, a.default)) for a in self.attributes}
         if any(a.choices and attrs[a.name] not in a.choices for a in self.attributes):
             return args
         counts = [self.register_counts(attrs).get(operand.name, 1) for operand in self.operands]
@@ -342,15 +346,6 @@ class Instruction(Facts):
                     expr.span,
                     f'write space="{scope}"',
                 )
-
-    @cached_property
-    def _meant(self) -> Mapping[str, str]:
-        """The parameter that each other spelling means."""
-        return {other: o.name for o in self.operands for other in o.type.spellings} | dict(self.spellings)
-
-    def parameter(self, name: str) -> str:
-        """The parameter that a name of a call means: itself, or the one of which it is another spelling."""
-        return self._meant.get(name, name)
 
     def signature(self) -> str:
         """The instruction and its parameters, as messages show them."""

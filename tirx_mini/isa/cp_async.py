@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from tirx_mini.ir import Expr, as_bool, as_expr, select
+from tirx_mini.ir import Expr
 
 from .core import instruction
-from .facts import Alias, BarrierEffect, Completion, Memory, Scope
+from .facts import BarrierEffect, Completion, Memory, Scope
 from .machine import Machine, Thread
 from .operands import GlobalAddress, MbarrierAddress, SharedAddress, u32
 from .tma import CacheHint, hinted
@@ -25,24 +25,19 @@ def _copy(tail: str = "") -> Callable[..., str]:
 
 
 def _cached(operands: Sequence[Expr], bytes: int, cop: str, **_: Any) -> str | None:
-    return "cop=\"cg\" copies 16 bytes" if cop == "cg" and bytes != 16 else None
+    return 'cop="cg" copies 16 bytes' if cop == "cg" and bytes != 16 else None
 
 
 _FACTS: dict[str, Any] = {
     "issued_by": Scope.WARP, "min_sm": 80, "cost": "alu", "reads": Memory.GLOBAL, "writes": Memory.SHARED,
-    "completion": Completion.CP_ASYNC_GROUP, "spellings": {"dst_ptr": "dst", "src_ptr": "src", "cp_size": "bytes"},
+    "completion": Completion.CP_ASYNC_GROUP,
     "check": _cached,
-}  # fmt: skip
-_TVM = {
-    "dst_ptr": "dst", "src_ptr": "src", "cp_size": "bytes", "cache_hint": "cache_hint", "cache_policy": (None,),
-    "prefetch_size": "prefetch",
 }  # fmt: skip
 
 
 @instruction(
     _copy(),
     name="cp.async",
-    api=(Alias("ptx.cp_async", order={**_TVM, "predicate": (-1,), "fill_mode": ("",)}, guard="predicate"),),
     **_FACTS,
 )
 def cp_async(
@@ -57,20 +52,9 @@ def cp_async(
     gpu.cp_async(thread, dst, src, bytes)
 
 
-def _size_of_condition(given: dict[str, Any]) -> dict[str, Any]:
-    """All bytes where the predicate of TVM 0.26 holds, and none where it does not."""
-    if "size" in given:
-        given["size"] = select(as_bool(as_expr(given["size"])), given.get("bytes", 16), 0)
-    return given
-
-
 @instruction(
     _copy(", {size}"),
     name="cp.async.zfill",
-    api=(Alias(
-        "ptx.cp_async", order={**_TVM, "predicate": "size", "fill_mode": ("zero",)}, defaults={"size": -1},
-        adapt=_size_of_condition,
-    ),),
     isa="cp.async",
     **_FACTS,
 )
@@ -121,13 +105,11 @@ def cp_async_wait_all(gpu: Machine, thread: Thread) -> None:
 @instruction(
     "cp.async.mbarrier.arrive.shared::cta.b64 [{bar}];",
     name="cp.async.mbarrier.arrive",
-    api=(Alias("ptx.cp_async.mbarrier.arrive", order={
-        "bar": "bar", "noinc": (False,), "space": ("shared", "shared::cta"),
-    }),),
     issued_by=Scope.THREAD,
     min_sm=80,
     cost="smem_atomic",
     barrier=BarrierEffect.ARRIVE,
+    adds_arrival=True,
 )
 def cp_async_mbarrier_arrive(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
     """Each thread arrives at `bar` once all its earlier cp.async are done; this arrival is pending besides the others.
@@ -140,9 +122,6 @@ def cp_async_mbarrier_arrive(gpu: Machine, thread: Thread, bar: MbarrierAddress)
 @instruction(
     "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [{bar}];",
     name="cp.async.mbarrier.arrive.noinc",
-    api=(Alias("ptx.cp_async.mbarrier.arrive", order={
-        "bar": "bar", "noinc": (True,), "space": ("shared", "shared::cta"),
-    }),),
     issued_by=Scope.THREAD,
     min_sm=80,
     isa="cp.async.mbarrier.arrive",

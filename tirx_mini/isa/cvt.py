@@ -16,7 +16,7 @@ import numpy as np
 from tirx_mini.ir import Expr
 
 from .core import instruction
-from .facts import Alias, Scope
+from .facts import Scope
 from .floats import FORMATS, integral, power_values, powers_of_two
 from .machine import Machine, Thread
 from .operands import typed_value
@@ -32,8 +32,6 @@ _CARRIERS = {
 }  # fmt: skip
 _BITS = {"e2m1": 4, "e2m3": 8, "e3m2": 8, "e4m3": 8, "e5m2": 8, "ue8m0": 8, "f16": 16, "bf16": 16}
 """The width of each half of a pair."""
-_TVM = {"dtype": "dtype", "*values": "values", "atype": "atype", "rounding": "rounding"}
-_NEVER = {"scaled": ("",), "rbits": (None,), "scale_factor": (None,)}
 
 
 def _carriers(dtype: str, atype: str, **_: Any) -> tuple[str, str]:
@@ -96,19 +94,6 @@ def _holds(dtype: str, atype: str) -> bool:
 @instruction(
     "cvt{.rounding}{.ftz}{.sat}.{dtype}.{atype} {result}, {values};",
     name="cvt",
-    api=(
-        Alias(
-            "ptx.cvt",
-            order={
-                **_TVM,
-                "ftz": "ftz",
-                "sat": "sat",
-                "relu": (False,),
-                "satfinite": (False,),
-                **_NEVER,
-            },
-        ),
-    ),
     min_sm=90,
     carriers=_carriers,
     check=_wrong_scalar,
@@ -283,20 +268,6 @@ _BLACKWELL = ("e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2")
 @instruction(
     _small,
     name="cvt.packed",
-    api=(
-        "ptx.cvt",
-        Alias(
-            "ptx.cvt",
-            order={
-                **_TVM,
-                "ftz": (False,),
-                "sat": (False,),
-                "relu": "relu",
-                "satfinite": "satfinite",
-                **_NEVER,
-            },
-        ),
-    ),
     min_sm=90,
     only_on={(name, kind): (100, 103, 110) for name in ("dtype", "atype") for kind in _BLACKWELL},
     carriers=_carriers,

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 from .core import instruction
-from .facts import Alias, CudaName, Scope
+from .facts import CudaName, Scope
 from .machine import Machine, Thread
 from .operands import any_value, pred
 
@@ -19,7 +19,6 @@ CONVERSION = re.compile(r"%(?P<flags>[-+ #0]*\d*(?:\.\d+)?)(?P<length>l{0,2})(?P
 @instruction(
     "@!{condition} trap;",
     name="trap.unless",
-    api=(Alias("cuda.trap_when_assert_failed", order={"cond": "condition"}),),
     issued_by=Scope.THREAD,
     min_sm=70,
     isa="trap",
@@ -50,7 +49,6 @@ def pmevent(gpu: Machine, thread: Thread, *, event: int = 0) -> None:
 @instruction(
     "",
     name="printf",
-    api=("cuda.printf",),
     issued_by=Scope.WARP,
     min_sm=70,
     isa="vprintf (PTX Writer's Guide to Interoperability: System Calls)",

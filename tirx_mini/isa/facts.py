@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from enum import Enum, Flag, auto
-from typing import Any, Literal
+from typing import Literal
 
 from tirx_mini.records import dataclass
 
@@ -106,30 +106,6 @@ class CudaName:
     fixed: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Alias:
-    """A name under which kernels call an instruction.
-
-    path: below `Tx`, as in "ptx.mbarrier.init".
-    preset: values of some of its parameters, which a call by this name does not give.
-    defaults: values of others, which replace their defaults.
-    order: the parameters of a call by this name in their order, each with the parameter of the instruction that it is,
-        as in {"trans": "transpose"}; empty where they are those of the instruction. A star before a name takes the
-        arguments that are left. A parameter that the instruction does not have has the values that it may be given,
-        with `...` for any.
-    adapt: what makes the instruction's parameters of those of `order`, by name, where these are others.
-    guard: a parameter of `order` that a thread's condition to execute the call may be given for; the value that it has
-        there stands for no condition.
-    """
-
-    path: str
-    preset: Mapping[str, Any] = field(default_factory=dict)
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-    order: Mapping[str, str | tuple[Any, ...]] = field(default_factory=dict)
-    adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-    guard: str = ""
-
-
 Ptx = str | Callable[..., str]
 """A template with {operand}, {modifier} and {result}, or a function of the modifiers that returns one.
 
@@ -138,6 +114,10 @@ operand is a pointer to the CTA's own memory, "cluster" where it is an address, 
 is a part of the opcode that the modifier's value names, and nothing where that is "" or False. The opcode is also how
 kernels may spell the instruction (`spelling`).
 """
+
+_SHUFFLE = "shfl.sync"
+_BY_MASK = frozenset(("bar.warp.sync", _SHUFFLE, "vote.sync", "match.sync", "redux.sync"))
+"""Sections of instructions that the lanes of a mask execute together."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -150,10 +130,10 @@ class Facts:
     min_sm: the first architecture that has it, as in 90; from 90 on, the one with the `a` feature set.
     cost: its issue cost class, a key of `hardware.ISSUE_CYCLES`.
     isa: the section of the PTX ISA that describes it; "" where the section has its name.
-    api: the names under which kernels call it besides `ptx.` and its own.
     max_sm: the last architecture that has it; None where all later ones do.
     only_on: the architectures that have a value of a modifier, where others lack it: {("kind", "i8"): (100, 110)}.
     barrier: its effect on the mbarrier among its operands; None where there is none among them.
+    adds_arrival: whether the phase expects its arrival in addition to the count of init.
     reads, writes: the memories whose data it reads and writes, at once or later; the mbarrier does not count.
     completion: how the end of an asynchronous instruction is observed; None for any other.
     lanes: how its result differs among lanes.
@@ -167,8 +147,6 @@ class Facts:
     computes: the function that a CPU calls in its place: an intrinsic of LLVM, "rcp" or "rsqrt", or one of C's
         mathematical library ("libm.sinf"); "" where none.
     check: what is wrong with operands and modifiers together, a clause; None where nothing is.
-    spellings: other names of its parameters, as in the course's tables and in TVM: {"thread_count": "count"}.
-    values: other names of its modifiers' values: {"float16": "f16"}.
     fence: what it orders where it is a fence that waits for nothing: "proxy" for accesses by threads and those by the
         async proxy, "tcgen05" for accesses to tensor memory before and after a synchronisation; else "".
     reads_clock: whether its result is the time.
@@ -191,10 +169,10 @@ class Facts:
     min_sm: int
     cost: str
     isa: str = ""
-    api: tuple[str | Alias, ...] = ()
     max_sm: int | None = None
     only_on: Mapping[tuple[str, object], tuple[int, ...]] = field(default_factory=dict)
     barrier: BarrierEffect | None = None
+    adds_arrival: bool = False
     reads: Memory = Memory.NONE
     writes: Memory = Memory.NONE
     completion: Completion | None = None
@@ -207,8 +185,6 @@ class Facts:
     lanewise: bool = False
     computes: str = ""
     check: Callable[..., str | None] | None = None
-    spellings: Mapping[str, str] = field(default_factory=dict)
-    values: Mapping[str, str] = field(default_factory=dict)
     fence: Literal["", "proxy", "tcgen05"] = ""
     reads_clock: bool = False
     cancels_launches: bool = False
@@ -219,3 +195,18 @@ class Facts:
     scattered: bool = False
     opaque: bool = False
     awaits: str = ""
+
+    @property
+    def section(self) -> str:
+        """The section of the PTX ISA that describes it."""
+        return self.isa or self.name
+
+    @property
+    def shuffles(self) -> bool:
+        """Return whether its result comes from another lane (PTX ISA: "shfl.sync")."""
+        return self.section == _SHUFFLE
+
+    @property
+    def meets_by_mask(self) -> bool:
+        """Return whether the lanes of a mask execute it together, each wherever it is: `.sync` without `.aligned`."""
+        return self.section in _BY_MASK

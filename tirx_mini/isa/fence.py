@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from .core import instruction
-from .facts import Alias, Scope
+from .facts import Scope
 from .machine import Machine, Thread
 from .operands import GlobalAddress
 
@@ -49,12 +49,6 @@ def fence_mbarrier_init(gpu: Machine, thread: Thread) -> None:
 @instruction(
     "fence.{sem}.{scope};",
     name="fence",
-    api=(
-        *(Alias(f"ptx.fence.{sem}", {"sem": sem}) for sem in ("acq_rel", "sc", "acquire", "release")),
-        Alias("cuda.thread_fence", {"sem": "sc", "scope": "gpu"}),
-        Alias("cuda.thread_fence_block", {"sem": "sc", "scope": "cta"}),
-        Alias("cuda.thread_fence_system", {"sem": "sc", "scope": "sys"}),
-    ),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="membar/fence",
@@ -80,9 +74,7 @@ _TENSORMAP: dict[str, Any] = {
 }  # fmt: skip
 
 
-@instruction(
-    "fence.proxy.tensormap::generic.release.{scope};", name="fence.proxy.tensormap.release", **_TENSORMAP
-)
+@instruction("fence.proxy.tensormap::generic.release.{scope};", name="fence.proxy.tensormap.release", **_TENSORMAP)
 def fence_proxy_tensormap_release(
     gpu: Machine, thread: Thread, *, scope: Literal["cta", "cluster", "gpu", "sys"] = "gpu"
 ) -> None:
@@ -91,7 +83,8 @@ def fence_proxy_tensormap_release(
 
 
 @instruction(
-    "fence.proxy.tensormap::generic.acquire.{scope} [{tensor_map}], 128;", name="fence.proxy.tensormap.acquire",
+    "fence.proxy.tensormap::generic.acquire.{scope} [{tensor_map}], 128;",
+    name="fence.proxy.tensormap.acquire",
     **_TENSORMAP,
 )
 def fence_proxy_tensormap_acquire(

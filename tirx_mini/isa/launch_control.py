@@ -8,7 +8,7 @@ and which one; the mbarrier counts its bytes. A grid can so have as many CTAs as
 from __future__ import annotations
 
 from .core import instruction
-from .facts import Alias, BarrierEffect, Completion, Memory, Scope
+from .facts import BarrierEffect, Completion, Memory, Scope
 from .machine import Machine, Thread
 from .operands import MbarrierAddress, SharedAddress, u32
 
@@ -25,14 +25,12 @@ def _try_cancel(multicast: bool) -> str:
 @instruction(
     _try_cancel,
     name="clusterlaunchcontrol.try_cancel",
-    api=(Alias("ptx.clc_try_cancel", {}, {"multicast": True}),),
     issued_by=Scope.THREAD,
     min_sm=100,
     cost="tma",
     barrier=BarrierEffect.COMPLETE_TX,
     writes=Memory.SHARED,
     completion=Completion.MBARRIER,
-    spellings={"addr": "handle"},
     cancels_launches=True,
 )
 def try_cancel(
@@ -61,7 +59,6 @@ def _query(use_ld_acquire: bool) -> str:
 @instruction(
     _query,
     name="clusterlaunchcontrol.query_cancel",
-    api=("ptx.clc_query_cancel",),
     issued_by=Scope.THREAD,
     min_sm=100,
     cost="alu",

@@ -20,7 +20,7 @@ from .operands import f32, f64, s32
 
 def _facts(name: str, cost: str, cuda: str) -> dict[str, Any]:
     return {
-        "name": name, "api": (f"cuda.{name}",), "issued_by": Scope.THREAD, "min_sm": 70, "cost": cost, "pure": True,
+        "name": name, "issued_by": Scope.THREAD, "min_sm": 70, "cost": cost, "pure": True,
         "lanewise": True, "cuda": CudaName(cuda), "computes": "rsqrt" if cuda == "rsqrt" else f"libm.{cuda}",
         "isa": "CUDA C++ Programming Guide: Mathematical Functions Appendix",
     }  # fmt: skip

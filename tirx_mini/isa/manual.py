@@ -9,8 +9,9 @@ from typing import Any
 
 from tirx_mini.hardware import ISSUE_CYCLES
 
+from .alias import Alias
 from .core import Instruction
-from .facts import Alias, Scope
+from .facts import Scope
 
 _ISSUERS = {
     Scope.THREAD: "each active thread",
@@ -83,12 +84,14 @@ def architectures(entry: Instruction) -> str:
     return f"{first} and later" if last is None else f"{first} to {last}"
 
 
-def facts_of(entry: Instruction) -> Iterator[tuple[str, str]]:
-    """What the table states, as (label, text) without the PTX: operands, issuer, architectures, cost, section."""
+def facts_of(entry: Instruction, alias: Alias) -> Iterator[tuple[str, str]]:
+    """What the table states, as (label, text) without the PTX: operands, issuer, architectures, cost, section.
+
+    alias: a name of the instruction, with its other names of parameters.
+    """
     for operand in entry.operands:
-        other = [name for name, meant in entry.spellings.items() if meant == operand.name]
-        also = f" (also {', '.join((*operand.type.spellings, *other))})" if operand.type.spellings or other else ""
-        yield operand.name, operand.type.what + also
+        others = [name for name, meant in alias.parameters.items() if meant == operand.name]
+        yield operand.name, operand.type.what + (f" (also {', '.join(others)})" if others else "")
     for attribute in entry.attributes:
         if attribute.choices is not None:
             yield attribute.name, "one of " + ", ".join(map(literal, attribute.choices))
@@ -117,7 +120,7 @@ def manual(path: str, entries: list[tuple[Instruction, Alias]]) -> str:
 def _page(path: str, entry: Instruction, alias: Alias) -> str:
     given = "".join(f"\n\nWith {name} = {literal(value)}." for name, value in alias.preset.items())
     shown = {meant: name.lstrip("*") for name, meant in alias.order.items() if isinstance(meant, str)}
-    facts = [(shown.get(name, name), text) for name, text in facts_of(entry) if name not in alias.preset]
+    facts = [(shown.get(name, name), text) for name, text in facts_of(entry, alias) if name not in alias.preset]
     wide = max(len(name) for name, _ in facts) + 2
     lines = "\n".join(f"{name + ':':<{wide}}{text}" for name, text in facts)
     ptx = f"\n\nPTX:\n{indent(ptx_text(entry), '    ')}" if entry.ptx else ""

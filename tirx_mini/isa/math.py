@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .core import instruction
-from .facts import Alias, Scope
+from .facts import Scope
 from .floats import sum_to_odd
 from .machine import Machine, Thread
 from .operands import f32, s32, u32, u64
@@ -40,7 +40,7 @@ def _approximate(name: str) -> Callable[..., str]:
 
 
 @instruction(
-    _approximate("ex2"), name="ex2.approx", api=("ptx.exp2",),
+    _approximate("ex2"), name="ex2.approx",
     issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: ex2", cost="special", pure=True, lanewise=True,
     computes="exp2",
 )
@@ -98,7 +98,7 @@ def sqrt_approx(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = False) -> f
 
 
 @instruction(
-    _approximate("rcp"), name="rcp.approx", api=("ptx.rcp",),
+    _approximate("rcp"), name="rcp.approx",
     issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: rcp", cost="special", pure=True, lanewise=True,
     computes="rcp",
 )
@@ -141,7 +141,6 @@ def fma(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32) -> f32:
 
 @instruction(
     "div.approx{.ftz}.f32 {result}, {a}, {b};", name="div.approx",
-    api=(Alias("cuda.fdividef", order={"x": "a", "y": "b"}),),
     issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: div", cost="special", pure=True, lanewise=True,
 )  # fmt: skip
 def div(gpu: Machine, thread: Thread, a: f32, b: f32, *, ftz: bool = False) -> f32:
@@ -174,7 +173,7 @@ def _lanes(values: tuple[Any, ...], function: Callable[..., int]) -> Any:
     bfind.u32 low, low;
     add.s32 {result}, low, 1;
 }""",
-    name="ffs", api=("cuda.ffs_u32",), issued_by=Scope.THREAD, min_sm=70, isa="bfind", cost="alu", pure=True,
+    name="ffs", issued_by=Scope.THREAD, min_sm=70, isa="bfind", cost="alu", pure=True,
     lanewise=True,
 )  # fmt: skip
 def ffs(gpu: Machine, thread: Thread, value: u32) -> u32:
@@ -192,7 +191,7 @@ def _nth_bit(mask: int, base: int, offset: int) -> int:
 
 
 @instruction(
-    "fns.b32 {result}, {mask}, {base}, {offset};", name="fns.b32", api=("ptx.fns_b32",),
+    "fns.b32 {result}, {mask}, {base}, {offset};", name="fns.b32",
     issued_by=Scope.THREAD, min_sm=70, isa="fns", cost="alu", pure=True, lanewise=True,
 )  # fmt: skip
 def fns(gpu: Machine, thread: Thread, mask: u32, base: u32, offset: s32) -> u32:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .core import instruction
-from .facts import Alias, LaneResult, Memory, Scope
+from .facts import LaneResult, Memory, Scope
 from .machine import Machine, Thread
 from .operands import Registers, SharedAddress, SourceRegisters, u32
 
@@ -26,9 +26,6 @@ def _template(direction: str) -> Callable[..., str]:
     return template
 
 
-_B16 = (".b16", "b16")
-
-
 def _registers(num: int, **_: Any) -> int:
     return num
 
@@ -36,11 +33,6 @@ def _registers(num: int, **_: Any) -> int:
 @instruction(
     _template("ld"),
     name="ldmatrix",
-    api=(
-        Alias("ptx.ldmatrix", order={
-            "trans": "transpose", "num": "num", "dtype": _B16, "smem_ptr": "addr", "*dst_handles": "dst",
-        }),
-    ),
     issued_by=Scope.WARP,
     min_sm=90,
     cost="matrix",
@@ -65,12 +57,6 @@ def ldmatrix(
 @instruction(
     _template("st"),
     name="stmatrix",
-    api=(
-        Alias("ptx.stmatrix", order={
-            "trans": "transpose", "num": "num", "dtype": _B16, "smem_ptr": "addr", "*src_handles": "src",
-            "shape": ("m8n8",), "space": ("shared", "shared::cta"),
-        }),
-    ),
     issued_by=Scope.WARP,
     min_sm=90,
     cost="matrix",
@@ -118,12 +104,6 @@ def ldmatrix_m16n16(
 @instruction(
     "stmatrix.sync.aligned.m16n8.x{num}.trans.shared::cta.b8 [{addr}], {{src}};",
     name="stmatrix.m16n8",
-    api=(
-        Alias("ptx.stmatrix", order={
-            "trans": (True, 1), "num": "num", "dtype": (".b8", "b8"), "smem_ptr": "addr", "*src_handles": "src",
-            "shape": ("m16n8",), "space": ("shared", "shared::cta"),
-        }),
-    ),
     issued_by=Scope.WARP,
     min_sm=100,
     isa="stmatrix",

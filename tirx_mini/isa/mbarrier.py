@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 from .core import instruction
-from .facts import Alias, BarrierEffect, CudaName, Scope
+from .facts import BarrierEffect, CudaName, Scope
 from .machine import Blocking, Machine, MbarrierVerbs, Thread
 from .operands import CtaRank, MbarrierAddress, pred, u32, u64
-
-_OWN = {
-    "sem": ("", "release"), "scope": ("", "cta"), "space": (None, "shared", "shared::cta"), "remote": (None,),
-    "pred": (None,),
-}  # fmt: skip
-_REMOTE = {
-    "sem": ("", "release"), "scope": ("", "cta", "cluster"), "space": (None, "shared::cluster"), "remote": "cta_id",
-    "pred": "pred",
-}  # fmt: skip
-"""The last parameters of arrivals in TVM 0.26, at the CTA's own barrier and at another one's."""
-
-
-def _arrival(more: Mapping[str, Any], last: Mapping[str, Any], name: str = "ptx.mbarrier.arrive") -> Alias:
-    order = {"bar": "bar", **more, **last}
-    if last is not _REMOTE:
-        return Alias(name, order=order)
-    return Alias(name, order=order, defaults={"pred": None}, adapt=_with_condition)
-
-
-def _with_condition(given: dict[str, Any]) -> dict[str, Any]:
-    """Without a condition, each thread arrives."""
-    return {**given, "pred": True} if given.get("pred") is None else given
 
 
 @instruction(
@@ -40,7 +17,6 @@ def _with_condition(given: dict[str, Any]) -> dict[str, Any]:
     min_sm=80,
     cost="smem_atomic",
     barrier=BarrierEffect.INIT,
-    spellings={"thread_count": "count"},
 )
 def mbarrier_init(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> None:
     """Make `bar` a barrier in its phase 0 that expects `count` arrivals in each phase."""
@@ -64,7 +40,6 @@ def mbarrier_inval(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
 @instruction(
     "mbarrier.arrive.release.cta.shared::cta.b64 _, [{bar}];",
     name="mbarrier.arrive",
-    api=(_arrival({"count": (None, 1)}, _OWN),),
     implied=("release", "cta"),
     issued_by=Scope.THREAD,
     min_sm=90,
@@ -79,7 +54,6 @@ def mbarrier_arrive(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
 @instruction(
     "mbarrier.arrive.release.cta.shared::cta.b64 _, [{bar}], {count};",
     name="mbarrier.arrive.count",
-    api=(_arrival({"count": "count"}, _OWN),),
     implied=("release", "cta"),
     issued_by=Scope.THREAD,
     min_sm=90,
@@ -109,7 +83,8 @@ def mbarrier_arrive_state(gpu: Machine, thread: Thread, bar: MbarrierAddress) ->
 
 
 @instruction(
-    "mbarrier.arrive.release.cta.shared::cta.b64 {result}, [{bar}], {count};", name="mbarrier.arrive.count.state",
+    "mbarrier.arrive.release.cta.shared::cta.b64 {result}, [{bar}], {count};",
+    name="mbarrier.arrive.count.state",
     **{**_TOKEN, "min_sm": 90},
 )
 def mbarrier_arrive_count_state(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> u64:
@@ -141,7 +116,8 @@ def mbarrier_arrive_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress) 
 
 
 @instruction(
-    "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [{bar}], {count};", name="mbarrier.arrive.count.cluster",
+    "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [{bar}], {count};",
+    name="mbarrier.arrive.count.cluster",
     **_IN_CLUSTER,
 )
 def mbarrier_arrive_count_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> None:
@@ -157,9 +133,6 @@ def _arrived(barrier: MbarrierVerbs[Any], thread: Thread, count: int, state: int
 @instruction(
     "mbarrier.arrive.noComplete.release.cta.shared::cta.b64 _, [{bar}], {count};",
     name="mbarrier.arrive.no_complete",
-    api=(Alias("ptx.mbarrier.arrive.no_complete", order={
-        "bar": "bar", "count": "count", "space": ("shared", "shared::cta"), "pred": (None,),
-    }),),
     implied=("release", "cta"),
     issued_by=Scope.THREAD,
     min_sm=80,
@@ -178,10 +151,6 @@ def mbarrier_arrive_no_complete(gpu: Machine, thread: Thread, bar: MbarrierAddre
 @instruction(
     "mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [{bar}], {bytes};",
     name="mbarrier.complete_tx",
-    api=(Alias("ptx.mbarrier.complete_tx", order={
-        "bar": "bar", "tx_count": "bytes", "sem": ("relaxed",), "scope": ("cluster", "cta"),
-        "space": ("shared::cluster", "shared::cta", "shared"), "remote": (None,), "pred": (None,),
-    }),),
     issued_by=Scope.THREAD,
     min_sm=90,
     cost="smem_atomic",
@@ -213,14 +182,12 @@ def mbarrier_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes
 @instruction(
     "mbarrier.arrive.expect_tx.shared::{bar_space}.b64 _, [{bar}], {bytes};",
     name="mbarrier.arrive.expect_tx",
-    api=(_arrival({"byte_count": "bytes"}, _OWN, "ptx.mbarrier.arrive.expect_tx"),),
     implied=("release", "cta", "cluster"),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="mbarrier.arrive, .expect_tx",
     cost="smem_atomic",
     barrier=BarrierEffect.ARRIVE_EXPECT_TX,
-    spellings={"byte_count": "bytes", "tx_count": "bytes"},
 )
 def mbarrier_arrive_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32) -> None:
     """Expect `bytes` more bytes in the current phase of `bar`, then arrive once. `bar` may be another CTA's."""
@@ -236,13 +203,11 @@ def mbarrier_arrive_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress
     @{pred} mbarrier.arrive.shared::cluster.b64 _, [remote];
 }""",
     name="mbarrier.arrive.remote",
-    api=("ptx.mbarrier.arrive", _arrival({"count": (None, 1)}, _REMOTE)),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="mbarrier.arrive; mapa",
     cost="smem_atomic",
     barrier=BarrierEffect.ARRIVE,
-    spellings={"remote": "cta_id"},
 )
 def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: MbarrierAddress, cta_id: CtaRank, pred: pred) -> None:
     """Each thread for which `pred` holds arrives once at the barrier at the offset of `bar` in CTA `cta_id`."""
@@ -258,7 +223,6 @@ def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: MbarrierAddress, c
     @{pred} mbarrier.arrive.expect_tx.shared::cluster.b64 _, [remote], {bytes};
 }""",
     name="mbarrier.arrive.expect_tx.remote",
-    api=(_arrival({"byte_count": "bytes"}, _REMOTE, "ptx.mbarrier.arrive.expect_tx"),),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="mbarrier.arrive; mapa",
@@ -285,7 +249,6 @@ def mbarrier_arrive_expect_tx_remote(
     DONE:
 }""",
     name="mbarrier.try_wait",
-    api=("ptx.mbarrier.wait", "cuda.mbarrier_wait"),
     issued_by=Scope.THREAD,
     min_sm=90,
     cost="wait",
@@ -310,7 +273,6 @@ def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase:
     DONE:
 }""",
     name="mbarrier.try_wait.cluster",
-    api=("ptx.mbarrier.try_wait_acquire_cluster", "cuda.mbarrier_wait_acquire_cluster"),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="mbarrier.try_wait",
@@ -325,10 +287,6 @@ def mbarrier_try_wait_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress
 @instruction(
     "mbarrier.test_wait.parity.shared::cta.b64 {result}, [{bar}], {phase};",
     name="mbarrier.test_wait",
-    api=(Alias("ptx.mbarrier_test_wait_parity", order={
-        "barrier": "bar", "phase": "phase", "sem": ("", "acquire"), "scope": ("", "cta"),
-        "space": ("shared::cta", "shared"),
-    }),),
     implied=("acquire", "cta"),
     issued_by=Scope.THREAD,
     min_sm=80,
@@ -344,7 +302,6 @@ def mbarrier_test_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase
     "mbarrier.try_wait.parity.shared::cta.b64 {result}, [{bar}], {phase}, {ticks};",
     name="mbarrier.try_wait.once",
     implied=("acquire", "cta"),
-    api=("ptx.mbarrier.try_wait_once",),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="mbarrier.test_wait, mbarrier.try_wait",
@@ -367,7 +324,8 @@ _TEST: dict[str, Any] = {
 
 @instruction(
     "mbarrier.try_wait.parity.acquire{.scope}.shared::cta.b64 {result}, [{bar}], {phase};",
-    name="mbarrier.try_wait.parity", **_TEST,
+    name="mbarrier.try_wait.parity",
+    **_TEST,
 )
 def mbarrier_try_wait_parity(
     gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32, *, scope: Literal["cta", "cluster"] = "cta"
@@ -377,7 +335,8 @@ def mbarrier_try_wait_parity(
 
 
 @instruction(
-    "mbarrier.test_wait.acquire{.scope}.shared::cta.b64 {result}, [{bar}], {state};", name="mbarrier.test_wait.state",
+    "mbarrier.test_wait.acquire{.scope}.shared::cta.b64 {result}, [{bar}], {state};",
+    name="mbarrier.test_wait.state",
     **_TEST,
 )
 def mbarrier_test_wait_state(
@@ -388,7 +347,8 @@ def mbarrier_test_wait_state(
 
 
 @instruction(
-    "mbarrier.try_wait.acquire{.scope}.shared::cta.b64 {result}, [{bar}], {state};", name="mbarrier.try_wait.state",
+    "mbarrier.try_wait.acquire{.scope}.shared::cta.b64 {result}, [{bar}], {state};",
+    name="mbarrier.try_wait.state",
     **_TEST,
 )
 def mbarrier_try_wait_state(

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from tirx_mini.ir import DataType, Expr
 
 from .core import instruction
-from .facts import Alias, LaneResult, Memory, Scope
+from .facts import LaneResult, Memory, Scope
 from .machine import Machine, Thread
 from .operands import REGISTER_TYPES, MemoryAddress, Registers, SourceRegisters, typed_value
 from .requests import MemoryAccess
@@ -22,19 +22,13 @@ from .requests import MemoryAccess
 Space = Literal["global", "shared", "shared::cta", "shared::cluster", ""]
 InScope = Literal["", "cta", "cluster", "gpu", "sys"]
 Cached = Literal["", "ca", "cg", "cs", "lu", "cv"]
-Evict = Literal[
-    "", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"
-]
+Evict = Literal["", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"]
 Prefetch = Literal["", "L2::64B", "L2::128B", "L2::256B"]
-LoadType = Literal[
-    "", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"
-]
+LoadType = Literal["", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"]
 WordType = Literal["", "b32", "u32", "s32", "f32"]
 AtomType = Literal["", "b32", "b64", "u32", "u64", "s32", "s64", "f16", "bf16", "f32", "f64"]
 Op = Literal["add", "inc", "dec", "min", "max", "and", "or", "xor", "exch"]
 
-_STORE_SPELLINGS = {"ptx_type": "type", "l1_evict": "evict"}
-_SPELLINGS = {**_STORE_SPELLINGS, "return_type": "returned", "prefetch_size": "prefetch"}
 _WORDS = {"": 1, "v2": 2, "v4": 4, "v8": 8}
 WIDE: Mapping[tuple[str, object], tuple[int, ...]] = {("vec", "v8"): (100, 101, 103, 110, 120, 121)}
 """The architectures whose accesses of global memory have up to 32 bytes (PTX ISA: "ld", "st", target notes)."""
@@ -96,13 +90,6 @@ def _stored(operands: Sequence[Expr], vec: str, **attrs: Any) -> str | None:
 @instruction(
     "ld{.sem}{.scope}{.space}{.cop}{.nc}{.evict}{.prefetch}{.type} {result}, [{address}];",
     name="ld",
-    api=(
-        Alias("ptx.ld_acquire", {"sem": "acquire"}, {"scope": "gpu"}),
-        Alias("ptx.ld_relaxed", {"sem": "relaxed"}, {"scope": "gpu"}),
-        Alias("ptx.ld_volatile", {"sem": "volatile"}),
-        Alias("ptx.ld_global_nc", {"nc": True, "space": "global"}),
-        Alias("cuda.ldg", {"nc": True, "space": "global"}),
-    ),
     issued_by=Scope.THREAD,
     min_sm=90,
     cost="alu",
@@ -110,7 +97,6 @@ def _stored(operands: Sequence[Expr], vec: str, **attrs: Any) -> str | None:
     typed="type",
     lanewise=True,
     check=_combination,
-    spellings={**_SPELLINGS, "dtype": "returned"},
 )
 def ld(
     gpu: Machine,
@@ -149,13 +135,6 @@ def _vector(head: str) -> Callable[..., str]:
 @instruction(
     _vector("ld{.sem}{.scope}{.space}{.cop}{.nc}{.evict}{.prefetch}{.vec}{.type}"),
     name="ld.registers",
-    api=(
-        "ptx.ld",
-        Alias("ptx.ld_acquire", {"sem": "acquire"}, {"scope": "gpu"}),
-        Alias("ptx.ld_relaxed", {"sem": "relaxed"}, {"scope": "gpu"}),
-        Alias("ptx.ld_volatile", {"sem": "volatile"}),
-        Alias("ptx.ld_global_nc", {"nc": True, "space": "global"}),
-    ),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="ld",
@@ -165,7 +144,6 @@ def _vector(head: str) -> Callable[..., str]:
     typed="type",
     lanewise=True,
     check=_combination,
-    spellings=_SPELLINGS,
     only_on=WIDE,
 )
 def ld_registers(
@@ -200,11 +178,6 @@ def _store(vec: str, **_: Any) -> str:
 @instruction(
     _store,
     name="st",
-    api=(
-        Alias("ptx.st_release", {"sem": "release"}, {"scope": "gpu", "space": "global"}),
-        Alias("ptx.st_relaxed", {"sem": "relaxed"}, {"scope": "gpu", "space": "global"}),
-        Alias("ptx.st_volatile", {"sem": "volatile"}, {"space": "global"}),
-    ),
     issued_by=Scope.THREAD,
     min_sm=90,
     cost="alu",
@@ -212,7 +185,6 @@ def _store(vec: str, **_: Any) -> str:
     typed="type",
     lanewise=True,
     check=_stored,
-    spellings=_STORE_SPELLINGS,
 )
 def st(
     gpu: Machine,
@@ -242,12 +214,6 @@ def _store_registers(vec: str, **_: Any) -> str:
 @instruction(
     _store_registers,
     name="st.registers",
-    api=(
-        "ptx.st",
-        Alias("ptx.st_release", {"sem": "release"}, {"scope": "gpu", "space": "global"}),
-        Alias("ptx.st_relaxed", {"sem": "relaxed"}, {"scope": "gpu", "space": "global"}),
-        Alias("ptx.st_volatile", {"sem": "volatile"}, {"space": "global"}),
-    ),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="st",
@@ -257,7 +223,6 @@ def _store_registers(vec: str, **_: Any) -> str:
     typed="type",
     lanewise=True,
     check=_combination,
-    spellings=_STORE_SPELLINGS,
     only_on=WIDE,
 )
 def st_registers(
@@ -309,7 +274,6 @@ def _operation(head: str, tail: str) -> Callable[..., str]:
 @instruction(
     _operation("atom", "{result}, [{address}], {value};"),
     name="atom",
-    api=("ptx.atom_scalar", Alias("cuda.atomic_add", {"op": "add", "space": ""})),
     issued_by=Scope.THREAD,
     min_sm=90,
     cost="smem_atomic",
@@ -319,7 +283,6 @@ def _operation(head: str, tail: str) -> Callable[..., str]:
     typed="type",
     lanewise=True,
     check=_typed_operation,
-    spellings={"ptx_type": "type", "return_type": "returned", "res_addr": "address"},
 )
 def atom(
     gpu: Machine,
@@ -348,7 +311,6 @@ def _swap(type: str, **_: Any) -> str:
 @instruction(
     _swap,
     name="atom.cas",
-    api=(Alias("cuda.atomic_cas", {"space": ""}),),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="atom",
@@ -358,7 +320,6 @@ def _swap(type: str, **_: Any) -> str:
     lanes=LaneResult.PER_LANE,
     typed="type",
     lanewise=True,
-    spellings={"ptx_type": "type", "return_type": "returned", "old_val": "compare", "new_val": "value"},
 )
 def atom_cas(
     gpu: Machine,
@@ -380,7 +341,6 @@ def atom_cas(
 @instruction(
     _operation("red", "[{address}], {value};"),
     name="red",
-    api=("ptx.red_scalar",),
     issued_by=Scope.THREAD,
     min_sm=90,
     cost="alu",
@@ -389,7 +349,6 @@ def atom_cas(
     typed="type",
     lanewise=True,
     check=_typed_operation,
-    spellings={"ptx_type": "type"},
 )
 def red(
     gpu: Machine,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .core import instruction
-from .facts import Alias, Memory, Scope
+from .facts import Memory, Scope
 from .machine import Machine, Thread
 from .memory import LoadType, access
 from .operands import MemoryAddress, SharedAddress, typed_value, u64
@@ -12,9 +12,6 @@ from .operands import MemoryAddress, SharedAddress, typed_value, u64
 @instruction(
     "ld.mmio.relaxed.sys.global{.type} {result}, [{address}];",
     name="ld.mmio",
-    api=(Alias("ptx.ld_mmio", order={
-        "addr": "address", "return_type": "returned", "ptx_type": "type", "sem": ("relaxed",), "dst": (None,),
-    }),),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="ld",
@@ -22,7 +19,6 @@ from .operands import MemoryAddress, SharedAddress, typed_value, u64
     reads=Memory.GLOBAL | Memory.SHARED,
     typed="type",
     lanewise=True,
-    spellings={"ptx_type": "type", "return_type": "returned"},
 )
 def ld_mmio(
     gpu: Machine, thread: Thread, address: MemoryAddress, *, returned: str = "", type: LoadType = ""
@@ -34,9 +30,6 @@ def ld_mmio(
 @instruction(
     "st.mmio.relaxed.sys.global{.type} [{address}], {value};",
     name="st.mmio",
-    api=(Alias("ptx.st_mmio", order={
-        "address": "address", "value": "value", "sem": ("relaxed",), "ptx_type": "type",
-    }),),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="st",
@@ -44,11 +37,8 @@ def ld_mmio(
     writes=Memory.GLOBAL | Memory.SHARED,
     typed="type",
     lanewise=True,
-    spellings={"ptx_type": "type"},
 )
-def st_mmio(
-    gpu: Machine, thread: Thread, address: MemoryAddress, value: typed_value, *, type: LoadType = ""
-) -> None:
+def st_mmio(gpu: Machine, thread: Thread, address: MemoryAddress, value: typed_value, *, type: LoadType = "") -> None:
     """Store a value at `address` once, as a strong access of the whole system."""
     gpu.store_memory(thread, access("relaxed", "sys", "global", type), address, (value,))
 
@@ -56,9 +46,6 @@ def st_mmio(
 @instruction(
     "st.bulk{.weak}.shared::cta [{address}], {bytes}, 0;",
     name="st.bulk",
-    api=(Alias("ptx.st_bulk", order={
-        "ptr": "address", "num_bytes": "bytes", "weak": "weak", "space": ("shared::cta", ""),
-    }),),
     issued_by=Scope.THREAD,
     min_sm=100,
     cost="alu",

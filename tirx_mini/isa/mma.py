@@ -17,10 +17,13 @@ from tirx_mini.ir import AddressOf, DataType, Expr
 
 from .core import instruction
 from .descriptors import PTX_TYPES
-from .facts import Alias, Scope
+from .facts import Scope
 from .machine import Machine, Thread
 from .operands import Registers, SourceRegisters
 from .requests import QuadProduct, WarpProduct
+
+MMA_SYNC = "mma.sync"
+"""The products of a warp, which other rooms ask for by name."""
 
 Shape = Literal["m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"]
 Factor = Literal["f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"]
@@ -39,16 +42,6 @@ _FORMS: Mapping[tuple[str, ...], tuple[tuple[int, ...], tuple[str, ...]]] = {
     _FP8: ((16, 32), ("f32", "f16")),
 }
 """The types of A and B that go together, with the depths that they have and the types of C and D."""
-
-_VALUES = {
-    **{name: ptx for name, ptx in PTX_TYPES.items() if name not in ("float64", "bool")},
-    "fp16": "f16", "fp32": "f32", "tensor_float32": "tf32",
-}  # fmt: skip
-_TVM: Mapping[str, str | tuple[Any, ...]] = {
-    **{name: name for name in ("shape", "a_layout", "b_layout", "d_type", "a_type", "b_type", "c_type")},
-    "d_ptrs": "d", "a_ptrs": "a", "b_ptrs": "b", "c_ptrs": "c", "saturate": "satfinite", "bit_op": (None,),
-}  # fmt: skip
-"""The order of the parameters in TVM 0.26."""
 
 
 def _sizes(shape: str) -> tuple[int, int, int]:
@@ -118,8 +111,7 @@ def _product(shape: str, a_type: str, b_type: str, d_type: str, satfinite: bool)
 
 @instruction(
     _MMA + " {{d}}, {{a}}, {{b}}, {{c}};",
-    name="mma.sync",
-    api=("ptx.mma", Alias("ptx.mma", order=_TVM)),
+    name=MMA_SYNC,
     issued_by=Scope.WARP,
     min_sm=90,
     isa="mma",
@@ -127,7 +119,6 @@ def _product(shape: str, a_type: str, b_type: str, d_type: str, satfinite: bool)
     registers=_registers,
     scattered=True,
     check=_wrong,
-    values=_VALUES,
 )
 def mma_sync(
     gpu: Machine,
@@ -157,7 +148,6 @@ def mma_sync(
 @instruction(
     _with_zeros,
     name="mma.sync.zero",
-    api=("ptx.mma", Alias("ptx.mma", order={**_TVM, "c_ptrs": (None,)})),
     issued_by=Scope.WARP,
     min_sm=90,
     isa="mma",
@@ -165,7 +155,6 @@ def mma_sync(
     registers=_registers,
     scattered=True,
     check=_wrong,
-    values=_VALUES,
 )
 def mma_sync_zero(
     gpu: Machine,
@@ -210,7 +199,6 @@ def _wrong_quads(operands: Sequence[Expr], **attrs: Any) -> str | None:
     cost="matrix",
     registers=_quad_registers,
     check=_wrong_quads,
-    values=_VALUES,
 )
 def mma_sync_m8n8k4(
     gpu: Machine,

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Literal
 
 from .core import instruction
-from .facts import Alias, BarrierEffect, Scope
+from .facts import BarrierEffect, Scope
 from .machine import Machine, Thread
 from .operands import MbarrierAddress, SharedAddress, TensorMapHandle, s32, u32
 from .tma import MASK_OPERAND, TENSOR_LOAD, CacheHint, LoadMode, load_coordinates, load_text
@@ -19,9 +19,6 @@ from .tma import MASK_OPERAND, TENSOR_LOAD, CacheHint, LoadMode, load_coordinate
     tcgen05.commit.cta_group::{cta_group}.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [{bar}], mask;
 }""",
     name="tcgen05.commit.multicast",
-    api=(Alias("ptx.tcgen05.commit", order={
-        "bar": "bar", "cta_group": "cta_group", "cta_mask": "cta_mask", "pred": (None,),
-    }, guard="pred"),),
     issued_by=Scope.THREAD,
     min_sm=100,
     max_sm=110,

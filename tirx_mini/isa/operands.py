@@ -88,20 +88,16 @@ class OperandType:
     dtype: the type of its value in the IR; None for any.
     what: a description for error messages, as in "an integer".
     access: for registers, whether they are read, written or both.
-    spellings: other names under which every operand of this type can be passed.
     """
 
     kind: OperandKind
     dtype: DataType | None
     what: str
     access: Access = Access.READ
-    spellings: tuple[str, ...] = ()
 
 
-def _operand(
-    kind: OperandKind, dtype: str | None, what: str, access: Access = Access.READ, spellings: tuple[str, ...] = ()
-) -> OperandType:
-    return OperandType(kind, None if dtype is None else DataType(dtype), what, access, spellings)
+def _operand(kind: OperandKind, dtype: str | None, what: str, access: Access = Access.READ) -> OperandType:
+    return OperandType(kind, None if dtype is None else DataType(dtype), what, access)
 
 
 _SHARED = "a pointer to shared memory, as in tile.ptr_to([0, 0])"
@@ -122,7 +118,7 @@ f64 = Annotated[float, _operand(OperandKind.F64, "float64", "a number")]
 _PREDICATE = _operand(OperandKind.PREDICATE, "bool", "a condition")
 pred = Annotated[bool, _PREDICATE]
 any_value = Annotated[Any, _operand(OperandKind.ANY, None, "a value")]
-barrier_type = _operand(OperandKind.MBARRIER, None, _BARRIER, spellings=("ptr", "mbar"))
+barrier_type = _operand(OperandKind.MBARRIER, None, _BARRIER)
 shared_type = _operand(OperandKind.SHARED, None, _SHARED)
 SharedAddress = Annotated[int, shared_type]
 MbarrierAddress = Annotated[int, barrier_type]
@@ -131,7 +127,7 @@ GlobalAddress = Annotated[
     int, _operand(OperandKind.GLOBAL, None, "a pointer to global memory, as in A.ptr_to([0, 0])")
 ]
 MemoryAddress = Annotated[
-    int, _operand(OperandKind.MEMORY, None, "a pointer to global or shared memory", spellings=("addr", "ptr"))
+    int, _operand(OperandKind.MEMORY, None, "a pointer to global or shared memory")
 ]
 typed_value = Annotated[Any, _operand(OperandKind.TYPED, None, "a value of the instruction's type")]
 waited_pred = Annotated[Generator[object, None, bool], _PREDICATE]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .core import instruction
-from .facts import Alias, Scope
+from .facts import Scope
 from .floats import FORMATS, greatest, least, sum_to_odd
 from .machine import Machine, Thread
 from .operands import f32, u32, u64
@@ -66,29 +66,23 @@ def _pairs(function: Callable[..., Any], rounding: str, ftz: bool, *values: Any)
 
 
 @instruction("add{.rounding}{.ftz}.f32x2 {result}, {a}, {b};", name="add.f32x2", min_sm=100, isa="add",
-    api=(Alias("cuda.fadd2_rn", {"rounding": "rn", "ftz": False}),), **_FACTS,
+    **_FACTS,
 )  # fmt: skip
-def add_f32x2(
-    gpu: Machine, thread: Thread, a: u64, b: u64, *, rounding: Rounding = "rn", ftz: bool = False
-) -> u64:
+def add_f32x2(gpu: Machine, thread: Thread, a: u64, b: u64, *, rounding: Rounding = "rn", ftz: bool = False) -> u64:
     """The sums of two pairs; with `ftz`, subnormal numbers are zero."""
     return _pairs(lambda x, y: _sum(x, y, rounding), rounding, ftz, a, b)
 
 
 @instruction("sub{.rounding}{.ftz}.f32x2 {result}, {a}, {b};", name="sub.f32x2", min_sm=100, isa="sub", **_FACTS)
-def sub_f32x2(
-    gpu: Machine, thread: Thread, a: u64, b: u64, *, rounding: Rounding = "rn", ftz: bool = False
-) -> u64:
+def sub_f32x2(gpu: Machine, thread: Thread, a: u64, b: u64, *, rounding: Rounding = "rn", ftz: bool = False) -> u64:
     """The differences of two pairs; with `ftz`, subnormal numbers are zero."""
     return _pairs(lambda x, y: _sum(x, -y, rounding), rounding, ftz, a, b)
 
 
 @instruction("mul{.rounding}{.ftz}.f32x2 {result}, {a}, {b};", name="mul.f32x2", min_sm=100, isa="mul",
-    api=(Alias("cuda.fmul2_rn", {"rounding": "rn", "ftz": False}),), **_FACTS,
+    **_FACTS,
 )  # fmt: skip
-def mul_f32x2(
-    gpu: Machine, thread: Thread, a: u64, b: u64, *, rounding: Rounding = "rn", ftz: bool = False
-) -> u64:
+def mul_f32x2(gpu: Machine, thread: Thread, a: u64, b: u64, *, rounding: Rounding = "rn", ftz: bool = False) -> u64:
     """The products of two pairs; with `ftz`, subnormal numbers are zero."""
     return _pairs(lambda x, y: x * y, rounding, ftz, a, b)
 
@@ -145,29 +139,25 @@ def _with_nan(op: str, operands: str) -> Callable[..., str]:
     return template
 
 
-@instruction(_with_nan("max", "{a}, {b}"), name="max.f32", api=("ptx.max_f32",), min_sm=80, isa="max", **_FACTS)
+@instruction(_with_nan("max", "{a}, {b}"), name="max.f32", min_sm=80, isa="max", **_FACTS)
 def max_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, ftz: bool = False, nan: bool = False) -> f32:
     """The greater number, where one is NaN the other; with `nan`, NaN where one is."""
     return _extreme(greatest, nan, ftz, a, b)
 
 
-@instruction(_with_nan("min", "{a}, {b}"), name="min.f32", api=("ptx.min_f32",), min_sm=80, isa="min", **_FACTS)
+@instruction(_with_nan("min", "{a}, {b}"), name="min.f32", min_sm=80, isa="min", **_FACTS)
 def min_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, ftz: bool = False, nan: bool = False) -> f32:
     """The smaller number, where one is NaN the other; with `nan`, NaN where one is."""
     return _extreme(least, nan, ftz, a, b)
 
 
-@instruction(
-    _with_nan("max", "{a}, {b}, {c}"), name="max3.f32", api=("ptx.reduce3_max_f32",), min_sm=100, isa="max", **_FACTS
-)
+@instruction(_with_nan("max", "{a}, {b}, {c}"), name="max3.f32", min_sm=100, isa="max", **_FACTS)
 def max3_f32(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32, *, ftz: bool = False, nan: bool = False) -> f32:
     """The greatest of three numbers that are not NaN; with `nan`, NaN where one is."""
     return _extreme(greatest, nan, ftz, a, b, c)
 
 
-@instruction(
-    _with_nan("min", "{a}, {b}, {c}"), name="min3.f32", api=("ptx.reduce3_min_f32",), min_sm=100, isa="min", **_FACTS
-)
+@instruction(_with_nan("min", "{a}, {b}, {c}"), name="min3.f32", min_sm=100, isa="min", **_FACTS)
 def min3_f32(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32, *, ftz: bool = False, nan: bool = False) -> f32:
     """The smallest of three numbers that are not NaN; with `nan`, NaN where one is."""
     return _extreme(least, nan, ftz, a, b, c)
@@ -185,17 +175,13 @@ def _bfloats(function: Callable[..., Any], nan: bool, *values: Any) -> Any:
     return result if any(isinstance(value, np.ndarray) and value.ndim for value in values) else int(result[0])
 
 
-@instruction(
-    "max{.nan}.bf16x2 {result}, {a}, {b};", name="max.bf16x2", api=("cuda.hmax2",), min_sm=80, isa="max", **_FACTS
-)
+@instruction("max{.nan}.bf16x2 {result}, {a}, {b};", name="max.bf16x2", min_sm=80, isa="max", **_FACTS)
 def max_bf16x2(gpu: Machine, thread: Thread, a: u32, b: u32, *, nan: Literal["", "NaN"] = "") -> u32:
     """The greater numbers of two pairs of bfloat16, where one is NaN the other; with nan="NaN", NaN where one is."""
     return _bfloats(greatest, nan == "NaN", a, b)
 
 
-@instruction(
-    "min{.nan}.bf16x2 {result}, {a}, {b};", name="min.bf16x2", api=("cuda.hmin2",), min_sm=80, isa="min", **_FACTS
-)
+@instruction("min{.nan}.bf16x2 {result}, {a}, {b};", name="min.bf16x2", min_sm=80, isa="min", **_FACTS)
 def min_bf16x2(gpu: Machine, thread: Thread, a: u32, b: u32, *, nan: Literal["", "NaN"] = "") -> u32:
     """The smaller numbers of two pairs of bfloat16, where one is NaN the other; with nan="NaN", NaN where one is."""
     return _bfloats(least, nan == "NaN", a, b)

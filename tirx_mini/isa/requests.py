@@ -39,6 +39,11 @@ class WgmmaProduct:
     b_start: int
     accumulate: bool
 
+    @property
+    def registers(self) -> int:
+        """The registers of each thread that hold D; two sums of 16 bits share one."""
+        return self.shape.n // (4 if self.shape.d == "float16" else 2)
+
 
 @dataclass(frozen=True)
 class WarpProduct:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .core import instruction
-from .facts import Alias, CudaName, Scope
+from .facts import CudaName, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import pred, u32, waited_pred, waited_u32
 
@@ -15,7 +15,6 @@ from .operands import pred, u32, waited_pred, waited_u32
 @instruction(
     "bar.sync {barrier_id};",
     name="bar.sync.all",
-    api=(Alias("cuda.cta_sync", {"barrier_id": 0}), Alias("cuda.syncthreads", {"barrier_id": 0})),
     issued_by=Scope.WARP,
     min_sm=70,
     isa="bar, barrier",
@@ -33,14 +32,9 @@ def _for_all(result: Any, condition: Any) -> Any:
     return np.full(32, result) if isinstance(condition, np.ndarray) else result
 
 
-def _named(function: str) -> tuple[Alias, ...]:
-    """The name in CUDA C++, for barrier 0."""
-    return (Alias(f"cuda.{function}", {"barrier_id": 0}, order={"cond": "condition"}),)
-
-
 @instruction(
     "bar.red.and.pred {result}, {barrier_id}, {condition};",
-    name="bar.red.and", api=_named("syncthreads_and"),
+    name="bar.red.and",
     issued_by=Scope.WARP, min_sm=70, isa="bar, barrier", cost="barrier", awaits="bar.sync",
 )  # fmt: skip
 def bar_red_and(gpu: Machine, thread: Thread, barrier_id: u32, condition: pred) -> waited_pred:
@@ -51,7 +45,7 @@ def bar_red_and(gpu: Machine, thread: Thread, barrier_id: u32, condition: pred) 
 
 @instruction(
     "bar.red.or.pred {result}, {barrier_id}, {condition};",
-    name="bar.red.or", api=_named("syncthreads_or"),
+    name="bar.red.or",
     issued_by=Scope.WARP, min_sm=70, isa="bar, barrier", cost="barrier", awaits="bar.sync",
 )  # fmt: skip
 def bar_red_or(gpu: Machine, thread: Thread, barrier_id: u32, condition: pred) -> waited_pred:
@@ -62,7 +56,7 @@ def bar_red_or(gpu: Machine, thread: Thread, barrier_id: u32, condition: pred) -
 
 @instruction(
     "bar.red.popc.u32 {result}, {barrier_id}, {condition};",
-    name="bar.red.popc", api=_named("syncthreads_count"),
+    name="bar.red.popc",
     issued_by=Scope.WARP, min_sm=70, isa="bar, barrier", cost="barrier", awaits="bar.sync",
 )  # fmt: skip
 def bar_red_popc(gpu: Machine, thread: Thread, barrier_id: u32, condition: pred) -> waited_u32:
@@ -74,13 +68,11 @@ def bar_red_popc(gpu: Machine, thread: Thread, barrier_id: u32, condition: pred)
 @instruction(
     "bar.sync {barrier_id}, {threads};",
     name="bar.sync",
-    api=(Alias("cuda.warpgroup_sync", {"threads": 128}),),
     issued_by=Scope.WARP,
     min_sm=70,
     isa="bar, barrier",
     cost="barrier",
     cuda=CudaName("cuda_warpgroup_sync", {"threads": 128}),
-    spellings={"name_bar_id": "barrier_id", "thread_count": "threads"},
     awaits="bar.sync",
 )
 def bar_sync(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> Blocking:
@@ -95,7 +87,6 @@ def bar_sync(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> Blo
     min_sm=70,
     isa="bar, barrier",
     cost="barrier",
-    spellings={"name_bar_id": "barrier_id", "thread_count": "threads"},
 )
 def bar_arrive(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> None:
     """Arrive at barrier `barrier_id` without waiting."""
@@ -105,7 +96,6 @@ def bar_arrive(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> N
 @instruction(
     "bar.warp.sync 0xffffffff;",
     name="bar.warp.sync",
-    api=("cuda.warp_sync", "ptx.bar.warp_sync"),
     issued_by=Scope.WARP,
     min_sm=70,
     cost="sync",
@@ -124,7 +114,6 @@ def bar_warp_sync(gpu: Machine, thread: Thread) -> None:
     min_sm=70,
     isa="bar, barrier",
     cost="barrier",
-    spellings={"name_bar_id": "barrier_id", "thread_count": "threads"},
     awaits="bar.sync",
 )
 def barrier_sync(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> Blocking:
@@ -140,7 +129,6 @@ def barrier_sync(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) ->
     min_sm=70,
     isa="bar, barrier",
     cost="barrier",
-    spellings={"name_bar_id": "barrier_id", "thread_count": "threads"},
 )
 def barrier_arrive(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> None:
     """As `bar.arrive`, but the lanes of a warp may come to it on different ways; each active one arrives."""
@@ -150,7 +138,6 @@ def barrier_arrive(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) 
 @instruction(
     "bar.warp.sync {mask};",
     name="bar.warp.sync.mask",
-    api=("ptx.bar.warp.sync", "ptx.bar.warp_sync", "cuda.warp_sync"),
     issued_by=Scope.WARP,
     min_sm=70,
     isa="bar.warp.sync",
@@ -164,7 +151,6 @@ def bar_warp_sync_mask(gpu: Machine, thread: Thread, mask: u32) -> None:
 @instruction(
     "",
     name="grid.sync",
-    api=("cuda.grid_sync",),
     issued_by=Scope.WARP,
     min_sm=70,
     isa="CUDA C++ Programming Guide: Grid Synchronization",
@@ -185,9 +171,6 @@ def grid_sync(gpu: Machine, thread: Thread) -> Blocking:
     "barrier.cluster.arrive.release{.aligned};",
     name="barrier.cluster.arrive",
     implied=("release",),
-    api=("cuda.cluster_arrive", Alias("ptx.barrier.cluster.arrive", order={
-        "sem": ("", "release"), "aligned": "aligned",
-    })),
     issued_by=Scope.WARP,
     min_sm=90,
     isa="barrier.cluster",
@@ -204,7 +187,6 @@ def barrier_cluster_arrive(gpu: Machine, thread: Thread, *, aligned: bool = True
 @instruction(
     "barrier.cluster.arrive.relaxed{.aligned};",
     name="barrier.cluster.arrive.relaxed",
-    api=(Alias("ptx.barrier.cluster.arrive", order={"sem": ("relaxed",), "aligned": "aligned"}),),
     issued_by=Scope.WARP,
     min_sm=90,
     isa="barrier.cluster",
@@ -219,9 +201,6 @@ def barrier_cluster_arrive_relaxed(gpu: Machine, thread: Thread, *, aligned: boo
     "barrier.cluster.wait.acquire{.aligned};",
     name="barrier.cluster.wait",
     implied=("acquire",),
-    api=("cuda.cluster_wait", Alias("ptx.barrier.cluster.wait", order={
-        "acquire": (False, True), "aligned": "aligned",
-    })),
     issued_by=Scope.WARP,
     min_sm=90,
     isa="barrier.cluster",
@@ -239,7 +218,6 @@ def barrier_cluster_wait(gpu: Machine, thread: Thread, *, aligned: bool = True) 
 @instruction(
     "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;",
     name="barrier.cluster.sync",
-    api=("cuda.cluster_sync",),
     issued_by=Scope.WARP,
     min_sm=90,
     isa="barrier.cluster",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
-from tirx_mini.ir import HANDLE, Call, Expr, PrimFunc, Span, Stmt, TirxError, Written, walk
+from tirx_mini.guests import frontends, resolve
+from tirx_mini.ir import HANDLE, Call, Expr, PrimFunc, Span, Stmt, TirxError, Written, instruction_path, walk
+from tirx_mini.records import replace
 
 from . import (
     async_store,
@@ -40,8 +43,9 @@ from . import (
     warp,
     wgmma,
 )
+from .alias import Alias, Spellings
 from .core import Instruction
-from .facts import Alias
+from .names import COURSE
 from .operands import BadCombination, OtherSignature
 
 FAMILIES = (
@@ -109,28 +113,82 @@ def _written(path: str, entry: Instruction, alias: Alias, args: Sequence[Any], k
     modifiers = [each.name for each in entry.attributes]
     slots = fixed if len(fixed) < len(entry.operands) else [*fixed, *modifiers]  # after operands of any number, by name
     free = [name for name in slots if name not in alias.preset]
-    given = {**dict(zip(free, args, strict=False)), **{entry.parameter(name): value for name, value in kwargs.items()}}
+    given = {**dict(zip(free, args, strict=False)), **{alias.parameter(name): value for name, value in kwargs.items()}}
     places = tuple(place for place, name in enumerate(fixed) if name in alias.preset)
     numbers = tuple(place for place, name in enumerate(fixed) if type(given.get(name)) is int)
     return path, places, tuple(name for name in modifiers if name not in given), numbers
 
 
-def tables(modules: tuple[ModuleType, ...]) -> tuple[dict[str, Instruction], dict[str, Overloads]]:
-    """The entries in `modules` by name, and by the names under which kernels call them."""
+def table_of(modules: tuple[ModuleType, ...]) -> dict[str, Instruction]:
+    """The entries in `modules` by name."""
     table: dict[str, Instruction] = {}
-    names: dict[str, Overloads] = {}
     for module in modules:
         for entry in vars(module).values():
             if isinstance(entry, Instruction) and entry.semantics.__module__ == module.__name__:
                 if entry.name in table:
                     raise ValueError(f"two instructions are named {entry.name}")
                 table[entry.name] = entry
-                for alias in entry.aliases:
-                    names.setdefault(alias.path, Overloads(alias.path)).entries.append((entry, alias))
-    return table, names
+    return table
 
 
-TABLE, NAMES = tables(FAMILIES)
+def aliases(entry: Instruction, languages: Sequence[Spellings]) -> tuple[Alias, ...]:
+    """The names of an instruction in some languages, its own first; a function of CUDA's library has two."""
+    own = [each for language in languages for each in language.of(entry.name)]
+    kinds = {o.name: [n for each in languages for n in each.operands.get(o.type.kind, ())] for o in entry.operands}
+    parameters = {other: name for name, others in kinds.items() for other in others}
+    values: dict[str, str] = {}
+    for spelling in own:
+        parameters.update(spelling.parameters)
+        values.update(spelling.values)
+    for other, meant in parameters.items():
+        if other in entry.parameters or meant not in entry.parameters:
+            raise ValueError(
+                f"{entry.name} has {other!r} as a spelling of {meant!r}: the second must be a parameter, the first "
+                "must not"
+            )
+    library = () if entry.ptx or not entry.pure else (f"cuda.{entry.name}",)
+    names = (instruction_path(entry.name), *library, *(name for spelling in own for name in spelling.names))
+    made = (name if isinstance(name, Alias) else Alias(name) for name in names)
+    return tuple(replace(alias, parameters=parameters, values=values) for alias in made)
+
+
+class Names(Mapping[str, Overloads]):
+    """Instructions by the names under which kernels call them, in the course's dialect and in those of front ends.
+
+    It is made when it is first used: front ends need the table.
+    """
+
+    def __init__(self, table: Mapping[str, Instruction]) -> None:
+        self._table = table
+
+    @cached_property
+    def _languages(self) -> tuple[Spellings, ...]:
+        return COURSE, *(resolve(each.instructions) for each in frontends() if each.instructions)
+
+    @cached_property
+    def _overloads(self) -> Mapping[str, Overloads]:
+        found: dict[str, Overloads] = {}
+        for entry in self._table.values():
+            for alias in self.of(entry):
+                found.setdefault(alias.path, Overloads(alias.path)).entries.append((entry, alias))
+        return found
+
+    def of(self, entry: Instruction) -> tuple[Alias, ...]:
+        """The names of an instruction, its own first."""
+        return aliases(entry, self._languages)
+
+    def __getitem__(self, path: str) -> Overloads:
+        return self._overloads[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._overloads)
+
+    def __len__(self) -> int:
+        return len(self._overloads)
+
+
+TABLE = table_of(FAMILIES)
+NAMES = Names(TABLE)
 
 
 def instruction_of(node: object) -> Instruction | None:

@@ -13,11 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tirx_mini.ir import Buffer, as_expr, binary, cast, const, int_value
-
 from .core import instruction
 from .descriptors import A_IN_TMEM, START_BITS, InstructionDescriptor, SmemDescriptor
-from .facts import Alias, BarrierEffect, Completion, Memory, Scope
+from .facts import BarrierEffect, Completion, Memory, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import (
     InstructionWord,
@@ -48,7 +46,6 @@ MASK16 = """{
     max_sm=110,
     cost="alloc",
     writes=Memory.SHARED,
-    spellings={"addr": "dst", "dst_ptr": "dst"},
     awaits="tcgen05.alloc",
 )
 def tcgen05_alloc(
@@ -69,7 +66,6 @@ def tcgen05_alloc(
     min_sm=100,
     max_sm=110,
     cost="alloc",
-    spellings={"taddr": "addr"},
 )
 def tcgen05_dealloc(
     gpu: Machine, thread: Thread, addr: TmemAddress, n_cols: u32, *, cta_group: Literal[1, 2] = 1
@@ -93,38 +89,9 @@ def tcgen05_relinquish_alloc_permit(gpu: Machine, thread: Thread, *, cta_group: 
     gpu.tmem_relinquish(thread, cta_group)
 
 
-KINDS = {
-    "float16": "f16", "bfloat16": "f16", "float32": "tf32", "tf32": "tf32", "tensor_float32": "tf32", "int8": "i8",
-    "uint8": "i8", "float8_e4m3fn": "f8f6f4", "float8_e5m2": "f8f6f4",
-}  # fmt: skip
-"""The kinds of the MMAs of A's dtypes."""
-
-
-def tvm_order(a: str, adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None, **others: Any) -> Alias:
-    """The parameters of TVM 0.26: types instead of a kind. Those of B and D are in the instruction descriptor.
-
-    a: the parameter that the operand A is, which is in tensor memory unless it is a descriptor. others: what other
-    parameters mean.
-    """
-    return Alias(
-        "ptx.tcgen05.mma",
-        adapt=adapt,
-        defaults={"accumulate": True},
-        order={
-            "d_tmem_addr": "d", "a_operand": a, "b_desc": "b_desc", "i_desc": "idesc", "*disable_output_lane": ((),),
-            "d_dtype": (...,), "a_dtype": "kind", "b_dtype": (...,), "use_a_tmem": (a == "a",),
-            "cta_group": "cta_group", "enable_input_d": "accumulate", "scale_input_d": (0,),
-            "weight_stationary": (False,), "pred": (None,), **others,
-        },
-        guard="pred",
-    )  # fmt: skip
-
-
 @instruction(
     "tcgen05.mma.cta_group::{cta_group}.kind::{kind} [{d}], {a_desc}, {b_desc}, {idesc}, {accumulate};",
     name="tcgen05.mma",
-    api=(tvm_order("a_desc"),),
-    values=KINDS,
     issued_by=Scope.THREAD,
     min_sm=100,
     max_sm=110,
@@ -161,8 +128,6 @@ def tcgen05_mma(
 @instruction(
     "tcgen05.mma.cta_group::{cta_group}.kind::{kind} [{d}], [{a}], {b_desc}, {idesc}, {accumulate};",
     name="tcgen05.mma.a_in_tmem",
-    api=(tvm_order("a"),),
-    values=KINDS,
     issued_by=Scope.THREAD,
     min_sm=100,
     max_sm=110,
@@ -225,9 +190,6 @@ def _commit(cta_group: int, cta_mask: int | None) -> str:
 @instruction(
     _commit,
     name="tcgen05.commit",
-    api=(Alias("ptx.tcgen05.commit", order={
-        "bar": "bar", "cta_group": "cta_group", "cta_mask": "cta_mask", "pred": (None,),
-    }, guard="pred"),),
     issued_by=Scope.THREAD,
     min_sm=100,
     max_sm=110,
@@ -275,22 +237,6 @@ def _places(shape: str, num: int) -> tuple[np.ndarray, np.ndarray]:
     return row + 8 * half, 8 * pair + 2 * quad + column
 
 
-def _at_row_and_column(given: dict[str, Any]) -> dict[str, Any]:
-    """An address of tensor memory with the lane and the column that TVM 0.26 gives beside it."""
-    row, col = given.pop("row"), given.pop("col")
-    if "addr" in given:
-        given["addr"] = at_row_and_column(given["addr"], row, col)
-    return given
-
-
-def at_row_and_column(address: Any, row: Any, col: Any) -> Any:
-    """An address of tensor memory moved by lanes and columns (PTX ISA: "Tensor Memory Addressing")."""
-    address = as_expr(address[(0,) * address.ndim] if isinstance(address, Buffer) else address)
-    if int_value(row) != 0:
-        address = binary("+", address, binary("<<", cast("uint32", row), const(16, "uint32")))
-    return address if int_value(col) == 0 else binary("+", address, cast("uint32", col))
-
-
 def _moved(direction: str) -> Callable[..., str]:
     def template(shape: str, num: int) -> str:
         if direction == "ld":
@@ -303,10 +249,6 @@ def _moved(direction: str) -> Callable[..., str]:
 @instruction(
     _moved("ld"),
     name="tcgen05.ld",
-    api=(Alias("ptx.tcgen05.ld", adapt=_at_row_and_column, defaults={"row": 0, "col": 0}, order={
-        "src_addr": "addr", "*regs": "dst", "shape": "shape", "num": "num", "row": "row", "col": "col",
-        "pack": (False,),
-    }),),
     issued_by=Scope.WARP,
     min_sm=100,
     max_sm=110,
@@ -335,10 +277,6 @@ def tcgen05_ld(
 @instruction(
     _moved("st"),
     name="tcgen05.st",
-    api=(Alias("ptx.tcgen05.st", adapt=_at_row_and_column, defaults={"row": 0, "col": 0}, order={
-        "dst_addr": "addr", "*regs": "src", "shape": "shape", "num": "num", "row": "row", "col": "col",
-        "unpack": (False,),
-    }),),
     issued_by=Scope.WARP,
     min_sm=100,
     max_sm=110,

@@ -9,22 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from tirx_mini.ir import Expr, int_value
+from tirx_mini.ir import Expr
 
 from .core import instruction
 from .descriptors import A_IN_TMEM, InstructionDescriptor, Kept
 from .facts import Completion, Memory, Scope
 from .machine import Machine, Thread
 from .operands import InstructionWord, Tcgen05Descriptor, TmemAddress, pred, u32
-from .tcgen05 import KINDS, decoded, smem_operand, tvm_order
+from .tcgen05 import decoded, smem_operand
 
 Kind = Literal["f16", "tf32", "f8f6f4", "i8"]
 _FACTS: dict[str, Any] = {
-    "values": KINDS, "issued_by": Scope.THREAD, "min_sm": 100, "max_sm": 110, "cost": "mma", "isa": "tcgen05.mma",
+    "issued_by": Scope.THREAD, "min_sm": 100, "max_sm": 110, "cost": "mma", "isa": "tcgen05.mma",
     "only_on": {("kind", "i8"): (100, 110)}, "reads": Memory.SHARED | Memory.TENSOR, "writes": Memory.TENSOR,
     "completion": Completion.COMMIT,
 }  # fmt: skip
-_KEPT: dict[str, Any] = {"*disable_output_lane": "lanes", "scale_input_d": "scale_input_d"}
 _SCALED = ("f16", "tf32")
 """The kinds that have scale-input-d."""
 
@@ -52,13 +51,6 @@ def _check(operands: Sequence[Expr], cta_group: int, kind: str, scale_input_d: i
     return None
 
 
-def _lanes_of_tvm(given: dict[str, Any]) -> dict[str, Any]:
-    """The words of the lanes that are disabled, which TVM 0.26 lets out where there are none."""
-    if not given.get("lanes"):
-        given["lanes"] = (0,) * (4 * (int_value(given.get("cta_group", 1)) or 1))
-    return given
-
-
 def _kept(lanes: Sequence[int], scale: int) -> Kept:
     words = [sum(int(word) << 32 * i for i, word in enumerate(lanes[cta : cta + 4])) for cta in range(0, len(lanes), 4)]
     return Kept(scale, tuple(words) if any(words) else ())
@@ -67,7 +59,6 @@ def _kept(lanes: Sequence[int], scale: int) -> Kept:
 @instruction(
     _masked("{a_desc}"),
     name="tcgen05.mma.masked",
-    api=(tvm_order("a_desc", adapt=_lanes_of_tvm, **_KEPT),),
     check=_check,
     **_FACTS,
 )
@@ -99,7 +90,6 @@ def tcgen05_mma_masked(
 @instruction(
     _masked("[{a}]"),
     name="tcgen05.mma.a_in_tmem.masked",
-    api=(tvm_order("a", adapt=_lanes_of_tvm, **_KEPT),),
     check=_check,
     **_FACTS,
 )
@@ -124,13 +114,9 @@ def tcgen05_mma_a_in_tmem_masked(
         gpu.mma(thread, d, A_IN_TMEM, a, b, start_b, shape, accumulate, cta_group, None, kept)
 
 
-_WS: dict[str, Any] = {"weight_stationary": (True,), "cta_group": (1,)}
-
-
 @instruction(
     "tcgen05.mma.ws.cta_group::1.kind::{kind} [{d}], {a_desc}, {b_desc}, {idesc}, {accumulate}, 0;",
     name="tcgen05.mma.ws",
-    api=(tvm_order("a_desc", **_WS),),
     **{**_FACTS, "isa": "tcgen05.mma.ws"},
 )
 def tcgen05_mma_ws(
@@ -159,7 +145,6 @@ def tcgen05_mma_ws(
 @instruction(
     "tcgen05.mma.ws.cta_group::1.kind::{kind} [{d}], [{a}], {b_desc}, {idesc}, {accumulate}, 0;",
     name="tcgen05.mma.ws.a_in_tmem",
-    api=(tvm_order("a", **_WS),),
     **{**_FACTS, "isa": "tcgen05.mma.ws"},
 )
 def tcgen05_mma_ws_a_in_tmem(

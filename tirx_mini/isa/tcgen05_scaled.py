@@ -7,16 +7,16 @@ of the four groups of 32 lanes; up to four along K share a column of 32 bits (PT
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
-from tirx_mini.ir import Expr, TirxError
+from tirx_mini.ir import Expr
 
 from .core import instruction
 from .descriptors import CP_SHAPES, SCALED_KINDS, START_BITS, BlockScales, InstructionDescriptor, SmemDescriptor
-from .facts import Alias, Completion, Memory, Scope
+from .facts import Completion, Memory, Scope
 from .machine import Machine, Thread
 from .operands import InstructionWord, Tcgen05Descriptor, TmemAddress, pred
-from .tcgen05 import at_row_and_column, decoded, smem_operand
+from .tcgen05 import decoded, smem_operand
 
 ScaledKind = Literal["mxf8f6f4", "mxf4", "mxf4nvf4"]
 
@@ -36,40 +36,9 @@ def _check_scaled(operands: Sequence[Expr], kind: str, scale_vec: int, **_: obje
     return f"kind {kind!r} needs scale_vec={' or '.join(map(str, allowed))}, not {scale_vec}"
 
 
-_SCALED = {
-    ("float8_e8m0fnu", False): ("mxf8f6f4", 1), ("float8_e8m0fnu", True): ("mxf4", 2),
-    ("float8_e4m3fn", True): ("mxf4nvf4", 4),
-}  # fmt: skip
-"""The kind and the factors of a row along K, by the dtype of the factors and whether A has 4 bits, as in TVM 0.26."""
-
-
-def _kind_of_types(given: dict[str, Any]) -> dict[str, Any]:
-    """The kind that TVM 0.26 makes of dtypes."""
-    factors, a = given.pop("sfa_dtype", None), given.pop("a_dtype", None)
-    if (factors, a == "float4_e2m1fn") in _SCALED:
-        given["kind"], given["scale_vec"] = _SCALED[factors, a == "float4_e2m1fn"]
-    elif factors is not None:
-        raise TirxError(f"there is no MMA of {a} with scale factors of {factors}")
-    return given
-
-
-_TVM_SCALED = Alias(
-    "ptx.tcgen05.mma.block_scale",
-    adapt=_kind_of_types,
-    defaults={"accumulate": True},
-    order={
-        "d_tmem_addr": "d", "a_operand": "a_desc", "b_desc": "b_desc", "sfa_tmem_addr": "sfa", "sfb_tmem_addr": "sfb",
-        "i_desc": "idesc", "d_dtype": (...,), "a_dtype": "a_dtype", "b_dtype": (...,), "sfa_dtype": "sfa_dtype",
-        "sfb_dtype": (...,), "use_a_tmem": (False,), "cta_group": "cta_group", "enable_input_d": "accumulate",
-    },
-)  # fmt: skip
-"""The parameters of TVM 0.26."""
-
-
 @instruction(
     _block_scale,
     name="tcgen05.mma.block_scale",
-    api=(_TVM_SCALED,),
     issued_by=Scope.THREAD,
     min_sm=100,
     max_sm=110,
@@ -116,14 +85,6 @@ def _cp(shape: str, cta_group: int, multicast: str, decompress: str) -> str:
     return f"tcgen05.cp.cta_group::{cta_group}.{shape}{to}{source} [{{taddr}}], {{src_desc}};"
 
 
-def _cp_to(given: dict[str, Any]) -> dict[str, Any]:
-    """An address with the lane and the column that TVM 0.26 gives beside it."""
-    row, col = given.pop("row"), given.pop("col")
-    if "taddr" in given:
-        given["taddr"] = at_row_and_column(given["taddr"], row, col)
-    return given
-
-
 def _check_cp(operands: Sequence[Expr], shape: str, multicast: str, **_: object) -> str | None:
     if (shape, multicast) in CP_SHAPES:
         return None
@@ -134,10 +95,6 @@ def _check_cp(operands: Sequence[Expr], shape: str, multicast: str, **_: object)
 @instruction(
     _cp,
     name="tcgen05.cp",
-    api=(Alias("ptx.tcgen05.cp", adapt=_cp_to, defaults={"row": 0, "col": 0}, order={
-        "taddr": "taddr", "src_desc": "src_desc", "shape": "shape", "cta_group": "cta_group",
-        "multicast": "multicast", "decompress": "decompress", "row": "row", "col": "col",
-    }),),
     issued_by=Scope.THREAD,
     min_sm=100,
     max_sm=110,

@@ -28,7 +28,6 @@ def globaltimer(gpu: Machine, thread: Thread) -> u64:
 @instruction(
     "mov.u64 {result}, %clock64;",
     name="clock64",
-    api=("cuda.clock64",),
     issued_by=Scope.THREAD,
     min_sm=70,
     isa="Special Registers: %clock64",
@@ -43,7 +42,6 @@ def clock64(gpu: Machine, thread: Thread) -> u64:
 @instruction(
     "nanosleep.u32 {time};",
     name="nanosleep.u32",
-    api=("ptx.nanosleep", "cuda.nano_sleep"),
     issued_by=Scope.THREAD,
     min_sm=70,
     isa="nanosleep",

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from tirx_mini.ir import Expr
 
 from .core import instruction
-from .facts import Alias, BarrierEffect, Completion, Memory, Scope
+from .facts import BarrierEffect, Completion, Memory, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import REGISTER_TYPES, GlobalAddress, MbarrierAddress, SharedAddress, TensorMapHandle, s32, u32
 
@@ -85,9 +85,7 @@ def load_text(dim: int, cta_group: int, cta_mask: int | str, cache_hint: str, lo
     return hinted(text, cta_mask, cache_hint, cache_policy)
 
 
-def load_coordinates(
-    operands: Sequence[Expr], dim: int, load_mode: str, *, others: int = 3, **_: Any
-) -> str | None:
+def load_coordinates(operands: Sequence[Expr], dim: int, load_mode: str, *, others: int = 3, **_: Any) -> str | None:
     """As `coordinates`, of a load with `others` operands that are not coordinates."""
     return coordinates(len(operands) - others, dim, load_mode)
 
@@ -96,7 +94,6 @@ TENSOR_LOAD: Mapping[str, Any] = MappingProxyType({
     "implied": ("tile",), "issued_by": Scope.THREAD, "min_sm": 90, "isa": "cp.async.bulk.tensor", "cost": "tma",
     "barrier": BarrierEffect.COMPLETE_TX, "reads": Memory.GLOBAL, "writes": Memory.SHARED,
     "completion": Completion.MBARRIER, "only_on": {("load_mode", "tile::gather4"): ROWS_ON},
-    "values": {"tile_gather4": "tile::gather4"},
 })  # fmt: skip
 """The facts of loads by a tensor map."""
 
@@ -167,7 +164,6 @@ def cp_async_bulk_tensor_load(
     writes=Memory.GLOBAL,
     completion=Completion.BULK_GROUP,
     only_on={("store_mode", "tile::scatter4"): ROWS_ON},
-    values={"tile_scatter4": "tile::scatter4"},
     check=_store_coordinates,
 )
 def cp_async_bulk_tensor_store(
@@ -200,7 +196,6 @@ def _tensor_reduce(dim: int, op: str, cache_hint: str, cache_policy: int) -> str
     _tensor_reduce,
     name="cp.reduce.async.bulk.tensor",
     implied=("tile",),
-    api=("ptx.cp_reduce_async.bulk.tensor",),
     issued_by=Scope.THREAD,
     min_sm=90,
     cost="tma",
@@ -246,7 +241,6 @@ def _prefetch_coordinates(operands: Sequence[Expr], dim: int, load_mode: str, **
     min_sm=90,
     cost="tma",
     only_on={("load_mode", "tile::gather4"): ROWS_ON},
-    values={"tile_gather4": "tile::gather4"},
     check=_prefetch_coordinates,
 )
 def cp_async_bulk_prefetch_tensor(
@@ -301,9 +295,6 @@ def _bulk_load(dst_space: str, cta_mask: int, cache_hint: str, **_: Any) -> str:
     return hinted(f"{form} [{{dst}}], [{{src}}], {{bytes}}, [{{bar}}]", cta_mask, cache_hint)
 
 
-_BULK_SPELLINGS = {"dst_ptr": "dst", "src_ptr": "src", "num_bytes": "bytes"}
-
-
 def _cluster_for_several(operands: Sequence[Expr], dst_space: str, cta_mask: int, **_: Any) -> str | None:
     if dst_space == "shared::cta" and multicasts(cta_mask):
         return 'a copy to several CTAs has dst_space="shared::cluster"'
@@ -313,10 +304,6 @@ def _cluster_for_several(operands: Sequence[Expr], dst_space: str, cta_mask: int
 @instruction(
     _bulk_load,
     name="cp.async.bulk.load",
-    api=(
-        Alias("ptx.cp_async_bulk_g2s_cluster", {"dst_space": "shared::cluster"}),
-        Alias("ptx.cp_async_bulk_g2s_cta", {"dst_space": "shared::cta"}),
-    ),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="cp.async.bulk",
@@ -326,7 +313,6 @@ def _cluster_for_several(operands: Sequence[Expr], dst_space: str, cta_mask: int
     writes=Memory.SHARED,
     completion=Completion.MBARRIER,
     check=_cluster_for_several,
-    spellings={**_BULK_SPELLINGS, "mbarrier_ptr": "bar"},
 )
 def cp_async_bulk_load(
     gpu: Machine,
@@ -352,7 +338,6 @@ def cp_async_bulk_load(
 @instruction(
     "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [{dst}], [{src}], {bytes}, [{bar}];",
     name="cp.async.bulk.copy",
-    api=("ptx.cp_async_bulk_s2s_cluster", "ptx.cp_async.bulk.s2c"),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="cp.async.bulk",
@@ -361,7 +346,6 @@ def cp_async_bulk_load(
     reads=Memory.SHARED,
     writes=Memory.SHARED,
     completion=Completion.MBARRIER,
-    spellings={**_BULK_SPELLINGS, "size": "bytes", "mbarrier": "bar"},
 )
 def cp_async_bulk_copy(
     gpu: Machine, thread: Thread, dst: SharedAddress, src: SharedAddress, bytes: u32, bar: MbarrierAddress
@@ -383,7 +367,6 @@ def _bulk_store(cache_hint: str) -> str:
 @instruction(
     _bulk_store,
     name="cp.async.bulk.store",
-    api=("ptx.cp_async_bulk_s2g",),
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="cp.async.bulk",
@@ -391,7 +374,6 @@ def _bulk_store(cache_hint: str) -> str:
     reads=Memory.SHARED,
     writes=Memory.GLOBAL,
     completion=Completion.BULK_GROUP,
-    spellings=_BULK_SPELLINGS,
 )
 def cp_async_bulk_store(
     gpu: Machine, thread: Thread, dst: GlobalAddress, src: SharedAddress, bytes: u32, *, cache_hint: CacheHint = ""
@@ -421,7 +403,6 @@ def _bulk_reduce(op: str, type: str) -> str:
 @instruction(
     _bulk_reduce,
     name="cp.reduce.async.bulk",
-    api=("ptx.cp_reduce_async.bulk",),
     issued_by=Scope.THREAD,
     min_sm=90,
     cost="tma",
@@ -429,7 +410,6 @@ def _bulk_reduce(op: str, type: str) -> str:
     writes=Memory.GLOBAL,
     completion=Completion.BULK_GROUP,
     check=_reduced,
-    spellings={**_BULK_SPELLINGS, "ptx_type": "type"},
 )
 def cp_reduce_async_bulk(
     gpu: Machine,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .core import instruction
-from .facts import Alias, Scope
+from .facts import Scope
 from .machine import Machine, Thread
 from .operands import pred, s32, u32
 
@@ -27,7 +27,7 @@ def _same(result: Any, *operands: Any) -> Any:
 
 @instruction(
     "vote.sync.any.pred {result}, {condition}, {mask};",
-    name="vote.any", api=("ptx.any_sync", "cuda.any_sync"), min_sm=70, isa="vote.sync", **_FACTS,
+    name="vote.any", min_sm=70, isa="vote.sync", **_FACTS,
 )  # fmt: skip
 def vote_any(gpu: Machine, thread: Thread, mask: u32, condition: pred) -> pred:
     """Whether the condition holds in a lane of `mask`. All lanes of the mask, and no others, execute it together."""
@@ -37,7 +37,7 @@ def vote_any(gpu: Machine, thread: Thread, mask: u32, condition: pred) -> pred:
 
 @instruction(
     "vote.sync.all.pred {result}, {condition}, {mask};",
-    name="vote.all", api=("cuda.all_sync",), min_sm=70, isa="vote.sync", **_FACTS,
+    name="vote.all", min_sm=70, isa="vote.sync", **_FACTS,
 )  # fmt: skip
 def vote_all(gpu: Machine, thread: Thread, mask: u32, condition: pred) -> pred:
     """Return whether the condition holds in all lanes of `mask`, which execute it together."""
@@ -47,7 +47,7 @@ def vote_all(gpu: Machine, thread: Thread, mask: u32, condition: pred) -> pred:
 
 @instruction(
     "vote.sync.ballot.b32 {result}, {condition}, {mask};",
-    name="vote.ballot", api=("cuda.ballot_sync",), min_sm=70, isa="vote.sync", **_FACTS,
+    name="vote.ballot", min_sm=70, isa="vote.sync", **_FACTS,
 )  # fmt: skip
 def vote_ballot(gpu: Machine, thread: Thread, mask: u32, condition: pred) -> u32:
     """The lanes of `mask` in which the condition holds, lane 0 in bit 0. They execute it together."""
@@ -98,12 +98,9 @@ _REDUCTIONS: dict[str, Callable[..., Any]] = {"add": np.sum, "min": np.min, "max
 
 @instruction(
     "redux.sync.{op}.u32 {result}, {value}, {mask};", name="redux.u32",
-    api=(Alias("cuda.reduce_add_sync_u32", {"op": "add"}), Alias("cuda.reduce_min_sync_u32", {"op": "min"})),
     min_sm=80, isa="redux.sync", **_FACTS,
 )  # fmt: skip
-def redux_u32(
-    gpu: Machine, thread: Thread, mask: u32, value: u32, *, op: Literal["add", "min", "max"] = "add"
-) -> u32:
+def redux_u32(gpu: Machine, thread: Thread, mask: u32, value: u32, *, op: Literal["add", "min", "max"] = "add") -> u32:
     """The sum, modulo 2³², or the least or greatest value of the lanes of `mask`, which execute it together."""
     thread.named_lanes(mask, "redux.sync")
     total = int(_REDUCTIONS[op](_lanes(thread, value).astype(np.int64)))
@@ -113,9 +110,7 @@ def redux_u32(
 @instruction(
     "redux.sync.{op}.s32 {result}, {value}, {mask};", name="redux.s32", min_sm=80, isa="redux.sync", **_FACTS,
 )  # fmt: skip
-def redux_s32(
-    gpu: Machine, thread: Thread, mask: u32, value: s32, *, op: Literal["add", "min", "max"] = "add"
-) -> s32:
+def redux_s32(gpu: Machine, thread: Thread, mask: u32, value: s32, *, op: Literal["add", "min", "max"] = "add") -> s32:
     """As `redux.u32`, of signed integers."""
     thread.named_lanes(mask, "redux.sync")
     total = int(_REDUCTIONS[op](_lanes(thread, value).astype(np.int64)))

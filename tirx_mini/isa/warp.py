@@ -19,7 +19,6 @@ Width = Literal[1, 2, 4, 8, 16, 32]
 @instruction(
     "elect.sync _|{result}, 0xffffffff;",
     name="elect.sync",
-    api=("ptx.elect_sync", "cuda.elect_sync"),
     issued_by=Scope.WARP,
     min_sm=90,
     cost="sync",
@@ -36,7 +35,6 @@ def elect_sync(gpu: Machine, thread: Thread) -> pred:
 @instruction(
     "mapa.shared::cluster.u32 {result}, {bar}, {cta_id};",
     name="mapa",
-    api=("ptx.map_shared_rank",),
     issued_by=Scope.THREAD,
     min_sm=90,
     cost="alu",
@@ -50,7 +48,6 @@ def mapa(gpu: Machine, thread: Thread, bar: SharedAddress, cta_id: CtaRank) -> u
 @instruction(
     "mov.u32 {result}, {ptr};",
     name="cvta.shared",
-    api=("cuda.cvta_generic_to_shared",),
     issued_by=Scope.THREAD,
     min_sm=70,
     isa="cvta",
@@ -66,7 +63,6 @@ def cvta_shared(gpu: Machine, thread: Thread, ptr: SharedAddress) -> u32:
 @instruction(
     "shfl.sync.bfly.b32 {result}, {value}, {lane_mask}, 31, 0xffffffff;",
     name="shfl.xor",
-    api=("cuda.shfl_xor",),
     issued_by=Scope.WARP,
     min_sm=70,
     isa="shfl.sync",
@@ -81,7 +77,6 @@ def shfl_xor(gpu: Machine, thread: Thread, value: any_value, lane_mask: s32) -> 
 @instruction(
     "shfl.sync.idx.b32 {result}, {value}, {lane}, 31, 0xffffffff;",
     name="shfl.idx",
-    api=("cuda.shfl",),
     issued_by=Scope.WARP,
     min_sm=70,
     isa="shfl.sync",
@@ -96,7 +91,6 @@ def shfl_idx(gpu: Machine, thread: Thread, value: any_value, lane: s32) -> any_v
 @instruction(
     "shfl.sync.down.b32 {result}, {value}, {delta}, 31, 0xffffffff;",
     name="shfl.down",
-    api=("cuda.shfl_down",),
     issued_by=Scope.WARP,
     min_sm=70,
     isa="shfl.sync",
@@ -112,7 +106,6 @@ def shfl_down(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any
 @instruction(
     "shfl.sync.up.b32 {result}, {value}, {delta}, 0, 0xffffffff;",
     name="shfl.up",
-    api=("cuda.shfl_up",),
     issued_by=Scope.WARP,
     min_sm=70,
     isa="shfl.sync",

@@ -4,11 +4,13 @@ The four warps of a warpgroup issue an MMA together. It reads its operands from 
 the async proxy, and accumulates in registers: warp w holds rows 16w … 16w + 15 of the 64 (see
 `layout.wgmma_accumulator_layout`). From its issue until a wait_group that covers it, nothing else may touch those
 registers. MMAs are committed in groups; a wait_group leaves the most recent ones in flight.
+
+Sums are float32, or int32 for integers. Those of float16 and of 8-bit floats can be float16: two in each register.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -16,7 +18,7 @@ from tirx_mini.ir import Expr
 
 from .core import instruction
 from .descriptors import START_BITS, WGMMA, InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
-from .facts import Alias, Completion, Memory, Scope
+from .facts import Completion, Memory, Scope
 from .machine import Blocking, FaultKind, Machine, Thread
 from .operands import SourceRegisters, UpdatedRegisters, WgmmaDescriptor, pred
 from .requests import WgmmaProduct
@@ -31,6 +33,9 @@ DTYPES = {
 }  # fmt: skip
 """Operand types, as PTX and as the IR name them."""
 Dtype = Literal["f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"]
+SummedAsHalf = Literal["f16", "e4m3", "e5m2"]
+"""Types of operands whose sums can be float16."""
+HALF = "float16"
 INTEGERS = ("s8", "u8")
 TURNABLE = ("f16", "bf16")
 """Types whose operands may be contiguous along M or N; those of others are contiguous along K."""
@@ -50,9 +55,10 @@ def wgmma_fence(gpu: Machine, thread: Thread) -> None:
     thread.wgmma.fence()
 
 
-def _shape_and_types(n: int, dtype: str) -> str:
+def _shape_and_types(n: int, dtype: str, sums: str = "") -> str:
     """As in "m64n128k16.f32.f16.f16" (PTX ISA: "wgmma.mma_async", syntax)."""
-    return f"m64n{n}k{mma_depth(mma_format(DTYPES[dtype])[0])}.{'s32' if dtype in INTEGERS else 'f32'}.{dtype}.{dtype}"
+    sums = sums or ("s32" if dtype in INTEGERS else "f32")
+    return f"m64n{n}k{mma_depth(mma_format(DTYPES[dtype])[0])}.{sums}.{dtype}.{dtype}"
 
 
 def _modifiers(dtype: str, *transposed: bool) -> str:
@@ -73,51 +79,27 @@ def _wrong(
     return None
 
 
-def _mma_async(n: int, dtype: str, transpose_a: bool, transpose_b: bool) -> str:
-    return (
-        f"wgmma.mma_async.sync.aligned.{_shape_and_types(n, dtype)} {{{{d}}}}, {{a_desc}}, {{b_desc}}, "
-        f"{{accumulate}}{_modifiers(dtype, transpose_a, transpose_b)};"
-    )
+def _mma_async(sums: str = "") -> Callable[..., str]:
+    def template(n: int, dtype: str, transpose_a: bool, transpose_b: bool) -> str:
+        return (
+            f"wgmma.mma_async.sync.aligned.{_shape_and_types(n, dtype, sums)} {{{{d}}}}, {{a_desc}}, {{b_desc}}, "
+            f"{{accumulate}}{_modifiers(dtype, transpose_a, transpose_b)};"
+        )
+
+    return template
 
 
 def _registers(n: int, **_: Any) -> int:
     return n // 2
 
 
-_TVM: dict[str, Any] = {
-    "M": (64,), "N": "n", "K": (16,), "in_dtype": "dtype", "out_dtype": ("float32",), "scaleA": (1,), "scaleB": (1,),
-    "scaleD": "accumulate",
+_FACTS: dict[str, Any] = {
+    "issued_by": Scope.WARPGROUP, "min_sm": 90, "max_sm": 90, "cost": "wgmma", "isa": "wgmma.mma_async",
+    "check": _wrong, "reads": Memory.SHARED, "completion": Completion.WGMMA_GROUP,
 }  # fmt: skip
-"""The parameters of TVM 0.26 besides operands and registers."""
-_DTYPES_OF_TVM = {"float16": "f16", "bfloat16": "bf16"}
 
 
-@instruction(
-    _mma_async,
-    name="wgmma.mma_async",
-    api=(
-        Alias(
-            "ptx.wgmma.mma_async.ss",
-            order={
-                "descA": "a_desc",
-                "descB": "b_desc",
-                "*accums": "d",
-                **_TVM,
-                "transA": "transpose_a",
-                "transB": "transpose_b",
-            },
-        ),
-    ),
-    values=_DTYPES_OF_TVM,
-    issued_by=Scope.WARPGROUP,
-    min_sm=90,
-    max_sm=90,
-    cost="wgmma",
-    registers=_registers,
-    check=_wrong,
-    reads=Memory.SHARED,
-    completion=Completion.WGMMA_GROUP,
-)
+@instruction(_mma_async(), name="wgmma.mma_async", registers=_registers, **_FACTS)
 def wgmma_mma_async(
     gpu: Machine,
     thread: Thread,
@@ -137,61 +119,46 @@ def wgmma_mma_async(
     B, of which K has 32 bytes. transpose_a, transpose_b: the operand, of 16 bits, is contiguous along M or N.
     Asynchronous: a wait_group waits for its end.
     """
-    thread.require_converged("wgmma.mma_async")
-    a_word, b_word = thread.uniform(a_desc, "operand A"), thread.uniform(b_desc, "operand B")
-    adds = bool(thread.uniform(accumulate, "scale-d"))
-    try:
-        product = _checked(a_word, b_word, adds, n, dtype, transpose_a, transpose_b)
-    except BadOperandError as error:
-        raise thread.fault(error.kind, str(error), rule=f"PTX ISA: wgmma, {error.section}") from None
-    thread.wgmma.issue(d, product)
+    thread.wgmma.issue(d, _asked(thread, a_desc, b_desc, accumulate, n, dtype, transpose_a, transpose_b))
 
 
-def _split_registers(given: dict[str, Any]) -> dict[str, Any]:
-    """The registers of D and of A, which TVM 0.26 gives one after the other."""
-    registers = given.get("d", ())
-    given["d"], given["a"] = registers[:-FRAGMENT_REGISTERS], registers[-FRAGMENT_REGISTERS:]
-    return given
+def _half_registers(n: int, **_: Any) -> int:
+    return n // 4
 
 
-def _mma_async_rs(n: int, dtype: str, transpose_b: bool) -> str:
-    return (
-        f"wgmma.mma_async.sync.aligned.{_shape_and_types(n, dtype)} {{{{d}}}}, {{{{a}}}}, {{b_desc}}, "
-        f"{{accumulate}}{_modifiers(dtype, transpose_b)};"
-    )
+@instruction(_mma_async("f16"), name="wgmma.mma_async.f16", registers=_half_registers, **_FACTS)
+def wgmma_mma_async_f16(
+    gpu: Machine,
+    thread: Thread,
+    d: UpdatedRegisters,
+    a_desc: WgmmaDescriptor,
+    b_desc: WgmmaDescriptor,
+    accumulate: pred,
+    *,
+    n: int,
+    dtype: SummedAsHalf = "f16",
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+) -> None:
+    """The same with sums in float16: D is n / 4 registers of each thread, which hold two neighbours each."""
+    thread.wgmma.issue(d, _asked(thread, a_desc, b_desc, accumulate, n, dtype, transpose_a, transpose_b, HALF))
+
+
+def _mma_async_rs(sums: str = "") -> Callable[..., str]:
+    def template(n: int, dtype: str, transpose_b: bool) -> str:
+        return (
+            f"wgmma.mma_async.sync.aligned.{_shape_and_types(n, dtype, sums)} {{{{d}}}}, {{{{a}}}}, {{b_desc}}, "
+            f"{{accumulate}}{_modifiers(dtype, transpose_b)};"
+        )
+
+    return template
 
 
 def _registers_rs(n: int, **_: Any) -> dict[str, int]:
     return {"d": n // 2, "a": FRAGMENT_REGISTERS}
 
 
-@instruction(
-    _mma_async_rs,
-    name="wgmma.mma_async.rs",
-    api=(
-        Alias(
-            "ptx.wgmma.mma_async.rs",
-            adapt=_split_registers,
-            order={
-                "descB": "b_desc",
-                "*reg_list": "d",
-                **_TVM,
-                "transA": (False, 0),
-                "transB": "transpose_b",
-            },
-        ),
-    ),
-    values=_DTYPES_OF_TVM,
-    isa="wgmma.mma_async",
-    issued_by=Scope.WARPGROUP,
-    min_sm=90,
-    max_sm=90,
-    cost="wgmma",
-    registers=_registers_rs,
-    check=_wrong,
-    reads=Memory.SHARED,
-    completion=Completion.WGMMA_GROUP,
-)
+@instruction(_mma_async_rs(), name="wgmma.mma_async.rs", registers=_registers_rs, **_FACTS)
 def wgmma_mma_async_rs(
     gpu: Machine,
     thread: Thread,
@@ -210,13 +177,42 @@ def wgmma_mma_async_rs(
     m64nNk8 and m64nNk32, matrix A). Nothing may write them before a wait_group that covers the MMA. The rest is as for
     `wgmma.mma_async`.
     """
+    thread.wgmma.issue(d, _asked(thread, None, b_desc, accumulate, n, dtype, False, transpose_b), a)
+
+
+def _half_registers_rs(n: int, **_: Any) -> dict[str, int]:
+    return {"d": n // 4, "a": FRAGMENT_REGISTERS}
+
+
+@instruction(_mma_async_rs("f16"), name="wgmma.mma_async.rs.f16", registers=_half_registers_rs, **_FACTS)
+def wgmma_mma_async_rs_f16(
+    gpu: Machine,
+    thread: Thread,
+    d: UpdatedRegisters,
+    a: SourceRegisters,
+    b_desc: WgmmaDescriptor,
+    accumulate: pred,
+    *,
+    n: int,
+    dtype: SummedAsHalf = "f16",
+    transpose_b: bool = False,
+) -> None:
+    """The same with sums in float16: D is n / 4 registers of each thread, which hold two neighbours each."""
+    thread.wgmma.issue(d, _asked(thread, None, b_desc, accumulate, n, dtype, False, transpose_b, HALF), a)
+
+
+def _asked(
+    thread: Thread, a_desc: int | None, b_desc: int, accumulate: bool, n: int, dtype: str, transpose_a: bool,
+    transpose_b: bool, sums: str = "",
+) -> WgmmaProduct:  # fmt: skip
+    """What a warp asks for; a_desc is None where A is in registers. sums: their dtype, "" for that of 32 bits."""
     thread.require_converged("wgmma.mma_async")
+    a_word = None if a_desc is None else thread.uniform(a_desc, "operand A")
     b_word, adds = thread.uniform(b_desc, "operand B"), bool(thread.uniform(accumulate, "scale-d"))
     try:
-        product = _checked(None, b_word, adds, n, dtype, False, transpose_b)
+        return _checked(a_word, b_word, adds, n, dtype, transpose_a, transpose_b, sums)
     except BadOperandError as error:
         raise thread.fault(error.kind, str(error), rule=f"PTX ISA: wgmma, {error.section}") from None
-    thread.wgmma.issue(d, product, a)
 
 
 def _checked(
@@ -227,6 +223,7 @@ def _checked(
     dtype: str,
     transpose_a: bool,
     transpose_b: bool,
+    sums: str,
 ) -> WgmmaProduct:
     """What an instruction computes. Raises `BadOperandError` for a shape or a descriptor that PTX does not allow."""
     if n % 8 or not 8 <= n <= 256:
@@ -237,26 +234,28 @@ def _checked(
         raise BadOperandError(
             "shapes", f"operands of {dtype} are contiguous along K; only those of 16 bits have others"
         )
-    return _product(a_word, b_word, accumulate, n, dtype, transpose_a, transpose_b)
+    return _product(a_word, b_word, accumulate, n, dtype, transpose_a, transpose_b, sums)
 
 
 @lru_cache(maxsize=4096)
 def _product(
-    a_word: int | None, b_word: int, accumulate: bool, n: int, dtype: str, transpose_a: bool, transpose_b: bool
-) -> WgmmaProduct:
+    a_word: int | None, b_word: int, accumulate: bool, n: int, dtype: str, transpose_a: bool, transpose_b: bool,
+    sums: str,
+) -> WgmmaProduct:  # fmt: skip
     """What one instruction computes; equal operands give one object."""
     a = None if a_word is None else _decode("A", a_word & ~START_BITS)
     b = _decode("B", b_word & ~START_BITS)
     a_start, b_start = ((a_word or 0) & START_BITS) << 4, (b_word & START_BITS) << 4
-    return WgmmaProduct(_shape(n, dtype, bool(transpose_a), bool(transpose_b)), a, a_start, b, b_start, accumulate)
+    shape = _shape(n, dtype, bool(transpose_a), bool(transpose_b), sums)
+    return WgmmaProduct(shape, a, a_start, b, b_start, accumulate)
 
 
 @lru_cache(maxsize=256)
-def _shape(n: int, dtype: str, transpose_a: bool, transpose_b: bool) -> InstructionDescriptor:
+def _shape(n: int, dtype: str, transpose_a: bool, transpose_b: bool, sums: str) -> InstructionDescriptor:
     """The computation of one instruction; equal shapes share one object."""
     kind, fmt = mma_format(DTYPES[dtype])
     depth = mma_depth(kind)
-    result = "int32" if dtype in INTEGERS else "float32"
+    result = sums or ("int32" if dtype in INTEGERS else "float32")
     return InstructionDescriptor(ROWS, n, fmt, fmt, result, depth, transpose_a=transpose_a, transpose_b=transpose_b)
 
 

@@ -19,7 +19,7 @@ from tirx_mini.ir import (
     children,
     walk,
 )
-from tirx_mini.isa import ATOMICS, Memory, OperandKind, instruction_of
+from tirx_mini.isa import Memory, OperandKind, instruction_of
 from tirx_mini.records import dataclass
 
 from .uniform import Dependences
@@ -89,7 +89,7 @@ class SharedUses:
         if entry is not None and Memory.SHARED in entry.reads:
             if Memory.SHARED not in entry.writes:
                 kind = READ
-            elif entry.name in ATOMICS:
+            elif entry.is_atomic:
                 kind = f"atomic {dict(call.attrs).get('op', 'cas')}"
         for argument in children(call):
             if isinstance(argument, AddressOf):

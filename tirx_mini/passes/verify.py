@@ -52,9 +52,10 @@ def _problems(func: PrimFunc) -> Iterator[str]:
             yield from _statement(node, known, variables)
         if isinstance(node, (BufferLoad, BufferStore, AddressOf)):
             yield from _access(node, known)
-    smem = [buffer for buffer in known if buffer.scope == "shared" and buffer.source is None]
+    roots = (buffer for buffer in known if buffer.scope == "shared" and buffer.source is None)
+    smem = sorted(roots, key=lambda buffer: buffer.name)
     if len(smem) > 1:
-        yield f"it has {len(smem)} shared allocations: {', '.join(sorted(buffer.name for buffer in smem))}"
+        yield f"it has {len(smem)} shared allocations: {', '.join(buffer.name for buffer in smem)}"
     asked = func.launch.smem_bytes if func.launch is not None else 0
     if smem and asked < smem[0].nbytes:
         yield f"the launch requests {asked} bytes of shared memory, but {smem[0].name} has {smem[0].nbytes}"

@@ -105,7 +105,8 @@ def headline(report: Report, wrong: Finding | None = None) -> Text:
     """The kernel, its verdict, the number of findings, and the predicted time. wrong: as in `report_page`."""
     text = Text(f"{report.kernel or 'kernel'}: ")
     verdict = report.verdict if wrong is None else "wrong"
-    text.append(verdict, STYLES["ok" if verdict == "ok" else "error"])
+    said = f"{verdict} so far: {report.yours}" if report.yours else verdict
+    text.append(said, STYLES["ok" if verdict == "ok" else "error"])
     return text.append(after_verdict(report, wrong))
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .pool import PoolAllocator
     from .refused import REFUSALS, Refusal, refusal
     from .source import FunctionSource, caller_span, check_function, source_of
+    from .stand_ins import StandIn, standing_in
     from .written import from_source
 
 _MODULES = ("ir", "tirx")
@@ -32,6 +33,7 @@ _NAMES = {
     "kernels": ("caller_locals", "ir_module", "prim_func", "read", "reading"),
     "refused": ("REFUSALS", "Refusal", "refusal"),
     "source": ("FunctionSource", "caller_span", "check_function", "source_of"),
+    "stand_ins": ("StandIn", "standing_in"),
 }
 _PLACES = {name: module for module, names in _NAMES.items() for name in names}
 """The module of each name. They are imported when they are asked for: a reader of source needs no language."""
@@ -50,6 +52,7 @@ __all__ = [
     "OpenRole",
     "PoolAllocator",
     "Refusal",
+    "StandIn",
     "add_16B_offset",
     "caller_locals",
     "caller_span",
@@ -72,6 +75,7 @@ __all__ = [
     "refusal",
     "shape_of",
     "source_of",
+    "standing_in",
     "tirx",
 ]
 

@@ -9,7 +9,7 @@ from inspect import Parameter, Signature
 from typing import Any, ClassVar
 
 from tirx_mini.ir import Call, Evaluate, If, TirxError, as_bool, int_value
-from tirx_mini.isa import NAMES, TABLE, Alias, Instruction, Overloads, manual, not_in_table, parameters
+from tirx_mini.isa import NAMES, TABLE, Instruction, Overloads, manual, not_in_table, parameters
 from tirx_mini.records import dataclass
 from tirx_mini.wording import described
 
@@ -184,7 +184,7 @@ def _summary(node: Path) -> str:
 
 def _alone(path: str, entry: Instruction) -> Overloads:
     overloads = Overloads(path)
-    overloads.entries.append((entry, Alias(path)))
+    overloads.entries.append((entry, NAMES.of(entry)[0]))
     return overloads
 
 

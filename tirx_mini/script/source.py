@@ -18,6 +18,8 @@ from tirx_mini.records import dataclass, replace
 from tirx_mini.resources import DATA
 from tirx_mini.wording import a
 
+from .stand_ins import filled, origin_of
+
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 _DATA = str(Path(_PACKAGE) / DATA)
 _EXECUTED = "<string>"
@@ -40,7 +42,15 @@ class FunctionSource:
     library: bool
 
     def span(self, node: Any, inlined_at: Span | None = None) -> Span:
-        """The span of a node of this function, inlined at `inlined_at`."""
+        """The span of a node of this function, inlined at `inlined_at`.
+
+        A node that stands for a `...` has the lines of its own file, inlined at the `...`: reports show that line.
+        """
+        origin = origin_of(node)
+        if origin is not None:
+            dots = self.span(origin.dots, inlined_at)
+            end = node.end_lineno or node.lineno
+            return Span(origin.file, node.lineno, node.col_offset, end, node.end_col_offset or 0, dots, library=True)
         shift = self.line_shift
         return Span(
             self.file,
@@ -62,6 +72,8 @@ class FunctionSource:
 
     def comment(self, node: ast.stmt) -> tuple[int, str] | None:
         """The comment on the line of a statement or just above it, as (line, text), or None."""
+        if origin_of(node) is not None:
+            return None
         line = node.lineno + self.line_shift
         after = linecache.getline(self.file, line)[node.end_col_offset or 0 :].strip()
         if after.startswith("#"):
@@ -164,7 +176,9 @@ def source_of(function: Callable[..., Any]) -> FunctionSource:
     code = function.__code__
     if not is_source(code):
         raise _unreadable(code, code.co_filename)
-    return _source_of(code, code.co_filename)
+    source = _source_of(code, code.co_filename)
+    node = filled(source.file, source.node, source.line_shift)
+    return source if node is source.node else replace(source, node=node)
 
 
 @lru_cache(maxsize=128)

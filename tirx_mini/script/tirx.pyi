@@ -5286,6 +5286,79 @@ class _PtxMma:
 
     sync: _PtxMmaSync
 
+class _PtxWgmmaMma_asyncRs:
+    """Tx.ptx.wgmma.mma_async.rs: instructions."""
+
+    @overload
+    def __call__(self, d: RegisterPointer, a: RegisterPointer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'bf16', 'tf32', 'e4m3', 'e5m2', 's8', 'u8'] | str = 'f16', transpose_b: _bool = False) -> None:
+        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, K] in registers, B [n, K] in shared memory.
+
+        a: the 4 registers of each thread that hold A (PTX ISA: "Register Fragments for wgmma.mma_async.m64nNk16", or of
+        m64nNk8 and m64nNk32, matrix A). Nothing may write them before a wait_group that covers the MMA. The rest is as for
+        `wgmma.mma_async`.
+
+        PTX:
+            wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {d}, {a}, b_desc, accumulate, 1, 1, 0;
+
+        d:             a pointer to a register buffer
+        a:             a pointer to a register buffer
+        b_desc:        a matrix descriptor
+        accumulate:    a condition
+        n:             a whole number, known at compile time
+        dtype:         one of "f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"
+        transpose_b:   known at compile time
+        issued by:     a warpgroup, all its threads together
+        architectures: sm_90a only
+        cost:          wgmma, 10 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through wgmma group
+        PTX ISA:       wgmma.mma_async
+        """
+    @overload
+    def __call__(self, descB: Integer, *reg_list: RegisterPointer, M: int, N: int, K: int, in_dtype: Literal['f16', 'bf16', 'tf32', 'e4m3', 'e5m2', 's8', 'u8'] | str, out_dtype: str, scaleA: int, scaleB: int, scaleD: Condition, transA: _bool = False, transB: _bool = False) -> None:
+        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, K] in registers, B [n, K] in shared memory.
+
+        a: the 4 registers of each thread that hold A (PTX ISA: "Register Fragments for wgmma.mma_async.m64nNk16", or of
+        m64nNk8 and m64nNk32, matrix A). Nothing may write them before a wait_group that covers the MMA. The rest is as for
+        `wgmma.mma_async`.
+
+        PTX:
+            wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {d}, {a}, b_desc, accumulate, 1, 1, 0;
+
+        reg_list:      a pointer to a register buffer
+        a:             a pointer to a register buffer
+        descB:         a matrix descriptor
+        scaleD:        a condition
+        N:             a whole number, known at compile time
+        in_dtype:      one of "f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"
+        transB:        known at compile time
+        issued by:     a warpgroup, all its threads together
+        architectures: sm_90a only
+        cost:          wgmma, 10 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through wgmma group
+        PTX ISA:       wgmma.mma_async
+        """
+
+    def f16(self, d: RegisterPointer, a: RegisterPointer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'e4m3', 'e5m2'] | str = 'f16', transpose_b: _bool = False) -> None:
+        """The same with sums in float16: D is n / 4 registers of each thread, which hold two neighbours each.
+
+        PTX:
+            wgmma.mma_async.sync.aligned.m64n128k16.f16.f16.f16 {d}, {a}, b_desc, accumulate, 1, 1, 0;
+
+        d:             a pointer to a register buffer
+        a:             a pointer to a register buffer
+        b_desc:        a matrix descriptor
+        accumulate:    a condition
+        n:             a whole number, known at compile time
+        dtype:         one of "f16", "e4m3", "e5m2"
+        transpose_b:   known at compile time
+        issued by:     a warpgroup, all its threads together
+        architectures: sm_90a only
+        cost:          wgmma, 10 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through wgmma group
+        PTX ISA:       wgmma.mma_async
+        """
+
+
 class _PtxWgmmaMma_async:
     """Tx.ptx.wgmma.mma_async: instructions."""
 
@@ -5339,23 +5412,19 @@ class _PtxWgmmaMma_async:
         PTX ISA:       wgmma.mma_async
         """
 
-    @overload
-    def rs(self, d: RegisterPointer, a: RegisterPointer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'bf16', 'tf32', 'e4m3', 'e5m2', 's8', 'u8'] | str = 'f16', transpose_b: _bool = False) -> None:
-        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, K] in registers, B [n, K] in shared memory.
-
-        a: the 4 registers of each thread that hold A (PTX ISA: "Register Fragments for wgmma.mma_async.m64nNk16", or of
-        m64nNk8 and m64nNk32, matrix A). Nothing may write them before a wait_group that covers the MMA. The rest is as for
-        `wgmma.mma_async`.
+    def f16(self, d: RegisterPointer, a_desc: Integer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'e4m3', 'e5m2'] | str = 'f16', transpose_a: _bool = False, transpose_b: _bool = False) -> None:
+        """The same with sums in float16: D is n / 4 registers of each thread, which hold two neighbours each.
 
         PTX:
-            wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {d}, {a}, b_desc, accumulate, 1, 1, 0;
+            wgmma.mma_async.sync.aligned.m64n128k16.f16.f16.f16 {d}, a_desc, b_desc, accumulate, 1, 1, 0, 0;
 
         d:             a pointer to a register buffer
-        a:             a pointer to a register buffer
+        a_desc:        a matrix descriptor
         b_desc:        a matrix descriptor
         accumulate:    a condition
         n:             a whole number, known at compile time
-        dtype:         one of "f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"
+        dtype:         one of "f16", "e4m3", "e5m2"
+        transpose_a:   known at compile time
         transpose_b:   known at compile time
         issued by:     a warpgroup, all its threads together
         architectures: sm_90a only
@@ -5363,31 +5432,8 @@ class _PtxWgmmaMma_async:
         completion:    asynchronous, observed through wgmma group
         PTX ISA:       wgmma.mma_async
         """
-    @overload
-    def rs(self, descB: Integer, *reg_list: RegisterPointer, M: int, N: int, K: int, in_dtype: Literal['f16', 'bf16', 'tf32', 'e4m3', 'e5m2', 's8', 'u8'] | str, out_dtype: str, scaleA: int, scaleB: int, scaleD: Condition, transA: _bool = False, transB: _bool = False) -> None:
-        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, K] in registers, B [n, K] in shared memory.
 
-        a: the 4 registers of each thread that hold A (PTX ISA: "Register Fragments for wgmma.mma_async.m64nNk16", or of
-        m64nNk8 and m64nNk32, matrix A). Nothing may write them before a wait_group that covers the MMA. The rest is as for
-        `wgmma.mma_async`.
-
-        PTX:
-            wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {d}, {a}, b_desc, accumulate, 1, 1, 0;
-
-        reg_list:      a pointer to a register buffer
-        a:             a pointer to a register buffer
-        descB:         a matrix descriptor
-        scaleD:        a condition
-        N:             a whole number, known at compile time
-        in_dtype:      one of "f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"
-        transB:        known at compile time
-        issued by:     a warpgroup, all its threads together
-        architectures: sm_90a only
-        cost:          wgmma, 10 cycles to issue in the simulator's clock
-        completion:    asynchronous, observed through wgmma group
-        PTX ISA:       wgmma.mma_async
-        """
-
+    rs: _PtxWgmmaMma_asyncRs
 
 class _PtxWgmma:
     """Tx.ptx.wgmma: instructions."""

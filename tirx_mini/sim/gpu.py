@@ -276,6 +276,7 @@ class Gpu(Services):
         self.tensor.cta_ended(cta)
         self.wgmma.cta_ended(cta)
         self.leaders.cta_ended(cta)
+        self.launches.cta_ended(cta)
 
     # -- placement -----------------------------------------------------------------------------------------------
 

@@ -59,6 +59,7 @@ from .machine import (
     Registers,
     ResidentCta,
     RunningWarp,
+    Signal,
     Wait,
     offset_of,
 )
@@ -438,6 +439,8 @@ class Services:
         """clusterlaunchcontrol.query_cancel."""
         word = MemoryAccess("uint32", "weak", "cta", "shared", 1)
         first, found = (self.scoped.load(w, word, handle + 4 * i) for i in (0, 3))
+        if not found:
+            self.launches.failed(w)
         return first if found else NONE_CANCELLED
 
     def bulk_load(self, w: RunningWarp, dst: int, src: int, nbytes: int, bar: int, cta_mask: int) -> None:
@@ -527,8 +530,13 @@ class Services:
         if barrier.usable(w, BarrierUse.EXPECT):
             agent = w.cta.cluster.causality.fork(w.agent, "complete_tx")
             time = w.time + (self.spec.remote_latency if barrier.cta is not w.cta else 0)
-            barrier.complete_tx(w.cta, agent, nbytes, time, w.place, w.span)
+            barrier.complete_tx(w.cta, agent, nbytes, time, Signal.COMPLETE_TX, w.place, w.span)
+            w.agent.acquire_epoch(agent.index, agent.epoch)  # it is not asynchronous
             w.cta.cluster.causality.finish(agent)
+
+    def fence_tensor_core(self, w: RunningWarp) -> None:
+        """tcgen05.fence::before_thread_sync, for what the thread gave its tensor core."""
+        self.tensor.fence(w)
 
     # -- lanes ---------------------------------------------------------------------------------------------------
 

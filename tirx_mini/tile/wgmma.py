@@ -45,9 +45,10 @@ class Wgmma(Rule):
         depth = product.depth
         var, inside = ctx.loop_var(k // depth, "step")
         step: Expr = var if k > depth else const(0)
+        name = f"{left.name}.f16" if product.sums == "float16" else left.name
         blocks = [
             issue(
-                left.name,
+                name,
                 registers.pointer(block * n // 2),
                 left.at(inside, step * depth, block * ROWS),
                 right.at(inside, step * depth),

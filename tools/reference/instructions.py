@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from types import ModuleType
 
-from tirx_mini.isa import Alias, Instruction, call_text, facts_of, literal, ptx_text
+from tirx_mini.isa import NAMES, Alias, Instruction, call_text, facts_of, literal, ptx_text
 from tirx_mini.isa.table import FAMILIES
 from tools.pages import slug
 
@@ -60,7 +60,7 @@ def _family(family: ModuleType) -> Iterator[str]:
     entries = _entries(family)
     rows = []
     for entry in entries:
-        name = f"Tx.{entry.aliases[0].path}"
+        name = f"Tx.{NAMES.of(entry)[0].path}"
         rows.append((f"[`{name}`](#{slug(name)})", parsed(entry.doc).summary))
     yield table(("instruction", "what it does"), rows)
     for entry in entries:
@@ -68,14 +68,14 @@ def _family(family: ModuleType) -> Iterator[str]:
 
 
 def _instruction(entry: Instruction) -> Iterator[str]:
-    first, *others = entry.aliases
+    first, *others = NAMES.of(entry)
     yield f"### `Tx.{first.path}`"
     yield fenced(call_text(first.path, entry, first), "python")
     doc = parsed(entry.doc)
     yield from body(doc)
     if entry.ptx:
         yield fenced(ptx_text(entry), "ptx")
-    facts = list(facts_of(entry))
+    facts = list(facts_of(entry, first))
     yield "\n".join(f"- `{label}`: {text}" for label, text in facts if label not in _LABELS)
     yield wrapped(" ".join(f"{label[0].upper()}{label[1:]}: {text}." for label, text in facts if label in _LABELS))
     if others:

@@ -40,12 +40,12 @@ def test_todos_are_listed_by_step_with_their_lines_and_states() -> None:
     found = todos_in(TEXT)
     assert list(found) == [1, 2]
     assert found[1] == (
-        Todo(4, "load A and B into shared memory. Tx.copy(…)", open=True),
+        Todo(4, "load A and B into shared memory. Tx.copy(…)", open=True, dots=7),
         Todo(8, "multiply", open=False),
-        Todo(10, "wait", open=True),  # some of it is written
-        Todo(14, "", open=True),
+        Todo(10, "wait", open=True, dots=12, begun=True),
+        Todo(14, "", open=True, dots=14),
     )
-    assert found[2] == (Todo(22, "one", open=False), Todo(23, "two", open=True))
+    assert found[2] == (Todo(22, "one", open=False), Todo(23, "two", open=True, dots=24))
 
 
 def test_a_file_with_a_syntax_error_has_its_todos() -> None:

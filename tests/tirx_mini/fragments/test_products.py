@@ -25,13 +25,15 @@ def test_each_instruction_takes_its_products(product: TensorProduct) -> None:
         attrs = dict(made.call.attrs)
         assert attrs["shape"] == f"m16n8k{product.depth}" and attrs["a_type"] == attrs["b_type"] == product.ptx
     if WGMMA in product.by:
-        dtypes = next(a.choices for a in TABLE["wgmma.mma_async"].attributes if a.name == "dtype")
-        assert product.ptx in dtypes
+        for name in ("wgmma.mma_async", "wgmma.mma_async.rs"):
+            entry = TABLE[f"{name}.f16" if product.sums == "float16" else name]
+            assert product.ptx in next(a.choices for a in entry.attributes if a.name == "dtype")
 
 
 def test_products_that_no_instruction_has() -> None:
     assert tensor_product(MMA_SYNC, "bfloat16", "float16") is None
     assert tensor_product(WGMMA, "float64", "float64") is None
+    assert tensor_product(WGMMA, "bfloat16", "float16") is None
     assert tensor_product(TCGEN05, "int8", "float32") is None
     wrong = TensorProduct("bfloat16", "float16", (MMA_SYNC,))
     with pytest.raises(TirxError, match="C and D have the same type"):

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
+from tirx_mini.frontends.tvm.instructions import SPELLINGS
 from tirx_mini.ir import HANDLE, UINT32, Call, const
-from tirx_mini.isa import TABLE, BarrierEffect, Completion, Instruction, Memory, Scope
+from tirx_mini.isa import TABLE, BarrierEffect, Completion, Instruction, Memory, Scope, Spelling, Spellings
 from tirx_mini.isa.core import instruction
+from tirx_mini.isa.facts import Facts
 from tirx_mini.isa.machine import Blocking, Machine, Thread
+from tirx_mini.isa.names import COURSE
 from tirx_mini.isa.operands import MbarrierAddress, SharedAddress, TensorMapHandle, u32
+from tirx_mini.isa.table import aliases
 
 STATED: dict[str, Any] = {"name": "test", "issued_by": Scope.THREAD, "min_sm": 90, "cost": "alu"}
 """Facts of an entry that is made up."""
@@ -103,8 +108,30 @@ def test_operands_that_a_cuda_name_stands_for_exist() -> None:
 
 @pytest.mark.parametrize("spellings", [{"bar": "bar"}, {"parity": "phase"}])
 def test_a_spelling_means_a_parameter_and_is_not_one(spellings: dict[str, str]) -> None:
+    entry = instruction("test;", barrier=BarrierEffect.WAIT, **STATED)(waits)
     with pytest.raises(ValueError, match="as a spelling of"):
-        instruction("test;", barrier=BarrierEffect.WAIT, spellings=spellings, **STATED)(waits)
+        aliases(entry, [Spellings((Spelling("test", parameters=spellings),))])
+
+
+@pytest.mark.parametrize(("fact", "names"), [
+    ("is_atomic", {"atom", "atom.cas", "red"}),
+    ("stores_words", {"st", "st.mmio"}),
+    ("arrives_at_named_barrier", {"bar.arrive", "barrier.arrive"}),
+    ("counts_threads", {"bar.arrive", "barrier.arrive", "bar.sync", "barrier.sync"}),
+    ("adds_arrival", {"cp.async.mbarrier.arrive"}),
+])  # fmt: skip
+def test_families_follow_from_the_facts(fact: str, names: set[str]) -> None:
+    assert {name for name, entry in TABLE.items() if getattr(entry, fact)} == names
+
+
+def test_every_spelling_is_one_of_an_instruction() -> None:
+    assert {each.instruction for language in (COURSE, SPELLINGS) for each in language.instructions} <= set(TABLE)
+
+
+def test_an_entry_states_the_isa_and_no_language() -> None:
+    assert not {"api", "spellings", "values"} & {fact.name for fact in fields(Facts)}
+    assert {alias.path for alias in aliases(TABLE["tcgen05.mma"], [])} == {"ptx.tcgen05.mma"}
+    assert any(alias.order for alias in aliases(TABLE["tcgen05.mma"], [SPELLINGS]))
 
 
 def test_an_entry_that_moves_registers_says_how_many() -> None:

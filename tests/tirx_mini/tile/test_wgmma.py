@@ -17,14 +17,14 @@ MODES = [SwizzleMode.SWIZZLE_128B_ATOM, SwizzleMode.SWIZZLE_64B_ATOM, SwizzleMod
 WARPGROUPS, M, K = 2, 128, 64
 
 
-def product(n: int, mode: SwizzleMode, turned_a: bool, turned_b: bool) -> PrimFunc:
-    """D = A Bᵀ for one tile of 128 × n, 64 rows for each of two warpgroups."""
+def product(n: int, mode: SwizzleMode, turned_a: bool, turned_b: bool, sums: str = "float32") -> PrimFunc:
+    """D = A Bᵀ for one tile of 128 × n, 64 rows for each of two warpgroups. sums: the dtype of D."""
     shape_a, shape_b = (K, M) if turned_a else (M, K), (K, n) if turned_b else (n, K)
     layout_a, layout_b = (tma_shared_layout("float16", mode, shape) for shape in (shape_a, shape_b))
     rows, registers = M // WARPGROUPS, M * n // WARPGROUPS // 128
 
     @Tx.prim_func(tirx=True)
-    def kernel(A: Tx.Buffer(shape_a, "float16"), B: Tx.Buffer(shape_b, "float16"), D: Tx.Buffer((M, n), "float32")):
+    def kernel(A: Tx.Buffer(shape_a, "float16"), B: Tx.Buffer(shape_b, "float16"), D: Tx.Buffer((M, n), sums)):
         with Tx.kernel():
             bx = Tx.cta_id([1], parent="kernel")
             wg_id = Tx.warpgroup_id([WARPGROUPS], parent="cta")
@@ -38,7 +38,7 @@ def product(n: int, mode: SwizzleMode, turned_a: bool, turned_b: bool) -> PrimFu
                 Tx.copy(As, A)
                 Tx.copy(Bs, B)
             Tx.cuda.cta_sync()
-            acc = Tx.alloc_local((registers,), "float32")
+            acc = Tx.alloc_local((registers,), sums)
             tile = acc.view(rows, n, layout=wgmma_accumulator_layout(n, rows))
             first = Tx.meta_var(wg_id * rows)
             with Tx.warpgroup():
@@ -69,10 +69,29 @@ def test_operands_of_either_orientation(mode: SwizzleMode, turned_a: bool, turne
     assert (d == a.astype(np.float32) @ b.astype(np.float32).T).all()
 
 
+@pytest.mark.parametrize("turned_a, turned_b, n", [(False, False, 8), (False, False, 128), (True, True, 128)])
+def test_sums_of_float16_are_rounded_after_each_instruction(turned_a: bool, turned_b: bool, n: int) -> None:
+    random = np.random.default_rng(1)
+    a, b = (random.normal(size=shape).astype(np.float16) for shape in ((M, K), (n, K)))
+    left, right = (np.ascontiguousarray(m.T if turned else m) for m, turned in ((a, turned_a), (b, turned_b)))
+    kernel = product(n, MODES[0], turned_a, turned_b, "float16")
+    expected = np.zeros((M, n), np.float16)
+    for step in range(0, K, 16):
+        part = a[:, step : step + 16].astype(np.float32) @ b[:, step : step + 16].astype(np.float32).T
+        expected = (expected + part).astype(np.float16)
+    d = np.zeros((M, n), np.float16)
+    report = tvm.simulate(kernel, left, right, d, gpu="h100")
+    assert report.ok and not report.findings, report
+    np.testing.assert_allclose(d, expected, atol=2e-3)
+    assert (d == expected).mean() > 0.99
+
+
 def test_orientation_is_in_the_ptx() -> None:
     source = cuda_source(lower(product(64, MODES[0], False, True))).text
     assert "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16" in source
     assert "1, 1, 0, 1;" in source
+    source = cuda_source(lower(product(64, MODES[0], False, False, "float16"))).text
+    assert "wgmma.mma_async.sync.aligned.m64n64k16.f16.f16.f16 {%0, %1" in source and "%15}" in source
 
 
 def attention(keys: int, waits: bool = True, fences: bool = True) -> PrimFunc:

@@ -139,12 +139,27 @@ def suspects(func: PrimFunc) -> list[Suspect]:
 def _unannounced(func: PrimFunc, name: str, loads: list[Site]) -> Suspect:
     """A barrier whose loads nothing announces: each phase completes with its arrivals, before or after its bytes."""
     explanation = Explanation(
-        f"TMA loads deliver bytes to {name}, and nothing announces them: its phases do not wait for the loads",
-        f"let the thread that issues the loads call Tx.ptx.mbarrier.arrive.expect_tx on {name}, with their bytes",
-        tuple(("this load delivers bytes", load.span) for load in loads[1:]),
+        f"{deliveries(loads)} deliver bytes to {name}, and nothing announces them: its phases do not wait for these",
+        announce_hint(loads, name),
+        tuple((f"this {load.role} delivers bytes", load.span) for load in loads[1:]),
         {"barrier": name},
     )
     return Suspect(BYTE_COUNT, explanation, loads[0].span)
+
+
+def deliveries(sites: Sequence[Site]) -> str:
+    """What delivers bytes, in words: "TMA loads and st.async operations"."""
+    return " and ".join(dict.fromkeys(_PLURALS.get(site.role, f"{site.role} operations") for site in sites))
+
+
+def announce_hint(sites: Sequence[Site], name: str) -> str:
+    """Who announces the bytes that these deliver to the barrier `name`."""
+    own = all(site.role == "TMA load" for site in sites)
+    who = "the thread that issues the loads" if own else "a thread of the CTA that receives the bytes"
+    return f"let {who} call Tx.ptx.mbarrier.arrive.expect_tx on {name}, with their bytes"
+
+
+_PLURALS = {"TMA load": "TMA loads", "bulk copy": "bulk copies"}
 
 
 def bytes_hint(func: PrimFunc) -> str:

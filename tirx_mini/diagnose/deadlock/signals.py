@@ -8,6 +8,7 @@ from tirx_mini.isa import BarrierEffect, Completion
 from tirx_mini.sim import Mbarrier
 
 from ..kind import Explanation
+from .byte_counts import announce_hint, deliveries
 from .notes import guard_notes, site_notes
 from .rule import cause
 from .sites import Site
@@ -71,10 +72,10 @@ def nobody_signals(situation: Situation, group: Group) -> Explanation | None:
                 site_notes(signals, "the {role} is here"),
             )
         return _only_itself(situation, group)
-    if situation.sites.of(name, BarrierEffect.COMPLETE_TX):
+    if loads := situation.sites.of(name, BarrierEffect.COMPLETE_TX):
         return Explanation(
-            f"no thread arrives at {barrier.name}: TMA loads deliver bytes to it, but nothing announces them",
-            f"let the thread that issues the loads call Tx.ptx.mbarrier.arrive.expect_tx on {name}, with their bytes",
+            f"no thread arrives at {barrier.name}: {deliveries(loads)} deliver bytes to it, but nothing announces them",
+            announce_hint(loads, name),
         )
     multiplies = [site for site in situation.sites.all if site.instruction.completion is Completion.COMMIT]
     if multiplies and not any(group.coming(site) for site in multiplies):

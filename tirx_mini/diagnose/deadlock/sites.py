@@ -38,7 +38,15 @@ from tirx_mini.ir import (
     trips,
     walk,
 )
-from tirx_mini.isa import BarrierEffect, Instruction, instruction_of, instructions, masked_at_run_time, multicasts
+from tirx_mini.isa import (
+    BarrierEffect,
+    Instruction,
+    Memory,
+    instruction_of,
+    instructions,
+    masked_at_run_time,
+    multicasts,
+)
 from tirx_mini.sim import LANES, place_key, selected, thread_values
 
 WORDS: Mapping[BarrierEffect, str] = {
@@ -122,6 +130,8 @@ class Site:
     @property
     def role(self) -> str:
         """The word for it in findings."""
+        if self.effect is BarrierEffect.COMPLETE_TX and self.instruction.reads is not Memory.GLOBAL:
+            return "bulk copy" if self.instruction.reads is Memory.SHARED else self.instruction.name
         return self.instruction.name if self.effect is None else WORDS.get(self.effect, self.effect.value)
 
     @property

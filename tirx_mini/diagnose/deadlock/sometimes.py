@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tirx_mini.ir import int_value
-from tirx_mini.isa import ADDED_ARRIVALS, NAMED_ARRIVALS, BarrierEffect
+from tirx_mini.isa import BarrierEffect
 from tirx_mini.sim import NamedBarrierWait, RunningWarp
 
 from ..kind import Explanation, counted
@@ -55,7 +55,7 @@ def copies_beside_the_count(situation: Situation, group: Group) -> Explanation |
     """Only cp.async.mbarrier.arrive without .noinc arrives, which is not one of the arrivals that init counts."""
     barrier = group.mbarrier
     signals = [] if barrier is None else situation.signals(barrier)
-    if barrier is None or not signals or any(s.instruction.name not in ADDED_ARRIVALS for s in signals):
+    if barrier is None or not signals or not all(s.instruction.adds_arrival for s in signals):
         return None
     return Explanation(
         f"cp.async.mbarrier.arrive adds the arrival that it makes, so none of the {barrier.expected} arrivals that "
@@ -162,6 +162,6 @@ def _gives(situation: Situation, number: int, warps: Sequence[RunningWarp]) -> l
     places = [place for warp in warps if warp.waiting for place in situation.sites.at(warp.waiting.span)]
     return [
         site for site in situation.sites.all
-        if site.instruction.name in NAMED_ARRIVALS and site.threads[ids].any()
+        if site.instruction.arrives_at_named_barrier and site.threads[ids].any()
         and int_value(site.argument("barrier_id")) == number and all(place.order < site.order for place in places)
     ]  # fmt: skip

@@ -11,6 +11,7 @@ from tirx_mini.sim import (
     ClusterBarrierWait,
     ColumnsWait,
     GridBarrierWait,
+    LanesWait,
     MbarrierWait,
     NamedBarrierWait,
     PairWait,
@@ -41,6 +42,7 @@ _TEXTS: Mapping[type[Wait], Callable[[Any], str]] = MappingProxyType({
     WgmmaWait: _wgmma,
     RegisterWait: lambda wait: f"{wait.needed} registers a warp, to have {wait.count} a thread, of the {wait.free} "
     "that are free",
+    LanesWait: lambda wait: f"the other lanes of its mask to execute {wait.name}",
     Poll: lambda wait: "another thread to change what this loop reads",
 })  # fmt: skip
 

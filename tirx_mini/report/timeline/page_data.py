@@ -126,7 +126,7 @@ class RunData:
         files = {file: number for number, file in enumerate(dict.fromkeys(file for file, _ in self._places.values))}
         roofs = roofline(report, self.spec)
         return {
-            "kernel": report.kernel or "kernel",
+            "kernel": " · ".join(part for part in (report.kernel or "kernel", report.yours) if part),
             "gpu": report.gpu,
             "sms": self.spec.sms,
             "clockGhz": report.stats.get("clock_ghz", self.spec.clock_ghz),

@@ -3,7 +3,7 @@
 from .cluster_copy import ClusterCopies
 from .cp_async import CopyOutOfBounds, CopyTooLarge, CpAsync, MisalignedCopy
 from .issued import pair
-from .launch_control import LaunchControl
+from .launch_control import CancelAfterFailure, LaunchControl
 from .leaders import Leaders
 from .operands import OperandOutOfBounds
 from .representatives import NoRepresentatives, Representatives
@@ -58,7 +58,8 @@ from .wgmma_facts import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, Wgmm
 __all__ = [
     "accumulate_registers", "accumulate_tmem", "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAddress",
     "BadAllocation", "BadBulkSize", "BadDealloc", "BadTensorMap", "BatchedBox", "below", "beside", "Block", "BoxCopier",
-    "BoxOutOfSharedMemory", "broken_rule", "BulkCopyAtExit", "BulkWait", "check_column", "ClusterCopies", "ColumnsWait",
+    "BoxOutOfSharedMemory", "broken_rule", "BulkCopyAtExit", "BulkWait", "CancelAfterFailure",
+    "check_column", "ClusterCopies", "ColumnsWait",
     "CommitAtExit", "CommitOfOtherThread", "CopyAtExit", "CopyOutOfBounds", "CopyOutOfLanes", "CopyOutOfShared",
     "CopyTooLarge", "CpAsync", "DEPTH", "fragments", "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane",
     "LateMatrix", "LaunchControl", "Leaders", "LoadAtExit", "LoadedBox", "LostResult", "Matrix", "MisalignedAddress",

@@ -33,7 +33,7 @@ def multiply_registers_each(
 ) -> None:
     """wgmma, likewise. registers: of the accumulator, in each warp."""
     mma = mmas[0]
-    if mma.product.a is None or mma.shape.d == "int32":
+    if mma.product.a is None or mma.shape.d != "float32":
         raise Unequal
     lefts = operands.read_each(batched_memory(cta), mmas, "a", mma.shape.m, known)
     rights = operands.read_each(batched_memory(cta), mmas, "b", mma.shape.n, known)

@@ -113,7 +113,9 @@ def move_load(copy: BulkCopy) -> None:
     for (cta, _), agent in zip(copy.targets, copy.parts, strict=True):
         actor = actor_of(copy)
         actor.agent = agent
+        actor.cta = (copy.cta.cluster.index, copy.cta.rank)
         copier.read_shadow(copy.coords, actor)
+        actor.cta = None  # who may read what it brings follows from its mbarrier
         if copier.segment is None:  # nothing writes the source
             actor.value = KnownValue((copier.name, copy.coords, copy.offset))
         if cta.alive:
@@ -127,6 +129,7 @@ def move_load(copy: BulkCopy) -> None:
 def move_store(copy: BulkCopy, data: np.ndarray) -> None:
     """The box comes into global memory."""
     actor = actor_of(copy)
+    actor.cta = (copy.cta.cluster.index, copy.cta.rank)
     if copy.reduce is None:
         actor.value = KnownValue((copy.coords, copy.source), (copy.cta.cluster.index, copy.cta.rank))
         copy.copier.write_shadow(copy.coords, actor)

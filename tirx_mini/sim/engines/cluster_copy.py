@@ -18,7 +18,7 @@ from tirx_mini.ir import Span
 from tirx_mini.isa import MemoryAccess
 
 from ..facts import Fault, Origin
-from ..machine import LANES, Cta, Gpu, Mbarrier, Registers, Warp, numpy_dtype, offset_of
+from ..machine import LANES, Cta, Gpu, Mbarrier, Registers, Signal, Warp, numpy_dtype, offset_of
 from ..ordering import Actor, Agent, Operation, Proxy
 from .scoped import BadAddress, MisalignedAddress
 from .tma_rules import BadBulkSize, BoxOutOfSharedMemory, BulkCopyAtExit
@@ -39,6 +39,7 @@ class Sent:
     epoch: int
 
     operation = Operation.BULK_COPY
+    signal = Signal.BULK_COPY
     proxy = Proxy.ASYNC
     what = "a bulk copy"
 
@@ -104,6 +105,7 @@ class AsyncStore(Sent):
     words: np.ndarray
 
     operation = Operation.ST_ASYNC
+    signal = Signal.ST_ASYNC
     proxy = Proxy.GENERIC
     what = "st.async"
 
@@ -181,11 +183,11 @@ class ClusterCopies:
 
     def _land(self, sent: Sent) -> None:
         target = sent.target
-        if target.alive and (sent.cta.alive or sent.cta not in sent.sides):
+        if target.alive:  # the memory of a CTA that has ended may still hold the source: that it may not is a finding
             sent.cta.cluster.values.apply(sent.land)
         if target.alive and sent.barrier.expected:
             now = self.gpu.clock.now
-            sent.barrier.complete_tx(sent.cta, sent.agent, sent.nbytes, now, sent.role, sent.span)
+            sent.barrier.complete_tx(sent.cta, sent.agent, sent.nbytes, now, sent.signal, sent.role, sent.span)
         sent.cta.cluster.causality.finish(sent.agent)
 
     def cta_ended(self, cta: Cta, ordered: np.ndarray) -> None:

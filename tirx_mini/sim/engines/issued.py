@@ -197,13 +197,14 @@ def copies_of(cta_group: int) -> Pipeline:
 
 @dataclass(frozen=True)
 class Issue:
-    """What orders an MMA with others. The attributes from `awaited` on are those of `Actor`.
+    """What orders an MMA with others. The attributes from `ordered` on are those of `Actor`.
 
     agent: of the warp. epoch: of its pipe.
     """
 
     agent: int
     epoch: int
+    ordered: int
     awaited: int
     own: tuple[int, ...]
     handed: tuple[int, ...]
@@ -213,13 +214,15 @@ class Pipe:
     """What one thread gave the tensor core. warp: the number of its warp in the CTA. pending: MMAs not yet committed.
     queued, running: commits, in their order.
 
-    elected: whether elect.sync chose the thread that issued them.
+    thread: as that of `Actor`. elected: whether elect.sync chose the thread that issued them.
+    ordered: the epoch up to which a commit, or a fence before synchronisation, has ordered what was issued.
     own, handed: the pipes that others' MMAs were taken over from, with both fences and without one.
     """
 
-    def __init__(self, cta: Cta, agent: Agent, warp: int = 0) -> None:
+    def __init__(self, cta: Cta, agent: Agent, warp: int, thread: tuple[int, int]) -> None:
         self.cta = cta
         self.warp = warp
+        self.thread = thread
         self.agent = agent
         self.pending: list[Issued] = []
         self.seen: tuple[int, int] = (-1, -1)
@@ -227,11 +230,18 @@ class Pipe:
         self.snapshot: Snapshot | None = None
         self.issue: Issue | None = None
         self.pipeline: Pipeline | None = None
+        self.ordered = 0
         self.own: tuple[int, ...] = ()
         self.handed: tuple[int, ...] = ()
         self.free = 0.0
         self.queued: deque[Batch] = deque()
         self.running: deque[Batch] = deque()
+
+    def fence(self) -> None:
+        """What was issued comes before what is issued from now on."""
+        self.ordered = self.agent.epoch
+        self.agent.advance()
+        self.snapshot = None
 
     @property
     def cluster_index(self) -> int:
@@ -267,7 +277,8 @@ def actor_of(mma: Mma | TmemCopy, operation: Operation) -> Actor:
     actor = Actor(mma.snapshot, mma.pipe.cta.cluster.domain, Proxy.ASYNC, operation, mma.role, mma.span, mma.time)
     actor.tcgen05 = True
     actor.fenced = mma.snapshot.fenced
-    actor.awaited, actor.pipeline = mma.issue.awaited, mma.pipeline
+    actor.thread = mma.pipe.thread
+    actor.awaited, actor.pipeline, actor.ordered = mma.issue.awaited, mma.pipeline, mma.issue.ordered
     actor.own, actor.handed = mma.issue.own, mma.issue.handed
     actor.issued = mma.issue.agent, mma.issued
     return actor

@@ -12,12 +12,24 @@ import numpy as np
 from tirx_mini.hardware import TMA_GLOBAL_ALIGN
 from tirx_mini.ir import Span
 
-from ..facts import Fault
-from ..machine import Cta, Gpu, Mbarrier, Warp
+from ..facts import Fact, Fault
+from ..machine import Cta, Gpu, Mbarrier, Signal, Warp
 from ..ordering import Actor, Agent, Operation, Proxy
 from .tma_rules import BoxOutOfSharedMemory, MisalignedBox
 
 ANSWER_BYTES = 16
+
+
+@dataclass(frozen=True)
+class CancelAfterFailure(Fact):
+    """A CTA asks for a further cluster after it has seen that none was left. seen: where; role: which warp saw it."""
+
+    role: str
+    seen: Span | None
+
+    @property
+    def other(self) -> Span | None:
+        return self.seen
 
 
 @dataclass(eq=False)
@@ -51,9 +63,20 @@ class LaunchControl:
 
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu
+        self._failed: dict[Cta, tuple[str, Span | None]] = {}
+
+    def failed(self, w: Warp) -> None:
+        """A warp sees the answer that no cluster was left."""
+        self._failed.setdefault(w.cta, (w.role, w.span))
+
+    def cta_ended(self, cta: Cta) -> None:
+        """Forget what it has seen."""
+        self._failed.pop(cta, None)
 
     def ask(self, w: Warp, offset: int, barriers: Sequence[Mbarrier]) -> None:
         """clusterlaunchcontrol.try_cancel: the answer comes to byte `offset` of the CTA of each barrier."""
+        if w.cta in self._failed:
+            self.gpu.facts.record(CancelAfterFailure(w.origin, *self._failed[w.cta]))
         if offset % TMA_GLOBAL_ALIGN:
             element = self.gpu.locator.element(offset)
             raise Fault(MisalignedBox(w.origin, False, element, offset, TMA_GLOBAL_ALIGN))
@@ -75,7 +98,8 @@ class LaunchControl:
             request.cta.cluster.values.apply(_write, barrier.cta, request.offset, words, actor)
             if barrier.expected:
                 now = self.gpu.clock.now
-                barrier.complete_tx(request.cta, agent, ANSWER_BYTES, now, request.role, request.span)
+                signal = Signal.TRY_CANCEL
+                barrier.complete_tx(request.cta, agent, ANSWER_BYTES, now, signal, request.role, request.span)
         for agent in request.agents:
             request.cta.cluster.causality.finish(agent)
 

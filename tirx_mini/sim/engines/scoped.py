@@ -185,9 +185,12 @@ class ScopedAccesses:
         word, place = w.mask.word, _place(w)
         if sem in ACQUIRES:
             for release, readers in list(patterns.observed.items()):
-                if not readers & ~word and _reaches(release, scope, place):
+                some_left, others = readers & ~word, word & ~readers
+                if not (some_left and others) and _reaches(release, scope, place):
                     self._acquire(w, release)
                     del patterns.observed[release]
+                    if some_left:
+                        patterns.observed[release] = some_left
         if _covers(scope, "gpu"):
             self._fenced = True
             for agent in w.lanes.within(word, w.agent):

@@ -72,7 +72,7 @@ class TensorCores:
         pipe = pipes.get(w.lane)
         if pipe is None:
             agent = w.cta.cluster.causality.agent(f"{w.cta.name} MMA of {w.role}")
-            pipe = pipes[w.lane] = Pipe(w.cta, agent, w.warp_id)
+            pipe = pipes[w.lane] = Pipe(w.cta, agent, w.warp_id, (w.agent.warp, 1 << w.lane))
         return pipe
 
     # -- instructions --------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ class TensorCores:
         pipe.agent.acquire_from(agent)
         pipe.snapshot = pipe.agent.snapshot(agent.fenced)
         awaited = agent.clocks.item(ORDER, pipe.agent.index)
-        pipe.issue = Issue(agent.index, pipe.agent.epoch, awaited, pipe.own, pipe.handed)
+        pipe.issue = Issue(agent.index, pipe.agent.epoch, pipe.ordered, awaited, pipe.own, pipe.handed)
         pipe.seen = (agent.index, agent.version)
 
     @staticmethod
@@ -205,11 +205,17 @@ class TensorCores:
         released = w.cta.cluster.causality.transient_clock()
         released.release(pipe.agent)
         released.release_past(w.agent)
+        pipe.fence()
         batch = Batch(w.cta, tuple(pipe.pending), tuple(barriers), released, w.place, w.span)
         pipe.pending = []
-        pipe.snapshot = None
         pipe.queued.append(batch)
         w.cta.cluster.time.begin(self.gpu.clock, w.time, pipe, self._start, self._finish, pipe)
+
+    def fence(self, w: Warp) -> None:
+        """tcgen05.fence::before_thread_sync: what the thread has issued comes before what it issues from now on."""
+        for lane, pipe in self._pipes.get(w, {}).items():
+            if w.mask.word >> lane & 1:
+                pipe.fence()
 
     def _finish(self, pipe: Pipe) -> None:
         """Execute a batch at once."""
@@ -230,8 +236,7 @@ class TensorCores:
     def forget(self, w: Warp) -> None:
         """The warp has ended. Another one may take over what it has not committed."""
         for pipe in self._pipes.pop(w, {}).values():
-            if pipe.pending:
-                self._uncommitted.setdefault(w.cta, []).extend(pipe.pending)
+            self._uncommitted.setdefault(w.cta, []).extend(pipe.pending)
 
     def cta_ended(self, cta: Cta) -> None:
         """Record the MMAs that nothing has waited for, and forget its accumulators."""

@@ -15,7 +15,7 @@ from tirx_mini.hardware import TMA_GLOBAL_ALIGN
 from tirx_mini.ir import TensorMap
 
 from ..facts import Fault, Origin
-from ..machine import Blocking, Cta, Gpu, Mbarrier, Warp
+from ..machine import Blocking, Cta, Gpu, Mbarrier, Signal, Warp
 from ..ordering import Operation, Unequal
 from .batched import store_each
 from .bulk_copies import BulkCopy, BulkGroups, BulkWait, Incoming, actor_of, move_load, move_store, take_store
@@ -151,7 +151,7 @@ class TmaEngine:
         copy.cta.cluster.values.apply(move_load, copy)
         for (_, barrier), agent in zip(copy.targets, copy.parts, strict=True):
             if barrier.cta.alive and barrier.expected:
-                barrier.complete_tx(copy.cta, agent, copier.box_bytes, now, copy.role, copy.span)
+                barrier.complete_tx(copy.cta, agent, copier.box_bytes, now, Signal.TMA_LOAD, copy.role, copy.span)
         for agent in copy.parts:
             copy.cta.cluster.causality.finish(agent)
 

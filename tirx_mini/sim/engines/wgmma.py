@@ -23,7 +23,7 @@ from ..timing import Flow
 from .batched import multiply_registers_each
 from .operands import Operands, scaled
 from .submatrix import Submatrix
-from .sums import accumulate_registers, fragments
+from .sums import accumulate_registers, fragments, multiply
 from .wgmma_facts import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, WgmmasDiffer, WgmmaWait
 from .wgmma_group import Group, Issued, Series, Work, from_registers, work_of
 
@@ -223,8 +223,12 @@ class Warpgroup:
         right = scaled(
             self._operands.read(smem, mmas, "b", shape.n, actor, known), self.cta.gpu.probe, self.cta, self.number
         )
-        if shape.d != "int32":
+        if shape.d == "float32":
             accumulate_registers(registers, [left], [right], mma.accumulate)
+            return
+        if shape.d == "float16":
+            for each, values in zip(registers, fragments(multiply(left.values, right.values)), strict=True):
+                each.accumulate_halves(values, mma.accumulate)
             return
         for each, values in zip(registers, fragments(_exact(left.values, right.values)), strict=True):
             each.accumulate(values, mma.accumulate)
@@ -275,7 +279,7 @@ class WarpWgmma:
         if not self._whole:
             raise Fault(WarpgroupTooSmall(w.origin, len(w.cta.warps)))
         issued = Issued(w, d, product, a)
-        words = product.shape.n // 2
+        words = product.registers
         if not self._values.apply(self._lend, issued, d, a):
             d.check_inside(words)
             if a is not None:
@@ -291,7 +295,7 @@ class WarpWgmma:
 
     def _lend(self, issued: Issued, d: Registers, a: Registers | None) -> None:
         """Lend the registers of an MMA to the tensor core."""
-        words, span = issued.product.shape.n // 2, self._warp.span
+        words, span = issued.product.registers, self._warp.span
         if issued.product.accumulate:
             d.check_defined(words)
         issued.clocks = self._clocks()

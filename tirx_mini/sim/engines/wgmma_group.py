@@ -68,6 +68,11 @@ class Issued:
     def accumulate(self) -> bool:
         return self.product.accumulate
 
+    @property
+    def extent(self) -> int:
+        """The elements of the array of registers in which it accumulates."""
+        return self.product.registers * 4 // self.registers.array.itemsize
+
     def give_back(self) -> None:
         """Its registers are the warp's again."""
         if self.flight is not None:
@@ -80,6 +85,7 @@ class Issued:
         mine, other = self.product, first.product
         return (
             mine.accumulate
+            and mine.shape.d != "float16"  # sums are rounded after each MMA
             and self.index == first.index
             and self.registers.array is first.registers.array
             and mine.shape is other.shape
@@ -93,7 +99,7 @@ class Issued:
         """Return whether they accumulate in the same registers, or in some of the same."""
         if self.registers.array is not other.registers.array:
             return False
-        return self.index < other.index + other.shape.n // 2 and other.index < self.index + self.shape.n // 2
+        return self.index < other.index + other.extent and other.index < self.index + self.extent
 
 
 _NO_CLOCKS = np.zeros(0, np.int64)

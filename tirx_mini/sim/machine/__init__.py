@@ -68,6 +68,7 @@ from .interfaces import Blocking, Cluster, Cta, Gpu, Sm, Wait, Warp
 from .masks import EMPTY, FULL, LANES, Mask
 from .matrix import MatrixRowOutOfBounds, MisalignedMatrixRow
 from .mbarrier import Mbarrier, MbarrierWait
+from .meetings import LanesWait, meet
 from .memory import (
     WIDTHS,
     Element,
@@ -106,8 +107,10 @@ __all__ = [
     "Blocking", "BorrowedRegister", "Cluster", "ClusterBarrierMisuse", "ClusterBarrierWait", "conflicts",
     "CountingBarrier", "CountingWait", "Cta", "Divergence", "EarlySignal", "Element", "element_of",
     "ElementOutOfBounds", "EMPTY", "Flight", "FreshWait", "FULL", "GlobalBuffer", "GlobalMemory", "Gpu", "GridBarrier",
-    "GridBarrierWait", "IncompletePhase", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree", "Locator", "Mask",
-    "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact", "MbarrierWait", "MisalignedBarrier", "MisalignedMatrixRow",
+    "GridBarrierWait", "IncompletePhase", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree", "LanesWait",
+    "Locator", "Mask",
+    "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact", "MbarrierWait", "meet", "MisalignedBarrier",
+    "MisalignedMatrixRow",
     "MisalignedVector", "MissingInitFence", "Multiprocessor", "NamedBarrierWait", "NO_ORDER", "NO_TIME", "NO_VALUES",
     "NoOrder", "NoSuchBarrier", "NoTime", "NoValues", "numpy_dtype", "OFFSET_MASK", "offset_of", "ORDER", "Order",
     "Parted", "PartialSetmaxnreg", "PartialWarp", "partition", "PartMbarrier", "PendingRegister", "per_cluster",

@@ -30,13 +30,25 @@ class Signal(Enum):
     ARRIVE = "arrive"
     EXPECT_TX = "expect_tx"
     TMA_LOAD = "TMA load"
+    BULK_COPY = "bulk copy"
+    ST_ASYNC = "st.async"
+    TRY_CANCEL = "try_cancel"
+    COMPLETE_TX = "complete_tx"
     COMMIT = "commit"
     CP_ASYNC = "cp.async"
     WAIT = "wait"
     COMPLETE = "complete"
 
+    @property
+    def delivers(self) -> bool:
+        """Return whether it brings bytes that a phase counts, and no arrival."""
+        return self in _DELIVERIES
+
     def __str__(self) -> str:
         return self.value
+
+
+_DELIVERIES = (Signal.TMA_LOAD, Signal.BULK_COPY, Signal.ST_ASYNC, Signal.TRY_CANCEL, Signal.COMPLETE_TX)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from tirx_mini.ir import Span
 
 from .interfaces import Blocking, Gpu, Wait
 from .masks import Mask
+from .meetings import only_lanes
 
 POLL_CYCLES = 200
 """Between two rounds of a loop that spins on memory."""
@@ -80,12 +81,16 @@ class Divergence:
         return any(arm.lanes.word & lanes.word for arm in self._arms)
 
     def join(self) -> Blocking:
-        """Run all arms to their ends."""
+        """Run all arms to their ends. Lanes that wait for others which are not in an arm go on without them."""
         woken = False
         while self._arms:
             ready = [arm for arm in self._arms if arm.wait is not None and arm.wait.ready]
             if not ready and woken:
                 ready = [arm for arm in self._arms if arm.wait is not None and arm.wait.looks]
+            if not ready and self._warp.divergent == 1 and (missed := only_lanes([arm.wait for arm in self._arms])):
+                for wait in missed:
+                    wait.over = wait.missed = True
+                continue
             woken = not ready
             if not ready:
                 ready = [arm for arm in self._arms if arm.wait is not None and arm.wait.polls]

@@ -256,10 +256,7 @@ class Mbarrier:
     def _acquire(self, w: Warp) -> None:
         """After a completed wait."""
         self._check_init(w)
-        log = self.cta.gpu.barrier_log
-        if log is not None:
-            time = max(w.time, self.done_time)
-            log.append(BarrierEvent(time, self.cta.name, self.name, Signal.WAIT, w.place, w.span, 0, 0, self.phase))
+        self._log(Signal.WAIT, w.place, w.span, 0, 0, max(w.time, self.done_time))
         released = self._current if self.phases is None else self.phases.observed(w.agent)
         if released is not None:
             w.agent.acquire(released)
@@ -282,15 +279,17 @@ class Mbarrier:
 
     # -- engines -------------------------------------------------------------------------------------------------
 
-    def complete_tx(self, cta: Cta, agent: Agent, nbytes: int, time: float, role: str, span: Span | None) -> None:
+    def complete_tx(
+        self, cta: Cta, agent: Agent, nbytes: int, time: float, signal: Signal, role: str, span: Span | None
+    ) -> None:
         """`nbytes` of a copy that `cta` issued landed: releases what that copy wrote, and nothing else."""
         if cta is not self.cta:
-            self.history.remote[agent.index] = RemoteSignal(agent.epoch, Signal.TMA_LOAD, role, span)
+            self.history.remote[agent.index] = RemoteSignal(agent.epoch, signal, role, span)
         if self.phases is not None:
-            self._signalled(agent.index, agent.epoch, agent.clocks, Signal.TMA_LOAD, role, span)
+            self._signalled(agent.index, agent.epoch, agent.clocks, signal, role, span)
         self._current.release_epoch(agent.index, agent.epoch)
         self._current.release_past(agent)
-        self._record(Signal.TMA_LOAD, role, span, 0, nbytes, time)
+        self._record(signal, role, span, 0, nbytes, time)
         self.tx -= nbytes
         if time > self.phase_time:
             self.phase_time = time
@@ -322,7 +321,7 @@ class Mbarrier:
         if signal is Signal.EXPECT_TX:
             phases.expect(agent, epoch)
         else:
-            phases.signal(agent, epoch, clocks, signal is not Signal.TMA_LOAD)
+            phases.signal(agent, epoch, clocks, not signal.delivers)
 
     def _no_phases(self) -> Phases:
         """Phases of which none is complete."""
@@ -336,7 +335,7 @@ class Mbarrier:
         ends = phases.tangled(agent, clocks)
         gpu.doubts.mixed.setdefault((self.cta.name, self.offset), set()).update(ends)
         by = Origin(role, role, self.cta.name, span)
-        if signal not in (Signal.EXPECT_TX, Signal.TMA_LOAD) and not phases.bytes:
+        if signal is not Signal.EXPECT_TX and not signal.delivers and not phases.bytes:
             gpu.doubts.record(Doubt.SIGNALS, by, self.name)
         elif not gpu.facts.seen(EarlySignal, span, self.init_span):
             gpu.facts.record(EarlySignal(by, self.element, self.init_span, signal))

@@ -345,6 +345,14 @@ class Registers:
         if array.pending or not array.complete:
             array.define(self.index, len(values))
 
+    def accumulate_halves(self, values: np.ndarray, add: bool) -> None:
+        """An MMA adds `values`, float32[2 words, 32], to sums of float16 in the next registers, or stores them."""
+        words = len(values) // 2
+        sums = values.reshape(words, 2, LANES).transpose(0, 2, 1)
+        if add:
+            sums = sums + self.values(words)[..., None].view(np.float16)
+        self.write(np.ascontiguousarray(sums.astype(np.float16)).view(np.uint32)[..., 0])
+
     def lazy(self, words: int) -> LazySum | None:
         """What exactly the next `words` registers, those of 32 bits, are lazy."""
         return self.array.lazy.get((self.index, self.index + words))

@@ -26,9 +26,11 @@ class UncheckedMbarrier(Mbarrier):
         if w.cta is not self.cta:
             super()._check_init(w, proxy)
 
-    def complete_tx(self, cta: Cta, agent: Agent, nbytes: int, time: float, role: str, span: Span | None) -> None:
+    def complete_tx(
+        self, cta: Cta, agent: Agent, nbytes: int, time: float, signal: Signal, role: str, span: Span | None
+    ) -> None:
         """As `Mbarrier.complete_tx`."""
-        self._record(Signal.TMA_LOAD, role, span, 0, nbytes, time)
+        self._record(signal, role, span, 0, nbytes, time)
         self.tx -= nbytes
         if time > self.phase_time:
             self.phase_time = time
@@ -54,7 +56,9 @@ class PartMbarrier(UncheckedMbarrier):
         if self.usable(w, BarrierUse.ARRIVE):
             self._arrived(count, w.time if w.cta is self.cta else w.time + w.gpu.spec.remote_latency, _NOBODY)
 
-    def complete_tx(self, cta: Cta, agent: Agent, nbytes: int, time: float, role: str, span: Span | None) -> None:
+    def complete_tx(
+        self, cta: Cta, agent: Agent, nbytes: int, time: float, signal: Signal, role: str, span: Span | None
+    ) -> None:
         """As `Mbarrier.complete_tx`."""
         self.tx -= nbytes
         self._arrived(0, time, _NOBODY)

@@ -23,7 +23,7 @@ compiler-made parallel loop of n iterations runs at once on arrays of shape (n, 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ from .dtypes import numpy_dtype
 from .image import GlobalBuffer, SharedBuffer
 from .interfaces import Cta, Gpu, Wait
 from .masks import FULL, LANES, Mask
+from .meetings import Meeting
 from .registers import RegisterArray, Registers
 from .warp_facts import LanesDiffer, PartialWarp, warp_name
 
@@ -57,12 +58,14 @@ class RunningWarp:
     role: "warp 3 of warpgroup 1". place: the same with the CTA, where the grid has several.
     waiting: what it waits for, None while it runs. divergent: in how many `Divergence` its lanes go ways of their own.
     loaded: when the last of the loads is done that overlap; -1 where loads are waited for one by one.
+    meetings: what some of its lanes have come to, and wait for others.
     woken: whether it is about to run. behind: who runs right after it, once. decisions: of branches on blockIdx.
     """
 
     __slots__ = (
         "_wgmma", "agent", "all_lanes", "behind", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta", "decisions",
-        "dependence", "divergent", "done", "gpu", "grid_dim", "lanes", "loaded", "loads", "mask", "place", "program",
+        "dependence", "divergent", "done", "gpu", "grid_dim", "lanes", "loaded", "loads", "mask", "meetings",
+        "place", "program",
         "register_fences", "role", "span", "stores", "thread_idx", "threads", "time", "values", "waiting", "warp_id",
         "window", "woken",
     )  # fmt: skip
@@ -97,6 +100,7 @@ class RunningWarp:
         self.dependence = cta.dependence
         self.waiting: Wait | None = None
         self.divergent = 0
+        self.meetings: dict[Hashable, Meeting] = {}
         self.behind: tuple[RunningWarp, ...] = ()
         self.woken = False
         self.done = False
@@ -263,6 +267,7 @@ class RunningWarp:
         """tcgen05.fence::before_thread_sync."""
         for agent in self.lanes.within(self.mask.word, self.agent):
             agent.fence_tcgen05_before()
+        self.gpu.fence_tensor_core(self)
 
     def fence_tcgen05_after(self) -> None:
         """tcgen05.fence::after_thread_sync."""

@@ -31,7 +31,7 @@ class Access:
     """
 
     __slots__ = (
-        "agent", "cluster", "decides", "epoch", "known", "operation", "parted", "pipeline", "proxy", "released",
+        "agent", "cluster", "cta", "decides", "epoch", "known", "operation", "parted", "pipeline", "proxy", "released",
         "repeated", "role", "span", "strong", "time", "value", "warp", "word", "write",
     )  # fmt: skip
 
@@ -55,6 +55,7 @@ class Access:
         self.released: tuple[Release, ...] = ()
         self.repeated = False
         self.decides = actor.decides
+        self.cta = actor.cta
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,19 +83,23 @@ class Actor:
     value: for a write, what it writes, where that is known to be the same in every order of events.
     awaited: up to which epoch of the agent its thread has waited for its operations, where these are not in order
         among themselves; None where they are.
+    ordered: up to which epoch a commit or a fence of its thread has ordered them since, without a wait.
     pipeline: what operations of the agent have in common that others may nevertheless be in order with.
     preceded: the pipelines that it comes after, in the order of issue (PTX ISA: "Pipelined tcgen05 Instructions").
     issued: of an asynchronous operation, the agent that issued it, and in which of its epochs; else None.
     lanes: of a warp's access, the lane that makes it, or int8 with the lane for each granule; None for an engine.
     strong: of an access with a memory order that is not weak; else None.
     decides: of an atomic operation, whether what its thread does next depends on the value that it found.
+    thread: of an operation of the tensor core, the warp and the lane (as `word`) that issued it.
     stored: of a store that is about to be made, the items of memory, which of them it writes, and what.
+    cta: of a copy from or to global memory, the CTA that issued it: the async proxy is each CTA's own.
     word: the lanes that are active, lane 0 lowest. parted: how often the lanes of the warp have parted and come back.
     """
 
     __slots__ = (
-        "agent", "awaited", "cluster", "decides", "fenced", "handed", "issued", "lanes", "operation", "own", "parted",
-        "pipeline", "preceded", "proxy", "role", "span", "stored", "strong", "tcgen05", "time", "value", "word",
+        "agent", "awaited", "cluster", "cta", "decides", "fenced", "handed", "issued", "lanes", "operation",
+        "ordered", "own", "parted", "pipeline", "preceded", "proxy", "role", "span", "stored", "strong", "tcgen05",
+        "thread", "time", "value", "word",
     )  # fmt: skip
 
     def __init__(
@@ -119,7 +124,9 @@ class Actor:
         self.own: tuple[int, ...] = ()
         self.handed: tuple[int, ...] = ()
         self.value: KnownValue | None = None
+        self.thread: tuple[int, int] | None = None
         self.awaited: int | None = None
+        self.ordered = 0
         self.pipeline: Hashable = None
         self.preceded: tuple[Hashable, ...] = ()
         self.issued = agent.forked
@@ -128,10 +135,23 @@ class Actor:
         self.parted = 0
         self.strong: Strong | None = None
         self.decides = False
+        self.cta: CtaPlace | None = None
         self.stored: tuple[np.ndarray, Any, Any] | None = None
 
-    def sees(self, agent: int, epoch: int) -> bool:
-        """Whether the issuing thread has executed fence::after_thread_sync since an access of `agent` at `epoch`."""
+    def crosses(self, access: Access) -> bool:
+        """Whether this one sees an access before it only behind fence.proxy.async (PTX ISA: "Causality Order").
+
+        The end of a copy makes its bytes visible to threads, and to the async proxy of its own CTA.
+        """
+        if access.proxy is Proxy.GENERIC:
+            return self.proxy is Proxy.ASYNC
+        return access.write and access.cta != self.cta and None not in (access.cta, self.cta)
+
+    def sees(self, access: Access) -> bool:
+        """Whether the issuing thread has executed fence::after_thread_sync since an access, or made that itself."""
+        agent, epoch = access.agent, access.epoch
+        if self.thread == (access.warp, access.word):
+            return True
         if agent in self.own or agent == self.agent.index or agent in self.handed:
             return True
         return self.fenced is not None and agent < len(self.fenced) and self.fenced.item(agent) >= epoch

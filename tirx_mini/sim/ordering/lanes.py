@@ -14,10 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from .clocks import BEFORE, ORDER, PAST, PROXIES, Agent, Causality, SyncClock, UncheckedCausality
 
 MOST_PARTS = 8
-"""Parts that a warp keeps apart between two meetings. Lanes that part further act as the whole warp."""
+"""Parts that a warp keeps apart between two meetings. Lanes that part further act as the whole warp, but for those that
+act alone, which may hand over to one another.
+"""
+
+MOST_AGENTS = 1024
+"""Agents with which lanes that act alone get further parts: their clocks grow with the square of that."""
 
 
 _LIMITED = [ORDER, *PROXIES, BEFORE]
@@ -41,7 +48,7 @@ class Lanes:
     together: whether they are never told apart, as accesses are not checked.
     """
 
-    __slots__ = ("_causality", "_parts", "_spare", "together", "whole", "word")
+    __slots__ = ("_causality", "_parts", "_spare", "_told", "together", "whole", "word")
 
     def __init__(self, causality: Causality, whole: Agent, word: int) -> None:
         self.whole = whole
@@ -50,6 +57,7 @@ class Lanes:
         self.together = isinstance(causality, UncheckedCausality)
         self._parts: dict[int, Part] = {}
         self._spare: list[Agent] = []
+        self._told: dict[SyncClock, tuple[int, int]] = {}
 
     def of(self, word: int) -> Agent:
         """The agent of a set of lanes, which knows what each of them knows."""
@@ -57,7 +65,7 @@ class Lanes:
             return self.whole
         part = self._parts.get(word)
         if part is None:
-            if len(self._parts) == MOST_PARTS:
+            if len(self._parts) >= MOST_PARTS and not self._apart(word):
                 return self.whole
             agent = self._spare.pop() if self._spare else self._causality.agent(f"lanes of {self.whole.name}")
             agent.warp = self.whole.warp
@@ -68,6 +76,10 @@ class Lanes:
                 if other is not part and not word & ~other.word:
                     self._inherit(part, other.agent)
         return part.agent
+
+    def _apart(self, word: int) -> bool:
+        """Return whether these lanes get a part, although there are many: one lane does, in a cluster of few agents."""
+        return not word & (word - 1) and len(self._causality.agents) < MOST_AGENTS
 
     @staticmethod
     def _inherit(part: Part, around: Agent) -> None:
@@ -88,6 +100,8 @@ class Lanes:
     def release(self, released: SyncClock, word: int, agent: Agent) -> None:
         """Each lane of `word`, which act as `agent`, releases what it did and acquired."""
         released.release(agent)
+        if agent is not self.whole and self.whole.scattered:
+            self._release_whole(released, word)
         for part in self._parts.values():
             if part.word & word and part.agent is not agent:
                 if part.word & ~word:
@@ -97,6 +111,18 @@ class Lanes:
                     released.release_epoch(part.agent.index, part.agent.synced)
                 else:
                     released.release(part.agent)
+
+    def _release_whole(self, released: SyncClock, word: int) -> None:
+        """Lanes release what they did with the whole: it is released, up to the first of these, when all lanes have."""
+        whole = self.whole
+        lanes, epoch = self._told.pop(released, (0, whole.epoch - 1))
+        if lanes | word != self.word:
+            self._told[released] = lanes | word, epoch
+            if len(self._told) > MOST_PARTS:
+                del self._told[next(iter(self._told))]
+            return
+        own = np.minimum(whole.clocks[_LIMITED, whole.index], epoch)
+        released.clocks[_LIMITED, whole.index] = np.maximum(released.clocks[_LIMITED, whole.index], own)
 
     def within(self, word: int, agent: Agent) -> Iterator[Agent]:
         """The agents of the lanes of `word`, which act as `agent`: an instruction is each lane's own, so it comes
@@ -130,6 +156,7 @@ class Lanes:
     def meet(self) -> None:
         """All lanes synchronise with one another, and with memory."""
         whole = self.whole
+        self._told.clear()
         if self._parts:
             for part in self._parts.values():
                 whole.acquire_from(part.agent)

@@ -19,7 +19,7 @@ from .actors import COLLECTIVE, ELECTED_LANE, LANES_TOGETHER, Access, Actor, Rel
 from .clocks import Agent, UncheckedAgent
 from .conflicts import ConflictKind
 from .log import AccessLog
-from .operations import THREADS_TMEM, Operation, Proxy
+from .operations import THREADS_TMEM, Operation
 from .unequal import Unequal
 
 Select = Any
@@ -328,16 +328,18 @@ class Segment:
             and earlier.epoch > actor.awaited
             and earlier.pipeline not in actor.preceded
         ):
-            return ConflictKind.UNPAIRED if _in_one_queue(earlier, actor) else ConflictKind.RACE
+            if not _in_one_queue(earlier, actor):
+                return ConflictKind.RACE
+            if earlier.epoch > actor.ordered:
+                return ConflictKind.UNPAIRED
         if (
-            earlier.proxy is Proxy.GENERIC
-            and actor.proxy is Proxy.ASYNC
+            actor.crosses(earlier)
             and (earlier.write or self.log.pedantic)
             and actor.agent.clocks.item(self.log.proxy, earlier.agent) < earlier.epoch
         ):
             return ConflictKind.PROXY if earlier.write else ConflictKind.PROXY_READ
         if actor.tcgen05:
-            if not actor.sees(earlier.agent, earlier.epoch):
+            if not actor.sees(earlier):
                 return ConflictKind.TCGEN05_AFTER
             released = earlier.operation in THREADS_TMEM or earlier.agent in actor.handed
             if released and not actor.follows(earlier.agent, earlier.epoch):

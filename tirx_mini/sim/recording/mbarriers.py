@@ -34,9 +34,11 @@ class RecordedMbarrier(Mbarrier):
             self._changed(w.time, w.log.track, Signal.EXPECT_TX, 0, -nbytes, w.span)
         return super().expect(w, nbytes)
 
-    def complete_tx(self, cta: Cta, agent: Agent, nbytes: int, time: float, role: str, span: Span | None) -> None:
-        self._changed(time, Track(cta.number, TrackKind.TMA_LOAD), Signal.TMA_LOAD, 0, nbytes, span)
-        super().complete_tx(cta, agent, nbytes, time, role, span)
+    def complete_tx(
+        self, cta: Cta, agent: Agent, nbytes: int, time: float, signal: Signal, role: str, span: Span | None
+    ) -> None:
+        self._changed(time, Track(cta.number, TrackKind.TMA_LOAD), signal, 0, nbytes, span)
+        super().complete_tx(cta, agent, nbytes, time, signal, role, span)
 
     def arrive_async(
         self, cta: Cta, agent: int, released: SyncClock, time: float, signal: Signal, role: str, span: Span | None

@@ -10,7 +10,7 @@ from tirx_mini.hardware import ISSUE_CYCLES
 from tirx_mini.ir import AddressOf, Call, Expr, TensorMap, TirxError, Var
 from tirx_mini.isa import Instruction, instruction_of
 
-from ..machine import ScatteredRegisters
+from ..machine import ScatteredRegisters, meet
 from .uniformity import call_varies
 from .values import Value, ranged
 
@@ -31,6 +31,9 @@ class Calls:
         self.expressions: Expressions
         self.used: dict[str, Instruction] = {}
         """The instructions of the program, by the names of their functions in it."""
+
+        self.arms = 0
+        """How many arms there are around what is being translated whose lanes go at their own pace."""
 
         self.times = ""
         """The list that gets the times of instructions, where these are known and only their operands' loads remain."""
@@ -77,8 +80,21 @@ class Calls:
         function = self.out.object(prefix, entry.execute if lanes else entry.semantics, (call.op, lanes))
         self.used[function] = entry
         codes = [code for code, _ in operands]
+        if self.arms and entry.meets_by_mask:
+            varies = lanes or entry.shuffles
+            return self._meeting(entry, codes, varies, keywords), codes, varies
         text = f"{function}({', '.join(['w.gpu', 'w', *codes, *keywords])})"
         return (f"yield from {text}" if entry.blocking else text), codes, lanes
+
+    def _meeting(self, entry: Instruction, codes: Sequence[str], varies: bool, keywords: Sequence[str]) -> str:
+        """The call of an instruction that the lanes of an arm execute with lanes of other arms."""
+        execute = self.out.object("E", entry.execute, (entry.name, "meeting"))
+        named = [code for operand, code in zip(entry.operands, codes, strict=True) if operand.name == "mask"]
+        name = entry.name if entry.result is not None else entry.section
+        given = f"({''.join(f'{code}, ' for code in codes)})"
+        meeting = self.out.object("meet", meet, "meet")
+        arguments = ["w", repr(name), execute, named[0] if named else "None", given, repr(varies), *keywords]
+        return f"yield from {meeting}({', '.join(arguments)})"
 
     def _presume(self, call: Call) -> None:
         """What the operands point to may be written by an instruction that is not modelled."""

@@ -29,7 +29,7 @@ from tirx_mini.ir import (
     children,
     walk,
 )
-from tirx_mini.isa import RESULTLESS_WRITES, instruction_of
+from tirx_mini.isa import instruction_of
 
 
 def idle_reads(func: PrimFunc) -> frozenset[Span]:
@@ -110,6 +110,7 @@ def _decisions(node: object) -> Iterator[Expr]:
     elif isinstance(node, (BufferLoad, BufferStore, AddressOf)):
         yield from node.indices
     elif isinstance(node, Evaluate) and (entry := instruction_of(node.call)) is not None:
-        # What they write decides nothing by itself, unless nobody knows where it is read.
-        values = entry.name in RESULTLESS_WRITES and not isinstance(node.call.args[0], Address)
+        # what stores and reductions write decides nothing by itself, unless nobody can tell where it is read
+        values = entry.stores_words or (entry.is_atomic and entry.result is None)
+        values = values and not isinstance(node.call.args[0], Address)
         yield from (arg for arg in node.call.args[: 1 if values else None] if not isinstance(arg, AddressOf))

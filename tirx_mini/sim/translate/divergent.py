@@ -24,6 +24,7 @@ from tirx_mini.ir import (
 )
 from tirx_mini.isa import instruction_of, instructions
 
+from .calls import Calls
 from .expressions import Expressions
 from .leaving import leaves, spins
 from .uniformity import Uniformity
@@ -37,6 +38,8 @@ class StatementTranslator(Protocol):
     regions: int
 
     @property
+    def calls(self) -> Calls: ...
+    @property
     def out(self) -> Writer: ...
     @property
     def expressions(self) -> Expressions: ...
@@ -48,12 +51,12 @@ class StatementTranslator(Protocol):
 
 def length_of_run(stmts: Sequence[Stmt], facts: Uniformity) -> int:
     """How many of the statements, from the first on, are divergent branches with nothing between them that needs all
-    lanes; 0 where no lanes can wait while others go on.
+    lanes; 0 where no lanes can wait while others go on, or for others.
     """
     first = stmts[0]
-    if not isinstance(first, If) or not _parts(first, facts) or not _blocks(first):
+    if not isinstance(first, If) or not _parts(first, facts) or not (_blocks(first) or _meetings(first)):
         return 0
-    length = 1 if first.orelse is not None and _blocks_in(first.then) else 0
+    length = 1 if first.orelse is not None and (_blocks_in(first.then) or _meetings(first) == 2) else 0
     changed = _changed(first)
     for position, stmt in enumerate(stmts[1:], 1):
         if isinstance(stmt, If):
@@ -63,6 +66,8 @@ def length_of_run(stmts: Sequence[Stmt], facts: Uniformity) -> int:
             changed |= _changed(stmt)
         elif not isinstance(stmt, AllocBuffer) and not (isinstance(stmt, Bind) and _computed(stmt.value, changed)):
             break
+    if not _blocks(first) and sum(_meetings(stmt) for stmt in stmts[:length] if isinstance(stmt, If)) < 2:
+        return 0
     return length
 
 
@@ -104,10 +109,12 @@ def _arm(statements: StatementTranslator, branches: str, mask: str, body: Stmt) 
     with out.block(f"if {mask}:"):
         start = len(out.lines) + 1
         statements.regions += 1
+        statements.calls.arms += 1
         with out.block(f"def {name}():"):
             statements.stmt(body)
             out.settle()
             out.line("yield from ()")
+        statements.calls.arms -= 1
         statements.regions -= 1
         names = _shared_names(out.lines[start:], [*out.prologue, *out.lines[: start - 1]])
         if names:
@@ -136,6 +143,12 @@ def _blocks_in(arm: Stmt) -> bool:
     return any(entry.blocking for entry in instructions(arm)) or any(
         isinstance(node, While) and spins(node) for node in walk(arm)
     )
+
+
+def _meetings(stmt: If) -> int:
+    """How many arms have an instruction for which lanes wait wherever they are."""
+    arms = [arm for arm in (stmt.then, stmt.orelse) if arm is not None]
+    return sum(any(entry.meets_by_mask for entry in instructions(arm)) for arm in arms)
 
 
 def _computed(expr: Expr, changed: set[Buffer]) -> bool:

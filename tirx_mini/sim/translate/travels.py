@@ -22,7 +22,7 @@ from tirx_mini.ir import (
     Var,
     children,
 )
-from tirx_mini.isa import WORD_STORES, Scope, instruction_of
+from tirx_mini.isa import Scope, instruction_of
 
 
 def travelled(func: PrimFunc) -> Mapping[Span, frozenset[Span]]:
@@ -34,7 +34,7 @@ def travelled(func: PrimFunc) -> Mapping[Span, frozenset[Span]]:
     for node in func.nodes:
         if isinstance(node, BufferStore) and node.buffer.scope != "local":
             written = node.span, [node.value]
-        elif isinstance(node, Evaluate) and (entry := instruction_of(node.call)) and entry.name in WORD_STORES:
+        elif isinstance(node, Evaluate) and (entry := instruction_of(node.call)) and entry.stores_words:
             written = node.call.span or node.span, list(node.call.args[1:])
         else:
             continue

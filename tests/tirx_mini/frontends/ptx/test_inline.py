@@ -9,7 +9,7 @@ import pytest
 from tirx_mini.frontends.ptx.kernel import kernel
 from tirx_mini.frontends.ptx.printing import printed
 from tirx_mini.frontends.ptx.reader import read
-from tirx_mini.frontends.ptx.syntax import Address, If, Instruction, Kernel, Loop, Node, Register, Symbol
+from tirx_mini.frontends.ptx.syntax import If, Instruction, Kernel, Loop, Node, Register
 from tirx_mini.ir import TirxError
 
 HEAD = ".version 9.0\n.target sm_90\n"
@@ -64,13 +64,13 @@ def test_a_scope_sees_the_registers_around_it() -> None:
 def test_a_call_is_replaced_by_the_body() -> None:
     call = CALL.format("%r1", "%r2", "square")
     found = of(f"{SQUARE}.entry k() {{ .reg .b32 %r<3>; {call} ret; }}")
-    names = [each.opcode[0] for each in instructions(found.body)]
-    assert names == ["st", "ld", "mul", "st", "ld"]
-    given, taken, product, result, back = (each.operands for each in instructions(found.body))
-    assert given[0] == taken[1] == Address(Symbol("p"))
-    assert result[0] == back[1] == Address(Symbol("q"))
-    assert product[1] == taken[0] != Register("%r1")
-    assert {each.name for each in found.variables if each.space == "param"} == {"p", "q"}
+    given, taken, product, result, back = instructions(found.body)
+    assert [each.opcode[0] for each in (given, taken, product, result, back)] == ["mov", "mov", "mul", "mov", "mov"]
+    assert given.operands == (Register("p_0"), Register("%r1")) and taken.operands[1] == Register("p_0")
+    assert product.operands[1] == taken.operands[0] != Register("%r1")
+    assert result.operands == (Register("q_0"), product.operands[0])
+    assert back.operands == (Register("%r2"), Register("q_0"))
+    assert found.variables == ()
 
 
 def test_each_call_has_registers_of_its_own() -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from tests.tirx_mini.sim.bare import Result, address, at, block, buffer, do, initialised, one_lane, run
 from tirx_mini.ir import Span
-from tirx_mini.sim import Ends, Operation, Poll, RunningWarp
+from tirx_mini.sim import Ends, Operation, Poll, RunningWarp, Signal
 from tirx_mini.sim.ordering import Actor, Proxy
 
 Kind = Literal["arrive", "wait", "sync", "read", "write", "expect", "load"]
@@ -271,7 +271,7 @@ def _load(w: RunningWarp, step: Step) -> None:
     def land() -> None:
         w.cta.smem.shadow.write(place, place + 4, actor)
         w.cta.smem.view(4)[place // 4] = 0xF000 + w.warp_id
-        barrier.complete_tx(w.cta, agent, BYTES, w.gpu.clock.now, "load", span)
+        barrier.complete_tx(w.cta, agent, BYTES, w.gpu.clock.now, Signal.TMA_LOAD, "load", span)
         w.cta.cluster.causality.finish(agent)
 
     w.gpu.clock.at(w.time + 300, w, land)

@@ -52,7 +52,7 @@ def test_a_phase_needs_all_arrivals_and_all_bytes(bytes_first: bool) -> None:
         barrier = w.gpu.mbarrier(w, address(w, "bar"))
 
         def land() -> None:
-            barrier.complete_tx(w.cta, w.agent, 96, w.time, "copy", None)
+            barrier.complete_tx(w.cta, w.agent, 96, w.time, Signal.TMA_LOAD, "copy", None)
             states.append((barrier.pending, barrier.tx, barrier.phase))
 
         def announce() -> None:

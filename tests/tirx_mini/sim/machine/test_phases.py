@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.tirx_mini.sim.bare import address, at, block, buffer, do, initialised, one_lane, run
-from tirx_mini.sim import Doubt, RunningWarp
+from tirx_mini.sim import Doubt, RunningWarp, Signal
 
 SHARED = {"bar": ("uint64", 1), "back": ("uint64", 1), "data": ("float32", 64, 4)}
 
@@ -184,7 +184,7 @@ def test_an_arrival_that_may_overtake_the_bytes_of_the_phase_before_is_reported(
         at(w, 3)
         do(w, "mbarrier.arrive.expect_tx", address(w, "bar"), 64)
         copy = w.cta.cluster.causality.fork(w.agent, "copy")
-        w.gpu.mbarrier(w, address(w, "bar")).complete_tx(w.cta, copy, 64, w.time, "copy", None)
+        w.gpu.mbarrier(w, address(w, "bar")).complete_tx(w.cta, copy, 64, w.time, Signal.TMA_LOAD, "copy", None)
         yield from ()
 
     def other(w: RunningWarp) -> Any:
@@ -203,7 +203,7 @@ def test_an_expect_tx_that_no_arrival_of_its_phase_follows_is_in_doubt() -> None
     def one(w: RunningWarp) -> Any:
         do(w, "mbarrier.expect_tx", address(w, "bar"), 64)
         copy = w.cta.cluster.causality.fork(w.agent, "copy")
-        w.gpu.mbarrier(w, address(w, "bar")).complete_tx(w.cta, copy, 64, w.time, "copy", None)
+        w.gpu.mbarrier(w, address(w, "bar")).complete_tx(w.cta, copy, 64, w.time, Signal.TMA_LOAD, "copy", None)
         yield from ()
 
     def other(w: RunningWarp) -> Any:

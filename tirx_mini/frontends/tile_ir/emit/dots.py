@@ -269,7 +269,8 @@ def _computed(emitter: Emitter, op: Op) -> None:
     tile = emitter.held(emitter.tile(op.source), op.source.hint or "x")
     assert tile.buffer is not None
     if tile.registers > 1:
-        emitter.issue("wgmma.fence_operand", tile.buffer.ptr_to([0]), count=tile.registers)
+        words = tile.registers * tile.buffer.dtype.bits // 32
+        emitter.issue("wgmma.fence_operand", tile.buffer.ptr_to([0]), count=words)
     emitter.set_held(op.result, tile)
 
 

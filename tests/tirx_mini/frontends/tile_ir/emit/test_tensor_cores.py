@@ -20,6 +20,7 @@ def gemm(
     tile: tuple[int, int, int],
     *,
     dtype: str = "float16",
+    sums: str = "float32",
     turned: str = "",
     steps: int | None = None,
     options: Options | None = None,
@@ -30,21 +31,21 @@ def gemm(
     """
     (m, n, k), (rows, cols, inner) = shape, tile
     a, b = random(m, k, dtype=dtype), random(k, n, dtype=dtype)
-    c = np.zeros((m, n), "float32")
+    c = np.zeros((m, n), sums)
     program = Program((-(-m // rows), -(-n // cols)), options)
     left, right = np.ascontiguousarray(a.T if "a" in turned else a), np.ascontiguousarray(b.T if "b" in turned else b)
     a_tiles = program.array("a", left, rows, inner, order=(1, 0) if "a" in turned else ())
     b_tiles = program.array("b", right, inner, cols, order=(1, 0) if "b" in turned else ())
     c_tiles = program.array("c", c, rows, cols)
     kind = TYPES[dtype]
-    sums = f"tensor<{rows}x{cols}xf32>"
+    total = f"tensor<{rows}x{cols}x{TYPES[sums]}>"
     program.add(f"%n = arith.constant {-(-k // inner) if steps is None else steps} : i32")
-    program.add(f"%zeros = arith.constant dense<0.0> : {sums}")
-    program.add(f"%sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %zeros) -> ({sums}) : i32 {{")
+    program.add(f"%zeros = arith.constant dense<0.0> : {total}")
+    program.add(f"%sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %zeros) -> ({total}) : i32 {{")
     program.load("left", "a", a_tiles, "%x", "%i")
     program.load("right", "b", b_tiles, "%i", "%y")
-    operands = f"tensor<{rows}x{inner}x{kind}>, tensor<{inner}x{cols}x{kind}>, {sums}"
-    program.add(f"%next = dot %left, %right, %s : {operands} scf.yield %next : {sums} }}")
+    operands = f"tensor<{rows}x{inner}x{kind}>, tensor<{inner}x{cols}x{kind}>, {total}"
+    program.add(f"%next = dot %left, %right, %s : {operands} scf.yield %next : {total} }}")
     program.store("sum", "c", c_tiles, "%x", "%y")
     depth = k if steps is None else steps * inner
     return program, c, a[:, :depth].astype(np.float32) @ b[:depth].astype(np.float32)
@@ -76,6 +77,14 @@ def test_bfloat16(gpu: str) -> None:
     program, c, expected = gemm((128, 128, 128), (128, 128, 64), dtype="bfloat16")
     program.run(gpu)
     assert np.allclose(c, expected, atol=2e-3) and CORES[gpu] in program.kernel(gpu).script()
+
+
+@pytest.mark.parametrize("options", [None, Options(agents=UNSPECIALIZED)])
+def test_sums_of_float16(options: Options | None) -> None:
+    program, c, exact = gemm((128, 128, 256), (128, 128, 64), sums="float16", options=options)
+    program.run("h100", schedules=5)
+    assert np.allclose(c, exact, rtol=1e-2, atol=0.1)
+    assert 'dispatch="wgmma"' in program.kernel("h100").script()
 
 
 @pytest.mark.parametrize("gpu", GPUS)

@@ -146,6 +146,10 @@ def cases() -> Iterator[tuple[Product, str]]:
     yield product(128, 64, 64, "int8", "int32", transpose_b=True, threads=256), WGMMA
     yield product(64, 40, 64, "int8", "int32", transpose_b=True), MMA_SYNC
     yield product(64, 40, 64, "float8_e4m3fn", transpose_b=True), WGMMA
+    yield product(64, 48, 64, "float16", "float16"), WGMMA
+    yield product(128, 64, 64, "float16", "float16", a_scope="fragment", threads=256), WGMMA
+    yield product(64, 40, 64, "float8_e4m3fn", "float16", transpose_b=True), WGMMA
+    yield product(64, 48, 64, "float8_e4m3fn", "float16", transpose_b=True, threads=64), MMA_SYNC
     yield product(64, 48, 32, "float32"), MMA_SYNC
 
 

@@ -35,6 +35,7 @@ class Frontend:
     lessons: what `inspect` calls for a lesson by its number, with the arguments and the command as the user calls it.
     programs: what the commands for kernels do with a program in the language (`course.Programs`).
     examine: what notes on the programs of a file are made by.
+    instructions: how it spells the instructions of the table (`isa.Spellings`).
     """
 
     name: str
@@ -54,6 +55,7 @@ class Frontend:
     lessons: Mapping[str, str] = field(default_factory=dict)
     programs: str = ""
     examine: str = ""
+    instructions: str = ""
 
     def mentioned(self, text: str) -> bool:
         """Return whether a file with this text may have programs in the language."""

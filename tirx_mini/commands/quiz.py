@@ -1,0 +1,105 @@
+"""``python -m tirx_mini quiz 7``: figures of a step to predict, then the simulator's, and the reasons."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from tirx_mini.course import QUESTIONS, STEPS, Marked, Notes, NotesError, Prediction, marked, step_range
+
+WIDEST = 100
+"""Text is not wrapped further to the right than here, however wide the terminal is."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Ask the questions of a step. The exit status is 0 if each answer is right, 1 if not, and 2 for bad input."""
+    options = _parser().parse_args(argv)
+    console = Console(highlight=False)
+    console.width = min(console.width, WIDEST)
+    try:
+        asked = _asked(options)
+        notes = Notes.read()
+    except (ValueError, NotesError) as error:
+        console.print(f"error: {error}", markup=False)
+        return 2
+    right = 0
+    for number, question in asked:
+        console.print(Text(f"\nStep {options.step}, question {number}: ", style="bold") + Text(question.asked))
+        answer, why = (options.answer, options.why) if options.answer is not None else _ask(question)
+        if answer is None:
+            console.print("\nNo answer was read: the quiz ends here. It also takes --question and --answer.")
+            return 2
+        mark = marked(question, answer)
+        right += mark.right
+        _show(question, mark, console)
+        notes = notes.with_prediction(f"{options.step}.{number}", answer, why, mark.right)
+    notes.write()
+    console.print(Text(f"\n{right} of {len(asked)} right", style="bold"))
+    return 0 if right == len(asked) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tirx_mini quiz",
+        description="Predict figures of a step before you see them: first your number and one sentence of why, then "
+        "the simulator's figure. Times, shares and amounts may differ by a factor of 1.25 unless the question says "
+        "otherwise; counts are exact.",
+    )
+    parser.add_argument("step", type=int, choices=list(STEPS), metavar="STEP", help=f"{step_range()}")
+    parser.add_argument("--question", type=int, metavar="N", help="only this one")
+    parser.add_argument("--answer", type=float, metavar="NUMBER", help="your answer to it, instead of asking for it")
+    parser.add_argument("--why", default="", metavar="TEXT", help="your reason, which is kept beside the answer")
+    return parser
+
+
+def _asked(options: argparse.Namespace) -> list[tuple[int, Prediction]]:
+    """The questions with their numbers. Raises `ValueError`."""
+    questions = list(enumerate(QUESTIONS[options.step], 1))
+    if options.answer is not None and (options.question is None or not math.isfinite(options.answer)):
+        raise ValueError("--answer takes a finite number, and --question says which question it is for")
+    if options.question is None:
+        return questions
+    if not 1 <= options.question <= len(questions):
+        raise ValueError(f"step {options.step} has the questions 1 to {len(questions)}")
+    return [questions[options.question - 1]]
+
+
+def _ask(question: Prediction) -> tuple[float | None, str]:
+    """The reader's number and reason; None at the end of the input."""
+    while True:
+        print(f"your number, in {question.unit}: ", end="", flush=True)
+        line = sys.stdin.readline()
+        if not line:
+            return None, ""
+        try:
+            answer = float(line.strip().replace(",", "").removesuffix("%"))
+        except ValueError:
+            print("Write a number, as in 128 or 1.5.")
+            continue
+        if math.isfinite(answer):
+            break
+    print("why, in a sentence: ", end="", flush=True)
+    return answer, sys.stdin.readline().strip()
+
+
+def _show(question: Prediction, mark: Marked, console: Console) -> None:
+    """The mark, the figure and the reasons."""
+    word, style = ("right", "bold green") if mark.right else ("not right", "bold red")
+    console.print(Text(word, style=style), end="")
+    console.print(Text(f": the simulator's figure is {_number(mark.figure)} {question.unit}"))
+    measured = question.measured()
+    if measured is not None:
+        console.print(Text(f"measured on a B200: {_number(measured)} {question.unit}"))
+    if mark.said:
+        console.print(Text(mark.said, style="italic"))
+    for reason in question.reasons:
+        console.print(Text(f"  {reason}"))
+
+
+def _number(figure: float) -> str:
+    return f"{figure:,.0f}" if figure == round(figure) else f"{figure:.3g}"

@@ -1,0 +1,80 @@
+"""Fill-in: the reference's statements stand for the open TODOs of a step, so that the others can be checked."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from pathlib import Path
+
+from tirx_mini.diagnose import Finding, Report
+from tirx_mini.records import dataclass, replace
+from tirx_mini.script import StandIn
+
+from .hints import Hints, hints_of, kernel_of, matched, places, reference_file
+from .kernels import arch_folder, read_kernels, step_of
+from .todos import Todo, architecture_in, todos_in
+
+
+@dataclass(frozen=True)
+class Filled:
+    """The open TODOs of a step, and the statements that stand for them.
+
+    step: of the factory. of: how many TODOs the step has.
+    open: those that are open, by number.
+    by_line: the statements, by the line of the `...`.
+    """
+
+    step: int
+    of: int
+    open: Mapping[int, Todo]
+    by_line: Mapping[int, StandIn]
+
+    @property
+    def yours(self) -> str:
+        """As in "5 of 12 yours"."""
+        return f"{self.of - len(self.open)} of {self.of} yours"
+
+    def __str__(self) -> str:
+        """A sentence about whose code is checked."""
+        named = ", ".join(f"{number} (line {todo.line})" for number, todo in self.open.items())
+        todos = "TODO" if len(self.open) == 1 else "TODOs"
+        return f"step {self.step}: {self.yours}; the reference's code stands for {todos} {named}"
+
+    def told(self, report: Report) -> Report:
+        """`report`, which says how much is the reader's, with a note at each finding in code that is not."""
+        return replace(report, yours=self.yours, findings=tuple(map(self._told, report.findings)))
+
+    def _told(self, finding: Finding) -> Finding:
+        line = finding.span.user.line if finding.span is not None else 0
+        number = next((number for number, todo in self.open.items() if todo.dots == line), None)
+        if number is None:
+            return finding
+        note = f"line {line} is TODO {number}, for which the reference's code stands", None
+        return replace(finding, details={**finding.details, "notes": (*finding.details.get("notes", ()), note)})
+
+
+def filling(path: Path, name: str) -> Filled | None:
+    """The fill-in for the factory `name` of a student's file, as in "hgemm_v7".
+
+    None for a step in which no TODO is open, in which all are, or in which one was begun and is not finished; and for a
+    file that is no student's.
+    """
+    step = step_of(name)
+    if step is None or not path.is_file():
+        return None
+    text = read_kernels(path)
+    arch = arch_folder(architecture_in(path, text))
+    hints, todos = hints_of(step, arch), todos_in(text).get(step, ())
+    mine = {number: todo for number, todo in matched(hints, todos).items() if todo.open}
+    unknown = sum(todo.open for todo in todos) - len(mine)
+    if unknown or not mine or len(mine) == len(hints) or any(todo.begun for todo in mine.values()):
+        return None
+    return Filled(step, len(hints), mine, _by_line(step, arch, hints, mine))
+
+
+def _by_line(step: int, arch: str, hints: tuple[Hints, ...], mine: Mapping[int, Todo]) -> Mapping[int, StandIn]:
+    """The reference's statements for each open TODO."""
+    file = reference_file(step, arch)
+    text = file.read_text(encoding="utf-8")
+    found = places(hints, kernel_of(ast.parse(text), step), text.splitlines())
+    return {todo.dots: StandIn(str(file), found[number - 1].statements) for number, todo in mine.items()}

@@ -1,0 +1,144 @@
+"""The quiz of a step: figures to predict, the runs that give them, and the mistakes behind other figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+from tirx_mini.diagnose import Report
+from tirx_mini.driver import simulate
+from tirx_mini.ir import Launch, PrimFunc
+from tirx_mini.passes import lower
+from tirx_mini.records import dataclass
+from tirx_mini.resources import resource
+from tirx_mini.sim import BarrierChange, Signal, Timeline
+
+from .kernels import load_kernels
+from .measured import measured_times
+from .steps import Shape
+
+FACTOR = 1.25
+"""The factor by which a prediction of a time, a share or an amount may differ; counts are exact."""
+_GPU = "b200"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The reference of a step for one problem, and its run by the clock on a modelled B200."""
+
+    step: int
+    shape: Shape
+
+    @property
+    def launch(self) -> Launch:
+        launch = _lowered(self.step, self.shape).launch
+        assert launch is not None
+        return launch
+
+    @property
+    def us(self) -> float:
+        """The predicted time of one of many launches in a row, in microseconds."""
+        time_us = _run(self.step, self.shape, False).time_us
+        assert time_us is not None
+        return time_us
+
+    @property
+    def measured_us(self) -> float | None:
+        """The time on a B200, in microseconds; None where it was not measured."""
+        table = measured_times(_GPU)
+        ms = table.ms(self.step, self.shape, "float16") if table is not None else None
+        return None if ms is None else 1000 * ms
+
+    def amount(self, name: str) -> float:
+        """A figure of the run by its name, as in "tma_load_bytes"."""
+        return float(_run(self.step, self.shape, False).stats[name])
+
+    def arrivals(self, barrier: str) -> int:
+        """The arrivals that complete a phase of an mbarrier of CTA 0."""
+        return next(change.pending for change in self._changes(barrier) if change.kind is Signal.COMPLETE)
+
+    def phases(self, barrier: str) -> int:
+        """The phases that an mbarrier of CTA 0 completes."""
+        return sum(change.kind is Signal.COMPLETE for change in self._changes(barrier))
+
+    def tiles(self) -> Mapping[int, int]:
+        """The number of tiles of D that each CTA computes; CTAs without one are not in it."""
+        ctas = [tile.cta for tile in self._timeline.tiles]
+        return {cta: ctas.count(cta) for cta in dict.fromkeys(ctas)}
+
+    def tensor_share(self) -> float:
+        """The share of its time, in percent, in which the tensor core of an SM with a tile is busy."""
+        return 100 * self.amount("tensor_cycles") / (len(self.tiles()) * self._timeline.cycles)
+
+    @property
+    def _timeline(self) -> Timeline:
+        trace = _run(self.step, self.shape, True).trace
+        assert trace is not None
+        return trace
+
+    def _changes(self, barrier: str) -> list[BarrierChange]:
+        return [each for each in self._timeline.changes if each.barrier.cta == 0 and each.barrier.name == barrier]
+
+
+@lru_cache(maxsize=8)
+def _lowered(step: int, shape: Shape) -> PrimFunc:
+    return lower(load_kernels(resource("kernels_ref"))[step](*shape))
+
+
+@lru_cache(maxsize=8)
+def _run(step: int, shape: Shape, trace: bool) -> Report:
+    return simulate(_lowered(step, shape), gpu=_GPU, data=False, trace=trace)
+
+
+Figure = Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A figure that a mistake leads to. said: the mistake, in a sentence."""
+
+    figure: Figure
+    said: str
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A figure to predict.
+
+    asked: the question. unit: of the answer. figure: computes it.
+    reasons: the reasoning, a sentence a line. slips: figures of common mistakes.
+    factor: by which an answer may differ; 1 for a count.
+    measured: the same figure on a B200; None where it was not measured.
+    """
+
+    asked: str
+    unit: str
+    figure: Figure
+    reasons: tuple[str, ...]
+    slips: tuple[Slip, ...]
+    factor: float = 1.0
+    measured: Callable[[], float | None] = lambda: None
+
+
+@dataclass(frozen=True)
+class Marked:
+    """The mark of an answer. right: whether it is accepted. figure: the computed one. said: the mistake, if known."""
+
+    right: bool
+    figure: float
+    said: str = ""
+
+
+def marked(question: Prediction, answer: float) -> Marked:
+    """Compare an answer with the figure of the simulator, and a wrong one with the figures of known mistakes."""
+    figure = question.figure()
+    if _near(answer, figure, question.factor):
+        return Marked(True, figure)
+    slip = next((slip for slip in question.slips if _near(answer, slip.figure(), question.factor)), None)
+    return Marked(False, figure, slip.said if slip is not None else "")
+
+
+def _near(answer: float, figure: float, factor: float) -> bool:
+    if factor == 1 or figure <= 0 or answer <= 0:
+        return answer == figure
+    return figure / factor <= answer <= figure * factor

@@ -1,0 +1,14 @@
+"""How Apache TVM 0.26 spells instructions: their names, their parameters, and the orders of these."""
+
+from tirx_mini.isa import OperandKind, Spellings
+
+from .names import NAMES
+from .orders import ORDERS
+from .tensor_cores import TENSOR_CORES
+
+SPELLINGS = Spellings(
+    (*NAMES, *ORDERS, *TENSOR_CORES),
+    {OperandKind.MBARRIER: ("mbar",), OperandKind.MEMORY: ("addr", "ptr")},
+)
+
+__all__ = ["SPELLINGS"]

@@ -1,0 +1,131 @@
+"""Instructions that lanes of one warp execute together wherever they are: bar.warp.sync, shfl.sync, vote.sync.
+
+They name lanes by a mask, and wait for these at any place of the program (PTX ISA: "bar.warp.sync", "shfl.sync"); only
+what is `.aligned` needs one place. Lanes that went ways of their own bring their operands, and the last ones to come
+execute the instruction for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from .interfaces import Wait
+from .masks import FULL_WORD, LANES, Mask
+
+
+class MeetingWarp(Protocol):
+    """What lanes need of their warp. meetings: those that lanes have come to and that are not complete."""
+
+    time: float
+    span: Any
+    mask: Mask
+    all_lanes: Mask
+    meetings: dict[Hashable, Meeting]
+
+    @property
+    def gpu(self) -> Any: ...
+    def select(self, mask: Mask) -> None:
+        """Go on with the lanes of `mask`."""
+        ...
+
+    def uniform(self, value: Any, what: str) -> Any:
+        """The value that all active lanes give."""
+        ...
+
+
+@dataclass
+class LanesWait(Wait):
+    """Lanes wait for other lanes of a mask. name: the instruction. missed: whether these never come."""
+
+    instruction: ClassVar[str] = "bar.warp.sync"
+    name: str
+    missed: bool = field(default=False, init=False)
+
+    @property
+    def subject(self) -> str:
+        return self.name
+
+
+class Meeting:
+    """One execution of an instruction by the lanes of a mask. word: those that have come. waits: of those that wait."""
+
+    def __init__(self) -> None:
+        self.word = 0
+        self.operands: list[Any] = []
+        self.waits: list[LanesWait] = []
+        self.result: Any = None
+
+    def bring(self, mask: Mask, operands: Sequence[Any]) -> None:
+        """The lanes of a mask come with their operands."""
+        if self.word and len(operands) == len(self.operands):
+            self.operands = [
+                old if old is new else np.where(mask.bits, new, old)
+                for new, old in zip(operands, self.operands, strict=True)
+            ]
+        else:
+            self.operands = [np.broadcast_to(each, (LANES,)) if np.ndim(each) == 0 else each for each in operands]
+        self.word |= mask.word
+
+
+def meet(
+    w: MeetingWarp, name: str, execute: Callable[..., Any], mask: Any, operands: tuple[Any, ...], varies: bool,
+    **attrs: Any,
+) -> Generator[Wait, None, Any]:
+    """Execute an instruction with all lanes of `mask` (None for the whole warp), in an arm of some of them.
+
+    name: what all of them execute, in PTX. varies: whether the result is an array of 32 lanes, and no number.
+    """
+    word = FULL_WORD if mask is None else int(w.uniform(mask, f"the mask of {name}"))
+    word &= w.all_lanes.word
+    mine = w.mask
+    if word == mine.word or mine.word & ~word:
+        return _result(execute(w.gpu, w, *operands, **attrs), varies, mine)
+    key = (name, word, tuple(attrs.items()))
+    meeting = w.meetings.setdefault(key, Meeting())
+    meeting.bring(mine, operands)
+    if meeting.word == word:
+        del w.meetings[key]
+        w.select(w.all_lanes if word == w.all_lanes.word else Mask.of(word))
+        meeting.result = execute(w.gpu, w, *meeting.operands, **attrs)
+        w.select(mine)
+        for wait in meeting.waits:
+            wait.over = True
+        return _result(meeting.result, varies, mine)
+    wait = LanesWait(w, w.time, w.span, name)  # pyright: ignore[reportArgumentType]  a `RunningWarp`
+    meeting.waits.append(wait)
+    while not wait.over:
+        yield wait
+    if wait.missed:
+        w.meetings.pop(key, None)
+        return _result(execute(w.gpu, w, *operands, **attrs), varies, mine)
+    return _result(meeting.result, varies, mine)
+
+
+def _result(result: Any, varies: bool, mask: Mask) -> Any:
+    """A result in the form that generated code expects; where it is a number, it is the same in all lanes."""
+    if result is None:
+        return None
+    if varies:
+        return result if np.ndim(result) else np.broadcast_to(result, (LANES,))
+    return result[..., mask.first].item() if np.ndim(result) else result
+
+
+def only_lanes(waits: Sequence[Wait | None]) -> list[LanesWait]:
+    """These waits, if all of them, and those beside them, are for other lanes that have not come; else none."""
+    found: list[LanesWait] = []
+    for wait in _all(waits):
+        if not isinstance(wait, LanesWait) or wait.over:
+            return []
+        found.append(wait)
+    return found
+
+
+def _all(waits: Sequence[Wait | None]) -> Iterator[Wait | None]:
+    for wait in waits:
+        yield wait
+        if wait is not None:
+            yield from _all(wait.beside)
