@@ -27,7 +27,9 @@ Dims = int | Sequence[int]
 def read_ptx(text: str, *, file: str = "") -> PtxModule:
     """The module that a text of PTX describes, version 6.0 to 9.x.
 
-    file: the name of its lines in messages, such as its path. Raises `TirxError` at the first mistake.
+    Raises `TirxError` at the first mistake.
+
+    file: the name of its lines in messages, such as its path.
     """
     return PtxModule(read(text, file), text)
 
@@ -113,13 +115,16 @@ class Entry:
     ) -> Report:
         """Run a launch on a simulated GPU and return a report. Results are written into the arguments in place.
 
-        args: for each parameter an array (PyTorch or NumPy) for a pointer, a number, or a `TensorMap`.
-        grid, block: extents along x, y and z; those left out are 1. cluster: CTAs of a cluster; by default what the
-        kernel itself demands. smem: bytes of dynamic shared memory.
-        gpu: by default one that the module is compiled for. options: of `tirx_mini.simulate`.
-
         The report is incomplete where an instruction is not modelled. Raises `ArgumentError` for arguments and a launch
         that do not fit the kernel.
+
+        args: for each parameter an array (PyTorch or NumPy) for a pointer, a number, or a `TensorMap`.
+        grid: blocks along x, y and z; those left out are 1.
+        block: threads of a block, likewise.
+        cluster: blocks of a cluster; by default what the kernel itself demands.
+        smem: bytes of dynamic shared memory.
+        gpu: by default one that the module is compiled for.
+        options: of `tirx_mini.simulate`.
         """
         spec = self.gpu if gpu is None else gpu_spec(gpu)
         target = self.module.target[0]
