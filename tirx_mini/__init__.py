@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import target
-from .foreign import install_public_names
+from .foreign import install_public_names, public_function
 
 if TYPE_CHECKING:
     from .arguments import ArgumentError, TensorMap
@@ -78,6 +78,9 @@ def _named(name: str) -> Any:
     for room, names in _ROOMS.items():
         if name in names:
             return getattr(import_module(f"{__name__}.{room}"), name)
+    theirs = public_function(name)
+    if theirs is not None:
+        return theirs
     try:
         return import_module(f"{__name__}.{name}")
     except ModuleNotFoundError as error:

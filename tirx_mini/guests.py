@@ -23,6 +23,8 @@ class Frontend:
 
     name: of its folder. language: its name in sentences.
     modules: public names of its modules, each with the module that has it.
+    functions: public functions of the package `tirx_mini`, each with the function that it is.
+    suffixes: of files with programs that a command line launches, with the arguments that it gives.
     mentions: a pattern that occurs in the text of files with programs in the language.
     dialect, lower: the attribute of its functions, and what makes IR of one for an architecture.
     targets: what compiles for a kind of target that the core has none for.
@@ -39,6 +41,8 @@ class Frontend:
     name: str
     language: str
     modules: Mapping[str, str] = field(default_factory=dict)
+    functions: Mapping[str, str] = field(default_factory=dict)
+    suffixes: tuple[str, ...] = ()
     mentions: str = ""
     dialect: str = ""
     lower: str = ""
@@ -62,6 +66,12 @@ def resolve(name: str) -> Any:
     """Import what "module:attribute" names, of the folder of front ends."""
     module, _, attribute = name.partition(":")
     return getattr(import_module(f"{PACKAGE}.{module}"), attribute)
+
+
+def public_function(name: str) -> Any:
+    """Return the function that a front end gives the package `tirx_mini` by this name, None where none does."""
+    home = next((each.functions[name] for each in frontends() if name in each.functions), None)
+    return None if home is None else resolve(home)
 
 
 @cache

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from tirx_mini.course import Shape, parse_steps, parse_what_if
+from tirx_mini.course import LaunchText, Shape, parse_steps, parse_what_if
 from tirx_mini.diagnose import BUDGET
 from tirx_mini.files import output_file
 from tirx_mini.hardware import DEFAULT_GPU
@@ -90,4 +90,28 @@ def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget", type=positive, default=BUDGET, metavar="N",
         help=f"iterations of loops that a run may make, all warps together; a CTA counts as 200 (default: {BUDGET:,})",
+    )  # fmt: skip
+
+
+def add_launch_arguments(parser: argparse.ArgumentParser) -> None:
+    """How a kernel of PTX or CUDA C++ is launched: ``--args``, ``--grid``, ``--block``, …"""
+    group = parser.add_argument_group("launches", "of kernels in files of PTX (.ptx) and CUDA C++ (.cu)")
+    group.add_argument(
+        "--args", default="", metavar="ARGS",
+        help='arrays of random numbers, and numbers: "float16[512,512], zeros(int32[8]), 64"; for a tensor map '
+        '"TensorMap(float16[512,512], box=(64,128), swizzle=128)"',
+    )  # fmt: skip
+    group.add_argument("--grid", default="", metavar="X,Y,Z", help="blocks along x, y and z")
+    group.add_argument("--block", default="", metavar="X,Y,Z", help="threads of a block along x, y and z")
+    group.add_argument("--cluster", default="", metavar="X,Y,Z", help="blocks of a cluster, if the kernel does not say")
+    group.add_argument("--smem", type=positive, default=0, metavar="N", help="bytes of dynamic shared memory")
+    group.add_argument("-D", "--define", action="append", default=[], metavar="NAME=VALUE", help="a macro of CUDA C++")
+    group.add_argument("-I", "--include", action="append", default=[], metavar="DIR", help="a folder for #include")
+
+
+def launch_of(options: argparse.Namespace) -> LaunchText:
+    """The launch that the command line gives."""
+    return LaunchText(
+        options.args, options.grid, options.block, options.cluster, options.smem, tuple(options.include),
+        tuple(options.define),
     )  # fmt: skip

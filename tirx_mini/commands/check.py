@@ -15,13 +15,18 @@ from tirx_mini.course import (
     Checked,
     KernelFileError,
     KernelRef,
+    LaunchedFiles,
+    Meter,
     changes_of,
     check_file,
+    launched_with,
     product_text,
     scheduled_in,
+    shares,
     what_if,
 )
 from tirx_mini.files import write_whole
+from tirx_mini.hardware import DEFAULT_GPU
 from tirx_mini.ir import TirxError
 from tirx_mini.report import barrier_table, plan_text, report_page
 from tirx_mini.script import explained
@@ -30,10 +35,12 @@ from tirx_mini.sim import DEFAULT_LIMIT
 from .arguments import (
     INCOMPLETE,
     TERMINAL,
+    add_launch_arguments,
     add_no_fill,
     add_simulation_arguments,
     add_what_if,
     file_or_terminal,
+    launch_of,
     positive,
     shape,
 )
@@ -53,19 +60,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console(highlight=False, stderr=options.json == TERMINAL)
     ref = KernelRef.parse(options.kernel)
     shown = meter(console)
+    launched = launched_with(options.kernel)
+    gpu = options.gpu or DEFAULT_GPU
     check = partial(
-        check_file, ref, watch=shown.watch, size=options.size, shape=options.shape, gpu=options.gpu, sms=options.sms,
+        check_file, ref, watch=shown.watch, size=options.size, shape=options.shape, gpu=gpu, sms=options.sms,
         schedules=options.schedules, seed=options.seed, budget=options.budget, pedantic=options.pedantic,
         fill=options.fill,
     )  # fmt: skip
     try:
-        programs = scheduled_in(ref)
+        programs = [] if launched is not None else scheduled_in(ref)
         _show_scheduled(programs, console)
         if programs and not (ref.name and programs[0].runs):
             return 0
-        changes = changes_of(ref, options.what_if) if options.what_if else []
+        changes = changes_of(ref, options.what_if) if options.what_if and launched is None else []
         with shown:
-            checked = check(log_barriers=options.trace_barriers is not None, limit=options.exhaustive)
+            if launched is not None:
+                checked = _launched(launched, options, shown)
+            else:
+                checked = check(log_barriers=options.trace_barriers is not None, limit=options.exhaustive)
     except (KernelFileError, ValueError) as error:
         console.print(f"error: {error}", markup=False)
         return 2
@@ -88,6 +100,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0 if checked.ok else 1
 
 
+def _launched(programs: LaunchedFiles, options: argparse.Namespace, shown: Meter) -> Checked:
+    """Check a kernel that the command line launches. Raises `KernelFileError` for options of other kernels."""
+    others = {
+        "--size": options.size, "--shape": options.shape, "--what-if": options.what_if, "--sms": options.sms,
+        "--exhaustive": options.exhaustive,
+    }  # fmt: skip
+    for option, value in others.items():
+        if value:
+            raise KernelFileError(f"{options.kernel} has the arguments of its launch: leave out {option}")
+    return programs.launched(
+        options.kernel, launch_of(options), options.gpu, schedules=options.schedules, seed=options.seed,
+        budget=options.budget, pedantic=options.pedantic, log_barriers=options.trace_barriers is not None,
+        trace=True, single=True, watch=shares(None, shown.watch),
+    )  # fmt: skip
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tirx_mini check",
@@ -99,6 +127,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--size", type=positive, metavar="N", help="of each dimension that the step leaves free")
     parser.add_argument("--shape", type=shape, metavar="M,N,K", help="all three dimensions")
     add_simulation_arguments(parser)
+    parser.set_defaults(gpu=None)
+    add_launch_arguments(parser)
     add_no_fill(parser)
     add_what_if(parser)
     parser.add_argument(

@@ -22,25 +22,30 @@ from tirx_mini.course import (
     View,
     changes_of,
     check_file,
+    file_and_name,
+    launched_with,
     named_kernel,
     programs_with,
+    shares,
     timeline_form,
     told_apart,
     what_if,
 )
 from tirx_mini.files import write_whole
-from tirx_mini.hardware import gpu_spec
+from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
 from tirx_mini.ir import TirxError
 from tirx_mini.report import FIRST, SLOWEST, report_page
 
 from .arguments import (
     INCOMPLETE,
     TERMINAL,
+    add_launch_arguments,
     add_no_fill,
     add_simulation_arguments,
     add_what_if,
     argument,
     file_or_terminal,
+    launch_of,
     positive,
     shape,
 )
@@ -151,6 +156,8 @@ def _parser() -> argparse.ArgumentParser:
         help="also run this kernel, and show both on one time axis, and what differs in words",
     )  # fmt: skip
     add_simulation_arguments(parser)
+    parser.set_defaults(gpu=None)
+    add_launch_arguments(parser)
     add_no_fill(parser)
     add_what_if(parser)
     return parser
@@ -159,30 +166,42 @@ def _parser() -> argparse.ArgumentParser:
 def _check(ref: KernelRef, options: argparse.Namespace, constants: Mapping[str, Constant], shown: Meter) -> Checked:
     """A kernel's verdict, with a timeline."""
     return check_file(
-        ref, size=options.size, shape=options.shape, gpu=options.gpu, sms=options.sms, schedules=options.schedules,
-        seed=options.seed, budget=options.budget, trace=True, constants=constants, watch=shown.watch,
-        fill=options.fill,
+        ref, size=options.size, shape=options.shape, gpu=options.gpu or DEFAULT_GPU, sms=options.sms,
+        schedules=options.schedules, seed=options.seed, budget=options.budget, trace=True, constants=constants,
+        watch=shown.watch, fill=options.fill,
     )  # fmt: skip
 
 
 def _named(kernel: str) -> KernelRef:
     """The kernel that the command names; a program of the course in another language has a name without a file."""
+    if launched_with(kernel) is not None:
+        path, name = file_and_name(kernel)
+        return KernelRef(Path(path), name)
     return KernelRef(Path(), kernel) if programs_with(kernel) is not None else named_kernel(KernelRef.parse(kernel))
 
 
 def _run(kernel: str, ref: KernelRef, options: argparse.Namespace, shown: Meter) -> tuple[Checked, Traced]:
     """A kernel's verdict and its timeline."""
-    programs = programs_with(kernel)
-    if programs is None:
+    programs, launched = programs_with(kernel), launched_with(kernel)
+    given = options.shape is not None or options.what_if or options.sms is not None
+    if launched is not None and not given and options.size is None:
+        checked = launched.launched(
+            kernel, launch_of(options), options.gpu, trace=True, seed=options.seed, schedules=options.schedules,
+            budget=options.budget, watch=shares(None, shown.watch),
+        )  # fmt: skip
+    elif launched is not None:
+        raise KernelFileError("the kernel has the arguments of its launch: leave out --size, --shape, --sms, --what-if")
+    elif programs is None:
         checked = _check(ref, options, {}, shown)
-    elif options.shape is not None or options.what_if or options.sms is not None:
+    elif given:
         raise KernelFileError("a tile program has the arguments of its launch: leave out --shape, --sms and --what-if")
     else:
         checked = programs.check(
-            kernel, options.size, options.gpu, trace=True, seed=options.seed, schedules=options.schedules,
-            budget=options.budget, watch=shown.watch,
+            kernel, options.size, options.gpu or DEFAULT_GPU, trace=True, seed=options.seed,
+            schedules=options.schedules, budget=options.budget, watch=shown.watch,
         )  # fmt: skip
-    return checked, Traced(checked.report, gpu_spec(options.gpu).with_sms(options.sms), _size(options))
+    gpu = options.gpu or (checked.report.gpu if launched is not None else DEFAULT_GPU)
+    return checked, Traced(checked.report, gpu_spec(gpu).with_sms(options.sms), _size(options))
 
 
 def _size(options: argparse.Namespace) -> str:

@@ -25,6 +25,15 @@ from .kernels import (
     student_file,
 )
 from .ladder import DTYPES, Row, Task, figures_of_row, ladder_tasks, run_task, run_tasks, what_if_tasks, with_timelines
+from .launches import (
+    LaunchedFiles,
+    LaunchText,
+    file_and_name,
+    launched_with,
+    parse_arguments,
+    parse_dims,
+    random_arrays,
+)
 from .measured import StepTimes, measured_times
 from .meter import PATIENCE_S, Meter, WatchShare
 from .notes import Notes, NotesError
@@ -69,6 +78,8 @@ __all__ = [
     "Hints",
     "KernelFileError",
     "KernelRef",
+    "LaunchText",
+    "LaunchedFiles",
     "Matrix",
     "Marked",
     "Meter",
@@ -106,6 +117,7 @@ __all__ = [
     "converted",
     "default_kernels",
     "explaining",
+    "file_and_name",
     "figures_of",
     "filling",
     "figures_of_row",
@@ -114,6 +126,7 @@ __all__ = [
     "hints_of",
     "kernel_of",
     "ladder_tasks",
+    "launched_with",
     "load_kernel",
     "load_kernels",
     "load_module",
@@ -123,6 +136,8 @@ __all__ = [
     "matches",
     "named_kernel",
     "measured_times",
+    "parse_arguments",
+    "parse_dims",
     "parse_file",
     "parse_steps",
     "parse_what_if",
@@ -131,6 +146,7 @@ __all__ = [
     "plain_links",
     "product_text",
     "programs_with",
+    "random_arrays",
     "read_kernels",
     "reference_file",
     "run_task",

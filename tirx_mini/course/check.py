@@ -159,11 +159,11 @@ def check_kernel(
     return Checked(replace(report, right=error.ok), error, wrong, exploration)
 
 
-def shares(kernel: PrimFunc, watch: WatchShare | None) -> Watch | None:
-    """`watch` as the simulator calls it: for a matrix multiplication, the share of its operations counts, too."""
+def shares(kernel: PrimFunc | None, watch: WatchShare | None) -> Watch | None:
+    """`watch` as the simulator calls it: of a matrix multiplication, the share of its operations counts, too."""
     if watch is None:
         return None
-    shape = product_shape(kernel)
+    shape = None if kernel is None else product_shape(kernel)
     flops = 0.0 if shape is None else 2.0 * math.prod(shape)
     return lambda standing: watch(lambda: standing.share(flops))
 
@@ -212,11 +212,14 @@ def make_arguments(kernel: PrimFunc) -> list[npt.NDArray]:
     for param in kernel.params:
         if not isinstance(param, Buffer):
             raise ArgumentError(f"{kernel.name} takes the scalar {param.name}; random data are made for buffers only")
-        dtype = numpy_dtype(param.dtype)
-        if param.dtype.is_integer or param.dtype.is_bool:
-            arrays.append(rng.integers(0, 2 if param.dtype.is_bool else _LARGEST_INTEGER, param.shape).astype(dtype))
-        else:
-            arrays.append(rng.standard_normal(param.shape, dtype=np.float32).astype(dtype))
+        arrays.append(random_array(rng, numpy_dtype(param.dtype), param.shape))
     if product_shape(kernel) is not None and not kernel.params[2].dtype.is_integer:
         arrays[2].fill(np.nan)
     return arrays
+
+
+def random_array(rng: np.random.Generator, dtype: np.dtype, shape: tuple[int, ...]) -> npt.NDArray:
+    """Random numbers of a dtype: integers are small, since they may be indices."""
+    if dtype.kind in "iub" or dtype.name.startswith(("int", "uint")):
+        return rng.integers(0, 2 if dtype.kind == "b" else _LARGEST_INTEGER, shape).astype(dtype)
+    return rng.standard_normal(shape, dtype=np.float32).astype(dtype)

@@ -6,7 +6,16 @@ it. An installation without the folder `frontends` has an empty table.
 
 from typing import TYPE_CHECKING
 
-from tirx_mini.guests import PACKAGE, Frontend, frontend, frontends, kernel_imports, language_of, resolve
+from tirx_mini.guests import (
+    PACKAGE,
+    Frontend,
+    frontend,
+    frontends,
+    kernel_imports,
+    language_of,
+    public_function,
+    resolve,
+)
 
 from .absent import Absent, AbsentModule, in_import
 from .modules import install_public_names
@@ -26,6 +35,7 @@ __all__ = [
     "install_public_names",
     "kernel_imports",
     "language_of",
+    "public_function",
     "resolve",
     "scripts",
 ]

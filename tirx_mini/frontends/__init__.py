@@ -23,6 +23,13 @@ FRONTENDS = (
         programs="tile_ir.programs:TilePrograms",
     ),
     Frontend(
+        "ptx",
+        "PTX",
+        functions={"read_cuda": "ptx.cuda:read_cuda", "read_ptx": "ptx.programs:read_ptx"},
+        suffixes=(".ptx", ".cu"),
+        programs="ptx.files:PtxFiles",
+    ),
+    Frontend(
         "tilelang",
         "TileLang",
         modules={

@@ -8,6 +8,7 @@ from .block import REDUCE, SPATIAL, Block
 from .buffer import (
     SCOPES,
     VIEWS,
+    Address,
     AddressOf,
     Buffer,
     BufferLoad,
@@ -51,6 +52,7 @@ from .passes import Pass, run_passes
 from .span import Diagnostic, Span, TirxError, excerpt, file_label
 from .stmt import (
     LOOP_KINDS,
+    OVERLAPPED,
     PARALLEL,
     PARENTS,
     SCOPE_KINDS,
@@ -115,6 +117,7 @@ __all__ = [
     "UINT64",
     "DataType",
     "SPECIALS",
+    "Address",
     "AddressOf",
     "Binary",
     "BufferLoad",
@@ -171,6 +174,7 @@ __all__ = [
     "PARENTS",
     "SCOPE_KINDS",
     "LOOP_KINDS",
+    "OVERLAPPED",
     "SERIAL",
     "UNROLLED",
     "PARALLEL",

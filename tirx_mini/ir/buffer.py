@@ -265,6 +265,17 @@ class AddressOf(Element):
     buffer: Buffer
 
 
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Address(Expr):
+    """The pointer whose number is `value`: an address in bytes that was computed, as PTX computes them.
+
+    buffers: those into which it may point; None where it may point anywhere. Its dtype is `handle`.
+    """
+
+    value: Expr
+    buffers: tuple[Buffer, ...] | None = None
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Range:
     """`extent` elements that begin at `start`."""

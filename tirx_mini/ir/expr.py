@@ -3,6 +3,7 @@
     expr ::= Var(name) | Const(value) | Str(value) | Special(name)
            | Unary(op, value) | Binary(op, a, b) | Cast(value) | Reinterpret(value) | Select(cond, a, b)
            | Ramp(base, lanes) | BufferLoad(buffer, indices*) | AddressOf(buffer, indices*)
+           | Address(value, buffers*)
            | Region(buffer, ranges*) | Call(op, args*, attrs*, written?)
 
 Every expression also has a `dtype` and a `span`. Nodes are immutable and compared by identity; `structural_equal`

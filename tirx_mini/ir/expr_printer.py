@@ -13,7 +13,7 @@ from typing import Any
 from tirx_mini.records import dataclass
 
 from .bits import Reinterpret
-from .buffer import AddressOf, Buffer, BufferLoad, Region
+from .buffer import Address, AddressOf, Buffer, BufferLoad, Region
 from .expr import (
     Binary,
     Call,
@@ -165,6 +165,9 @@ class ExprPrinter:
         if expr.buffer.scalar:
             return f"Tx.address_of({self.name(expr.buffer)})", _ATOM
         return f"{self._place(expr.buffer, expr.indices)}.ptr_to([{self.list(expr.indices)}])", _ATOM
+
+    def visit_Address(self, expr: Address) -> tuple[str, int]:
+        return f'Tx.reinterpret("handle", {self.expr(expr.value)})', _ATOM
 
     def visit_Region(self, expr: Region) -> tuple[str, int]:
         """An extent of 1 prints as an index. If all extents are 1, the last prints as a slice to mark a tile."""

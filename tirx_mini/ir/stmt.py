@@ -163,6 +163,11 @@ class Hint(Stmt):
     body: Stmt | None = None
 
 
+OVERLAPPED = "loads overlap"
+"""The message of hints around loads that a warp begins one after the other, and waits for together: the first has the
+attribute "begin", and the last has it as False."""
+
+
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Expanded(Stmt):
     """A call of the language that stands for the statements of `body`: ``Tx.print_buffer(…)``.

@@ -68,7 +68,7 @@ from .operands import (
     barrier_type,
     shared_type,
 )
-from .requests import MemoryAccess, QuadProduct, WarpProduct, WgmmaProduct
+from .requests import GENERIC_BITS, GENERIC_LOCAL, GENERIC_SHARED, MemoryAccess, QuadProduct, WarpProduct, WgmmaProduct
 from .scalar import Scalar, bits_as, next_words, scalar
 from .spelling import Reading, continuations, opcode_of, readings
 from .table import NAMES, TABLE, Overloads, instruction_of, instructions, masked_at_run_time
@@ -77,7 +77,8 @@ from .wgmma import FRAGMENT_REGISTERS
 
 __all__ = [
     "A_IN_TMEM", "Access", "Alias", "Attribute", "BarrierEffect", "Barriers", "BlockScales", "CONVERSION", "CP_SHAPES",
-    "Completion", "DivergentThread", "FRAGMENT_REGISTERS", "FaultKind", "Format", "Instruction",
+    "Completion", "DivergentThread", "FRAGMENT_REGISTERS", "FaultKind", "Format", "GENERIC_BITS", "GENERIC_LOCAL",
+    "GENERIC_SHARED", "Instruction",
     "InstructionDescriptor", "Kept", "LaneResult", "MMA_SYNC", "MachineVerbs", "MbarrierVerbs", "Memory",
     "MemoryAccess", "NAMES", "NONE_CANCELLED", "Operand", "OperandKind", "OperandType", "Overloads", "PLAIN",
     "POLICIES", "PTX_TYPES", "QuadProduct", "REGISTER_TYPES", "Reading", "RegisterOperand", "SCALED_KINDS",

@@ -7,9 +7,10 @@ of two operands becomes the upper half of a pair.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+import ml_dtypes
 import numpy as np
 
 from tirx_mini.ir import Expr
@@ -288,6 +289,10 @@ def cvt_packed(
     satfinite: what is too large, infinity too, becomes the largest number. relu: negative numbers become 0. NaN stays
     NaN; in formats without NaN it becomes the largest number.
     """
+    varies = any(isinstance(value, np.ndarray) and value.ndim for value in values)
+    if rounding == "rn" and atype == "f32" and dtype in _NEAREST and not (relu or satfinite):
+        upper, lower = (_nearest(value, _NEAREST[dtype]) for value in values)
+        return upper << 16 | lower if varies else int(upper[0]) << 16 | int(lower[0])
     halves = [_numbers(value, "f32") for value in values] if atype == "f32" else list(_halves(values[0], atype[:-2]))
     kind = dtype.removesuffix("x2")
     words = [_word(numbers, kind, rounding, relu, satfinite) for numbers in halves]
@@ -297,8 +302,19 @@ def cvt_packed(
         words[0] = np.where(np.isnan(halves[0]), kept, words[0])
     total = words[0] if len(words) == 1 else (words[0] << np.uint64(_BITS[kind])) | words[1]
     out = total.astype(np.int64)
-    varies = any(isinstance(value, np.ndarray) and value.ndim for value in values)
     return out if varies else int(out[0])
+
+
+_NEAREST: Mapping[str, Any] = {"f16x2": np.float16, "bf16x2": ml_dtypes.bfloat16}
+"""The pairs that NumPy rounds to by itself."""
+
+
+def _nearest(value: Any, dtype: Any) -> np.ndarray:
+    """The bits, int64, of numbers of float32 in a format of 16 bits."""
+    numbers = np.atleast_1d(np.asarray(value, np.float32))
+    with np.errstate(all="ignore"):
+        bits = numbers.astype(dtype).view(np.uint16).astype(np.int64)
+    return np.where(numbers == numbers, bits, 0x7FFF)
 
 
 def _word(numbers: np.ndarray, kind: str, rounding: str, relu: bool, satfinite: bool) -> np.ndarray:

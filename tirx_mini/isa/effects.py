@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tirx_mini.ir import AddressOf, Buffer, BufferLoad, BufferStore, Call, DataType, PrimFunc, Var
+from tirx_mini.ir import Address, AddressOf, Buffer, BufferLoad, BufferStore, Call, DataType, PrimFunc, Var
 
+from .core import Instruction
 from .debug import printf
 from .facts import Memory
-from .operands import REGISTER_TYPES, OperandKind
+from .operands import REGISTER_TYPES, Operand, OperandKind
 from .table import instruction_of, instructions
 
 _ORDERS = ("volatile", "acquire", "release", "acq_rel", "sc")
@@ -18,7 +19,8 @@ def written_params(func: PrimFunc) -> frozenset[Buffer]:
     """Return the global buffers that a lowered kernel may write.
 
     Stores write, and so do instructions that get a pointer or a tensor map. A pointer that is no operand of an
-    instruction counts as written through: nothing follows it further.
+    instruction counts as written through: nothing follows it further, but where a kernel has an `Address`, these say
+    where its pointers lead.
     """
     written, _ = _accesses(func)
     return written
@@ -45,20 +47,24 @@ def _accesses(func: PrimFunc) -> tuple[frozenset[Buffer], frozenset[Buffer]]:
     maps = {tensor_map.var: tensor_map.buffer for tensor_map in func.tensor_maps}
     loaded, stored, written = set[Buffer](), set[Buffer](), set[Buffer]()
     operands: set[int] = set()  # pointers that an instruction gets, by identity: a call precedes its operands
+    params = frozenset(param for param in func.params if isinstance(param, Buffer))
+    followed = bool(func.of(Address))
     for node in func.nodes:
         if isinstance(node, BufferStore):
             stored.add(node.buffer)
         elif isinstance(node, BufferLoad):
             loaded.add(node.buffer)
-        elif isinstance(node, AddressOf) and id(node) not in operands:
+        elif isinstance(node, AddressOf) and not followed and id(node) not in operands:
             written.add(node.buffer)
         elif isinstance(node, Call) and (entry := instruction_of(node)):
             named = {maps[arg] for arg in node.args if isinstance(arg, Var) and arg in maps}
             pointers = [arg for arg in node.args if isinstance(arg, AddressOf)]
             operands |= set(map(id, pointers))
             named |= {arg.buffer for arg in pointers}
+            for arg in node.args:
+                if isinstance(arg, Address):
+                    named |= params if arg.buffers is None else set(arg.buffers)
             (written if Memory.GLOBAL in entry.writes else loaded).update(named)
-    params = frozenset(param for param in func.params if isinstance(param, Buffer))
     return params & (stored | written), params & (stored - written - loaded)
 
 
@@ -69,13 +75,37 @@ def named_params(func: PrimFunc) -> frozenset[Buffer]:
     return frozenset(param for param in func.params if isinstance(param, Buffer) and param in named)
 
 
-def addressed_widths(call: Call) -> Iterator[tuple[Buffer, int]]:
-    """The buffers whose elements a call accesses at addresses with a memory order, with the bytes of each access."""
+def addressed_widths(call: Call) -> Iterator[tuple[Buffer | None, int]]:
+    """The buffers that a call accesses at addresses, with the bytes of each access; None for whatever buffer it is."""
     entry = instruction_of(call)
-    if entry is not None and entry.typed:
-        for operand, argument in zip(entry.operands, call.args, strict=False):
-            if operand.type.kind is OperandKind.MEMORY and isinstance(argument, AddressOf):
-                yield argument.buffer, DataType(REGISTER_TYPES[call.attr(entry.typed)]).itemsize
+    if entry is None:
+        return
+    for operand, argument in zip(entry.operands, call.args, strict=False):
+        if isinstance(argument, AddressOf):
+            if entry.typed and operand.type.kind is OperandKind.MEMORY:
+                yield argument.buffer, _width(entry, call)
+        elif isinstance(argument, Address):
+            width = _computed_width(entry, operand, call)
+            for buffer in (None,) if argument.buffers is None else argument.buffers:
+                yield buffer, width
+
+
+def _width(entry: Instruction, call: Call) -> int:
+    return DataType(REGISTER_TYPES[call.attr(entry.typed)]).itemsize
+
+
+def _computed_width(entry: Instruction, operand: Operand, call: Call) -> int:
+    """The bytes that an instruction accesses at a computed address: those of its type, or as many as it may be."""
+    if entry.typed:
+        words = call.attr("vec") or "1"
+        return _width(entry, call) * int(words.removeprefix("v"))
+    if operand.type.kind is OperandKind.MBARRIER:
+        return MBARRIER_BYTES
+    whole = entry.completion is not None or entry.registers is not None
+    return int(call.attr("bytes") or (ROW_BYTES if whole else WORD_BYTES))
+
+
+MBARRIER_BYTES, ROW_BYTES, WORD_BYTES = 8, 16, 4
 
 
 def grid_wide(func: PrimFunc) -> bool:

@@ -196,7 +196,8 @@ def _fused_halves(kind: str, *values: Any) -> Any:
             FORMATS[kind].decoded((word >> np.uint64(shift)) & np.uint64(0xFFFF)).astype(np.float64) for word in words
         )
         with np.errstate(all="ignore"):
-            result |= FORMATS[kind].encoded(sum_to_odd(a * b, c)).astype(np.int64) << shift
+            near = FORMATS[kind].rounded(sum_to_odd(a * b, c), "rn")
+            result |= FORMATS[kind].encoded(near).astype(np.int64) << shift
     return result if any(isinstance(value, np.ndarray) and value.ndim for value in values) else int(result[0])
 
 

@@ -219,8 +219,12 @@ def _number(arg: Any) -> int | None:
 @lru_cache(maxsize=256)
 def _forms(first: str) -> tuple[Form, ...]:
     """The forms of the instructions whose opcode begins with this word."""
-    forms = (form for entry in TABLE.values() if entry.ptx for form in _forms_of(entry))
-    return tuple(form for form in forms if form.parts[0].given(first) is not None)
+    return tuple(form for form in _all_forms() if form.parts[0].given(first) is not None)
+
+
+@lru_cache(maxsize=1)
+def _all_forms() -> tuple[Form, ...]:
+    return tuple(form for entry in TABLE.values() if entry.ptx for form in _forms_of(entry))
 
 
 def _forms_of(entry: Instruction) -> Iterator[Form]:

@@ -32,6 +32,7 @@ from . import (
     multicast,
     opaque,
     packed,
+    roots,
     sync,
     tcgen05,
     tcgen05_forms,
@@ -49,7 +50,7 @@ from .operands import BadCombination, OtherSignature
 
 FAMILIES = (
     memory, memory_special, async_store, hints, mbarrier, fence, sync, grid, warp, vote, math, bits, library, packed,
-    doubles, cvt, tma, cp_async, matrix, mma, wgmma, tcgen05, tcgen05_forms, tcgen05_scaled, multicast,
+    doubles, roots, cvt, tma, cp_async, matrix, mma, wgmma, tcgen05, tcgen05_forms, tcgen05_scaled, multicast,
     launch_control, timer, debug, opaque,
 )  # fmt: skip
 """The files of instructions, in the order of the table."""

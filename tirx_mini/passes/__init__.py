@@ -7,6 +7,7 @@ from .compact import Padding, padded
 from .flatten import flatten_buffers
 from .pipeline import PIPELINE, lower
 from .regions import Interval, box, interval
+from .returns import lower_returns
 from .teams import TEAM_HINT, Team, ordered_by_mbarriers, team_of
 from .uniform import Dependences, Parts
 from .vectorize import vectorize
@@ -15,5 +16,6 @@ from .verify import LoweringError, verify_lowered
 __all__ = [
     "Dependences", "Interval", "Kernels", "LoweringError", "PIPELINE", "Padding", "Parts", "STORAGE_ALIGN",
     "TEAM_HINT", "TENSOR_INTRIN", "Team", "box", "flatten_buffers", "insert_barriers", "interval", "lower",
-    "lower_blocks", "ordered_by_mbarriers", "padded", "split_kernels", "team_of", "vectorize", "verify_lowered",
+    "lower_blocks", "lower_returns", "ordered_by_mbarriers", "padded", "split_kernels", "team_of", "vectorize",
+    "verify_lowered",
 ]  # fmt: skip

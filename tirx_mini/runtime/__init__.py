@@ -3,7 +3,7 @@
 from tirx_mini.worker import supervise
 
 from .cache import CompileCache
-from .compiler import Compiled, Resources, compile_cuda
+from .compiler import Compiled, Resources, compile_cuda, compile_ptx
 from .cuda_driver import DriverError
 from .executable import STAGES, Executable, HostModule, SourceModule, build, emit
 from .sass import SassSummary, disassemble, summarise, summary_text
@@ -16,6 +16,7 @@ __all__ = [
     "Compiled",
     "Resources",
     "compile_cuda",
+    "compile_ptx",
     "DriverError",
     "STAGES",
     "Executable",

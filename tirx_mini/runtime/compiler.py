@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from tirx_mini.codegen import CudaSource
@@ -77,6 +78,28 @@ def compile_cuda(source: CudaSource, arch: str, *, line_info: bool = False) -> C
     if not program.compile(flags):
         raise _translated(source, program.log, flags, arch)
     return Compiled(arch, program.ptx(), program.cubin(), program.log)
+
+
+def compile_ptx(
+    text: str, file: str, arch: str, flags: Sequence[str] = (), names: Sequence[str] = ()
+) -> tuple[str, dict[str, str]]:
+    """CUDA C++ of anyone's as PTX with line information, and the names in it of the kernels that C++ names.
+
+    file: the name of the text in line information. names: of kernels, also instances of templates. Needs no GPU.
+
+    Raises `TirxError` at the line that NVRTC rejects, `ToolchainError` if there is no compiler.
+    """
+    program = Program(compiler_of(arch), text, file)
+    for name in names:
+        program.ask(name)
+    include = toolchain().include
+    folders = [f"--include-path={folder}" for folder in (include, include / "cccl") if folder.is_dir()]
+    target = f"--gpu-architecture={arch.replace('sm_', 'compute_')}"
+    if not program.compile((target, "--std=c++17", "--generate-line-info", *flags, *folders)):
+        match = _CXX.search(program.log)
+        where, line, what = match.groups() if match else ("", "0", program.log)
+        raise TirxError(f"the CUDA compiler rejects this: {what}", Span(where, int(line)) if match else None)
+    return program.ptx(), {name: program.lowered(name) for name in names}
 
 
 def _program(text: str, arch: str) -> Program:

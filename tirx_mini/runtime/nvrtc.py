@@ -82,6 +82,16 @@ class Program:
             self.nvrtc.succeeded(status, f" ({' '.join(flags)})\n{self.log}")
         return status == SUCCESS
 
+    def ask(self, name: str) -> None:
+        """Let the text have the kernel that a C++ name means, an instance of a template too; before it is compiled."""
+        self.nvrtc("nvrtcAddNameExpression", self.handle, name.encode())
+
+    def lowered(self, name: str) -> str:
+        """The name in PTX of what was asked for."""
+        found = ctypes.c_char_p()
+        self.nvrtc("nvrtcGetLoweredName", self.handle, name.encode(), ctypes.byref(found))
+        return (found.value or b"").decode()
+
     @property
     def log(self) -> str:
         """The messages of the compiler and of ptxas."""

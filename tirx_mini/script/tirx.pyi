@@ -3396,6 +3396,41 @@ class _PtxTanh:
         """
 
 
+class _PtxSqrtRounded:
+    """Tx.ptx.sqrt.rounded: instructions."""
+
+    def f32(self, a: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str, ftz: _bool = False) -> Expr:
+        """The square root, rounded once; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            sqrt.rounding.f32 result, a;
+
+        a:             a number
+        rounding:      one of "rn", "rz", "rm", "rp"
+        ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       sqrt
+        """
+
+    def f64(self, a: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str) -> Expr:
+        """The square root, rounded once.
+
+        PTX:
+            sqrt.rounding.f64 result, a;
+
+        a:             a number
+        rounding:      one of "rn", "rz", "rm", "rp"
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       sqrt
+        """
+
+
 class _PtxSqrt:
     """Tx.ptx.sqrt: instructions."""
 
@@ -3438,6 +3473,42 @@ class _PtxSqrt:
         cost:          special, 8 cycles to issue in the simulator's clock
         """
 
+    rounded: _PtxSqrtRounded
+
+class _PtxRcpRounded:
+    """Tx.ptx.rcp.rounded: instructions."""
+
+    def f32(self, a: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str, ftz: _bool = False) -> Expr:
+        """1 / a, rounded once; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            rcp.rounding.f32 result, a;
+
+        a:             a number
+        rounding:      one of "rn", "rz", "rm", "rp"
+        ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       rcp
+        """
+
+    def f64(self, a: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str) -> Expr:
+        """1 / a, rounded once.
+
+        PTX:
+            rcp.rounding.f64 result, a;
+
+        a:             a number
+        rounding:      one of "rn", "rz", "rm", "rp"
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       rcp
+        """
+
 
 class _PtxRcp:
     """Tx.ptx.rcp: instructions."""
@@ -3472,6 +3543,7 @@ class _PtxRcp:
         PTX ISA:       Floating Point Instructions: rcp
         """
 
+    rounded: _PtxRcpRounded
 
 class _PtxRsqrt:
     """Tx.ptx.rsqrt: instructions."""
@@ -3607,6 +3679,43 @@ class _PtxFma:
         """
 
 
+class _PtxDivRounded:
+    """Tx.ptx.div.rounded: instructions."""
+
+    def f32(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str, ftz: _bool = False) -> Expr:
+        """a / b, rounded once; with `ftz`, subnormal numbers are zero.
+
+        PTX:
+            div.rounding.f32 result, a, b;
+
+        a:             a number
+        b:             a number
+        rounding:      one of "rn", "rz", "rm", "rp"
+        ftz:           known at compile time
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       div
+        """
+
+    def f64(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str) -> Expr:
+        """a / b, rounded once.
+
+        PTX:
+            div.rounding.f64 result, a, b;
+
+        a:             a number
+        b:             a number
+        rounding:      one of "rn", "rz", "rm", "rp"
+        returns:       a number
+        issued by:     each active thread
+        architectures: sm_70 and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       div
+        """
+
+
 class _PtxDiv:
     """Tx.ptx.div: instructions."""
 
@@ -3629,6 +3738,7 @@ class _PtxDiv:
         PTX ISA:       Floating Point Instructions: div
         """
 
+    rounded: _PtxDivRounded
 
 class _PtxFns:
     """Tx.ptx.fns: instructions."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from tirx_mini.ir import (
+    Address,
     AddressOf,
     Bind,
     Break,
@@ -73,6 +74,8 @@ class _Data:
             self.buffers.add(node.buffer.root)
         elif isinstance(node, Evaluate) and self.reaches(*node.call.args):
             pointers = [arg.buffer.root for arg in walk(node.call) if isinstance(arg, AddressOf)]
+            for arg in node.call.args:
+                pointers += [buffer.root for buffer in (arg.buffers or ())] if isinstance(arg, Address) else []
             self.buffers.update(b for b in pointers if b not in self.params and b.dtype.bits < 64)  # no mbarriers
 
     def reaches(self, *values: Expr | None) -> bool:

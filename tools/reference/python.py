@@ -6,6 +6,7 @@ from typing import Any
 
 import tirx_mini
 import utils
+from tirx_mini.frontends.ptx.programs import Entry, PtxModule
 from tirx_mini.runtime import Executable
 
 from ._markdown import described, document
@@ -35,6 +36,7 @@ assert report.ok and (b == 2).all()
 
 SECTIONS: dict[str, tuple[Any, ...]] = {
     "Simulating": (tirx_mini.simulate, tirx_mini.explore, tirx_mini.Report, tirx_mini.Finding),
+    "CUDA C++ and PTX": (tirx_mini.read_cuda, tirx_mini.read_ptx, PtxModule, Entry),
     "Timelines": (tirx_mini.timeline, tirx_mini.TimelinePage),
     "Compiling": (tirx_mini.compile, tirx_mini.Target, tirx_mini.SimulatedExecutable, Executable, tirx_mini.run),
     "Kernels": (

@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from tirx_mini.ir import (
+    Address,
     AddressOf,
+    Binary,
     Bind,
     Buffer,
     BufferLoad,
     BufferStore,
     Call,
+    Cast,
     Expr,
     For,
     Hint,
@@ -28,6 +31,9 @@ from tirx_mini.ir import (
     Stmt,
     Var,
     While,
+    binary,
+    cast,
+    const,
     int_value,
     trips,
     walk,
@@ -222,13 +228,7 @@ class Site:
     @property
     def _operands(self) -> Iterator[Call]:
         """The instructions whose results are operands, by names too."""
-        stack = list(self.call.args)
-        while stack:
-            for node in walk(stack.pop()):
-                if isinstance(node, Var) and node in self.bound:
-                    stack.append(self.bound[node])
-                elif isinstance(node, Call):
-                    yield node
+        yield from (node for node in _behind(self.call.args, self.bound) if isinstance(node, Call))
 
     @property
     def certain(self) -> bool:
@@ -279,15 +279,11 @@ class Sites:
         """The local variables whose values determine an expression, and the names, as of loops, that do."""
         found: dict[int, Buffer] = {}
         names: list[Var] = []
-        stack: list[Any] = [expr]
-        while stack:
-            for node in walk(stack.pop()):
-                if isinstance(node, BufferLoad) and node.buffer.scope == "local":
-                    found[id(node.buffer)] = node.buffer
-                elif isinstance(node, Var) and node in self.bound:
-                    stack.append(self.bound[node])
-                elif isinstance(node, Var):
-                    names.append(node)
+        for node in _behind([expr], self.bound):
+            if isinstance(node, BufferLoad) and node.buffer.scope == "local":
+                found[id(node.buffer)] = node.buffer
+            elif isinstance(node, Var):
+                names.append(node)
         return list(found.values()), names
 
     def origins(self, expr: Expr) -> list[Assignment]:
@@ -312,13 +308,9 @@ class Sites:
 
     def depth(self, site: Site) -> int:
         """How many barriers the buffer has that a site names one of."""
-        stack: list[Expr] = list(site.call.args)
-        while stack:
-            for node in walk(stack.pop()):
-                if isinstance(node, AddressOf) and node.buffer.name == site.barrier:
-                    return node.buffer.size
-                if isinstance(node, Var) and node in self.bound:
-                    stack.append(self.bound[node])
+        for node in _behind(site.call.args, self.bound):
+            if isinstance(node, AddressOf) and node.buffer.name == site.barrier:
+                return node.buffer.size
         return 1
 
     def own_guards(self, site: Site) -> list[Guard]:
@@ -374,14 +366,38 @@ def _reached(
 def _barriers(call: Call, bound: Mapping[Var, Expr]) -> Iterator[tuple[str, Expr | None]]:
     """The mbarriers among the operands, by the name and index of each; "" for an instruction that names none."""
     names: dict[str, Expr] = {}
-    stack = list(call.args)
+    for node in _behind(call.args, bound):
+        if isinstance(node, Address):
+            for buffer in node.buffers or ():
+                if buffer.scope == "shared" and buffer.dtype == "uint64":
+                    names.setdefault(buffer.name, _number_of(node))
+        elif isinstance(node, AddressOf) and node.buffer.scope == "shared" and node.buffer.dtype == "uint64":
+            names.setdefault(node.buffer.name, node.indices[0])
+    yield from names.items() if names else (("", None),)
+
+
+def _behind(exprs: Sequence[Any], bound: Mapping[Var, Expr]) -> Iterator[Any]:
+    """The nodes of expressions, and of those that their names stand for, each name once."""
+    stack = list(exprs)
+    seen: set[Var] = set()
     while stack:
         for node in walk(stack.pop()):
             if isinstance(node, Var) and node in bound:
-                stack.append(bound[node])
-            elif isinstance(node, AddressOf) and node.buffer.scope == "shared" and node.buffer.dtype == "uint64":
-                names.setdefault(node.buffer.name, node.indices[0])
-    yield from names.items() if names else (("", None),)
+                if node not in seen:
+                    seen.add(node)
+                    stack.append(bound[node])
+            else:
+                yield node
+
+
+def _number_of(pointer: Address) -> Expr:
+    """Which barrier of its array a computed address names, where it is written as the first one and a distance."""
+    value, distance = pointer.value, None
+    if isinstance(value, Binary) and value.op == "+":
+        value, distance = value.a, value.b
+    first = value.value if isinstance(value, Cast) else value
+    number = first.indices[0] if isinstance(first, AddressOf) else const(0)
+    return number if distance is None else binary("+", number, binary("//", cast("int32", distance), const(8)))
 
 
 def _peer(call: Call) -> Expr | None:

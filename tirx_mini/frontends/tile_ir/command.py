@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from tirx_mini.arguments import ArgumentError
 from tirx_mini.commands import positive
-from tirx_mini.course import KernelFileError
+from tirx_mini.course import KernelFileError, parse_arguments, parse_dims
 from tirx_mini.files import output_file, write_whole
 from tirx_mini.hardware import DEFAULT_GPU
 from tirx_mini.ir import TirxError
@@ -47,7 +43,8 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini til
     """
     options = _parser(prog).parse_args(argv)
     try:
-        launch = tile_launch(options.program, options.size, None if options.args is None else _arguments(options.args))
+        args = None if options.args is None else parse_arguments(options.args)
+        launch = tile_launch(options.program, options.size, args)
         program = compile(launch.kernel, launch.args, options.gpu, _told(options))
         if options.grid:
             launch = Launch(launch.kernel, _grid(options.grid), launch.args)
@@ -108,34 +105,8 @@ def _told(options: argparse.Namespace) -> Options:
     )
 
 
-def _arguments(text: str) -> tuple[Any, ...]:
-    """The arguments that ``float16[512,512], 2.0, 64`` describes; arrays hold zeros."""
-    return tuple(_argument(part.strip()) for part in re.split(r",(?![^\[]*\])", text) if part.strip())
-
-
-def _argument(text: str) -> Any:
-    found = re.fullmatch(r"(\w+)\[([\d,\s]*)\]", text)
-    if found is None:
-        words = {"True": True, "False": False, "None": None}
-        try:
-            return words[text] if text in words else int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
-        except ValueError:
-            raise ValueError(
-                f"{text!r} is not an argument: write a number, or an array as in float16[512,512]"
-            ) from None
-    import ml_dtypes
-
-    name, shape = found[1], tuple(int(n) for n in found[2].split(",") if n.strip())
-    try:
-        return np.zeros(shape, np.dtype(getattr(ml_dtypes, name, name)))
-    except TypeError:
-        raise ValueError(f"{name!r} is not a dtype of an array") from None
-
-
 def _grid(text: str) -> tuple[int, int, int]:
-    if not re.fullmatch(r"\d+(,\d+){0,2}", text):
-        raise ValueError(f"--grid {text}: it is one to three numbers, as in 8,4")
-    x, y, z = (*(int(n) for n in text.split(",")), 1, 1)[:3]
+    x, y, z = (*parse_dims("--grid", text), 1, 1)[:3]
     return x, y, z
 
 

@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 
 from tirx_mini.ir import Span
-from tirx_mini.isa import MemoryAccess
+from tirx_mini.isa import GENERIC_BITS, GENERIC_SHARED, MemoryAccess
 
 from ..facts import Fact, Fault
 from ..machine import (
     LANES,
     WINDOW_BITS,
+    ElementOutOfBounds,
     Gpu,
+    LanesDisagree,
     Registers,
     RunningWarp,
     numpy_dtype,
@@ -137,7 +139,10 @@ class ScopedAccesses:
             self._write(w, access, run)
             items = run.view(dtype.itemsize).view(dtype)
             for i, value in enumerate(values):
-                items[run.offsets // dtype.itemsize + i] = _active(w, value, dtype, varies)[run.lanes]
+                places, stored = run.offsets // dtype.itemsize + i, _active(w, value, dtype, varies)[run.lanes]
+                items[places] = stored
+                if access.sem == "weak" and items[places].tobytes() != stored.tobytes():
+                    self.gpu.facts.record(LanesDisagree(w.origin, self._named(w, run)))
 
     def store_registers(self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers) -> None:
         """Words side by side from registers."""
@@ -216,6 +221,8 @@ class ScopedAccesses:
         if (addresses % nbytes).any():
             raise Fault(MisalignedAddress(w.origin, int(addresses[addresses % nbytes > 0][0]), nbytes))
         memory = self.gpu.memory
+        if not access.space:
+            addresses = np.where(addresses >> GENERIC_BITS == 1, addresses - GENERIC_SHARED, addresses)
         windows = addresses >> WINDOW_BITS
         homes = np.where(windows < len(w.cta.cluster.ctas), windows, -1 - (addresses >> memory.SPACING))
         for home in np.unique(homes).tolist():
@@ -246,7 +253,7 @@ class ScopedAccesses:
         memory = self.gpu.memory
         found = memory.locate(int(own.max()) + n - 1)
         if access.space.startswith("shared") or found is None:
-            raise Fault(BadAddress(w.origin, access.space, int(own.max()), n))
+            raise Fault(self._outside(w, access, own, n))
         buffer = found[0]
         if w.dependence is not None:
             w.dependence.check(w, Operation.STORE if write else Operation.LOAD, buffer.name, write)
@@ -255,6 +262,25 @@ class ScopedAccesses:
         spend_global(w, len(lanes), n, moved, missed, write)
         segment = memory.segments.get(buffer.slot)
         return Run(lanes, offsets, lambda width: memory.view(buffer.slot, width), segment, buffer.slot, buffer.name)
+
+    def _named(self, w: RunningWarp, run: Run) -> str:
+        """The name of the buffer that an access is to."""
+        if run.name:
+            return run.name
+        found = self.gpu.locator.find(int(run.offsets[0]))
+        return "shared memory" if found is None else found.name
+
+    def _outside(self, w: RunningWarp, access: MemoryAccess, own: np.ndarray, n: int) -> Fact:
+        """What is wrong with addresses where no memory is: an element outside of the argument that is near."""
+        memory = self.gpu.memory
+        address = next(a for a in own.tolist() if memory.locate(a) is None or memory.locate(a + n - 1) is None)
+        near = None if access.space.startswith("shared") else memory.near(address)
+        if near is None:
+            return BadAddress(w.origin, access.space, address, n)
+        buffer, offset = near
+        size = buffer.dtype.itemsize
+        element = max(offset // size, buffer.size) if offset > 0 else offset // size
+        return ElementOutOfBounds(w.origin, buffer.name, element, buffer.size)
 
     # -- order ---------------------------------------------------------------------------------------------------
 

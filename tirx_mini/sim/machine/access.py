@@ -283,7 +283,11 @@ def spend_shared(w: Warp, count: int, width: int, write: bool) -> None:
     begin = w.time
     w.time += count / w.mask.count if count > 1 else 1
     w.time = max(w.time, w.gpu.traffic.access(w.cta.sm.traffic, begin, count * width))
-    if not write:
+    if write:
+        return
+    if w.loaded >= 0:
+        w.loaded = max(w.loaded, w.time + w.gpu.spec.smem_latency)
+    else:
         w.time += w.gpu.spec.smem_latency
 
 
@@ -298,5 +302,7 @@ def spend_global(w: Warp, count: int, width: int, moved: int, missed: int, write
     done = traffic.serve(sm, w.time, moved, missed, write)
     if write:
         w.gpu.lasts(done)
+    elif w.loaded >= 0:
+        w.loaded = max(w.loaded, done, traffic.load(sm, begin, count * width, issues))
     else:
         w.time = max(done, traffic.load(sm, begin, count * width, issues))

@@ -220,6 +220,13 @@ class GlobalMemory:
         offset = address & ((1 << GLOBAL_SPACING) - 1)
         return None if buffer is None or offset >= buffer.nbytes else (buffer, offset)
 
+    def near(self, address: int) -> tuple[GlobalBuffer, int] | None:
+        """The buffer before or behind which a 64-bit address is, and its distance from the buffer's first byte."""
+        half = 1 << (GLOBAL_SPACING - 1)
+        slot, offset = divmod(address + half, 1 << GLOBAL_SPACING)
+        buffer = self.buffers.get(slot - 1)
+        return None if buffer is None else (buffer, offset - half)
+
 
 def _overlapping(
     buffers: Sequence[GlobalBuffer], arrays: Sequence[np.ndarray]

@@ -57,13 +57,15 @@ class RunningWarp:
     agent: of the active lanes. lanes: the agents of all sets of its lanes.
     role: "warp 3 of warpgroup 1". place: the same with the CTA, where the grid has several.
     waiting: what it waits for, None while it runs. divergent: in how many `Divergence` its lanes go ways of their own.
+    loaded: when the last of the loads is done that overlap; -1 where loads are waited for one by one.
     meetings: what some of its lanes have come to, and wait for others.
     woken: whether it is about to run. behind: who runs right after it, once. decisions: of branches on blockIdx.
     """
 
     __slots__ = (
         "_wgmma", "agent", "all_lanes", "behind", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta", "decisions",
-        "dependence", "divergent", "done", "gpu", "grid_dim", "lanes", "loads", "mask", "meetings", "place", "program",
+        "dependence", "divergent", "done", "gpu", "grid_dim", "lanes", "loaded", "loads", "mask", "meetings",
+        "place", "program",
         "register_fences", "role", "span", "stores", "thread_idx", "threads", "time", "values", "waiting", "warp_id",
         "window", "woken",
     )  # fmt: skip
@@ -87,6 +89,7 @@ class RunningWarp:
         self.mask = self.all_lanes
         self.span: Span | None = None
         self.time = time
+        self.loaded = -1.0
         self.agent = agent
         agent.warp = agent.index
         self.lanes = Lanes(cta.cluster.causality, agent, self.all_lanes.word)
@@ -142,6 +145,13 @@ class RunningWarp:
         """The active lanes where `cond` holds, one of which elect.sync chose."""
         mask = self.mask.where(cond)
         return mask if mask is self.mask or mask.count != 1 else Mask.chosen(mask.word)
+
+    def overlap(self, begin: bool) -> None:
+        """From here on loads are only begun, or waited for all together."""
+        if begin:
+            self.loaded = self.time
+            return
+        self.time, self.loaded = max(self.time, self.loaded), -1.0
 
     def release(self, released: SyncClock) -> None:
         """The active lanes release what each of them did and acquired."""

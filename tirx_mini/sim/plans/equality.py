@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tirx_mini.ir import (
+    Address,
     AddressOf,
     Binary,
     Bind,
@@ -205,6 +206,8 @@ class _Differences:
     def _is_written(self, argument: Expr) -> bool:
         if isinstance(argument, AddressOf):
             return argument.buffer in self._written
+        if isinstance(argument, Address):
+            return argument.buffers is None or any(buffer in self._written for buffer in argument.buffers)
         return argument in self._read_maps
 
     def _same(self, entry: Instruction, kind: OperandKind, argument: Expr) -> bool:

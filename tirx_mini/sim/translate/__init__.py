@@ -154,7 +154,7 @@ def _declare_buffers(
             slot,
             buffer.shape,
             buffer in written,
-            grain.get(buffer, 16),
+            grain.get(buffer, MOST),
             buffer.span,
         )
         globals_.append(made)
@@ -166,7 +166,7 @@ def _declare_buffers(
         while view is not None:
             offset, view = offset + view.byte_offset, view.source
         made = SharedBuffer(
-            buffer.name, buffer.dtype, offset, buffer.size, buffer.shape, grain.get(buffer, 16), buffer.span
+            buffer.name, buffer.dtype, offset, buffer.size, buffer.shape, grain.get(buffer, MOST), buffer.span
         )
         statements.storage.places[buffer] = Place("memory", writer.object("B", made))
         if buffer not in pools:
@@ -174,17 +174,28 @@ def _declare_buffers(
     return shared, globals_
 
 
+MOST = 16
+"""The widest access by which races are told apart, in bytes."""
+
+
 def _narrowest(func: PrimFunc) -> dict[Buffer, int]:
     """The narrowest access to each buffer, in bytes."""
     grain: dict[Buffer, int] = {}
+    anywhere = MOST
     for node in func.nodes:
         if isinstance(node, (BufferLoad, BufferStore)) and node.indices:
             index = node.indices[0]
             width = node.buffer.dtype.itemsize * (index.lanes if isinstance(index, Ramp) else 1)
-            grain[node.buffer] = min(grain.get(node.buffer, 16), width)
+            grain[node.buffer] = min(grain.get(node.buffer, MOST), width)
         elif isinstance(node, Call):
             for buffer, width in addressed_widths(node):
-                grain[buffer] = min(grain.get(buffer, 16), width)
+                if buffer is None:
+                    anywhere = min(anywhere, width)
+                else:
+                    grain[buffer] = min(grain.get(buffer, MOST), width)
+    if anywhere < MOST:
+        buffers = [*_declared(func), *(param for param in func.params if isinstance(param, Buffer))]
+        return {buffer: min(grain.get(buffer, MOST), anywhere) for buffer in buffers}
     return grain
 
 

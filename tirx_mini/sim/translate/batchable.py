@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import AddressOf, Bind, Buffer, BufferLoad, BufferStore, Call, Expr, PrimFunc, Var, walk
+from tirx_mini.ir import Address, AddressOf, Bind, Buffer, BufferLoad, BufferStore, Call, Expr, PrimFunc, Var, walk
 from tirx_mini.isa import instruction_of
 
 from .needed import has_effect
@@ -18,7 +18,9 @@ def batchable(func: PrimFunc) -> bool:
     for node in func.nodes:
         if isinstance(node, (BufferLoad, BufferStore)) and node.buffer.scope == "global":
             return False
-        if isinstance(node, Call) and instruction_of(node) is not None:
+        if isinstance(node, Call) and (entry := instruction_of(node)) is not None:
+            if entry.typed and any(isinstance(argument, Address) for argument in node.args):
+                return False
             operands = (argument for argument in node.args if not isinstance(argument, AddressOf))
             if any(values.has(operand) for operand in operands):
                 return False

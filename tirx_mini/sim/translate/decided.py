@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tirx_mini.ir import (
+    Address,
     AddressOf,
     Bind,
     Buffer,
@@ -109,6 +110,7 @@ def _decisions(node: object) -> Iterator[Expr]:
     elif isinstance(node, (BufferLoad, BufferStore, AddressOf)):
         yield from node.indices
     elif isinstance(node, Evaluate) and (entry := instruction_of(node.call)) is not None:
-        # what stores and reductions write decides nothing by itself
+        # what stores and reductions write decides nothing by itself, unless nobody can tell where it is read
         values = entry.stores_words or (entry.is_atomic and entry.result is None)
+        values = values and not isinstance(node.call.args[0], Address)
         yield from (arg for arg in node.call.args[: 1 if values else None] if not isinstance(arg, AddressOf))

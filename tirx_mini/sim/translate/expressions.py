@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from tirx_mini.ir import (
+    Address,
     AddressOf,
     Binary,
     Buffer,
@@ -55,6 +56,9 @@ FLOAT_OPS: Mapping[str, str] = {"min": "least({a}, {b})", "max": "greatest({a}, 
 """Operations of floats that are not NumPy's."""
 MAX_DEPTH = 50
 """Nested operations in one expression of the generated code; Python's parser stops at 200 parentheses."""
+
+LONG = 200
+"""Characters of a static pattern from which on a variable that has its value is computed while translating."""
 
 RING_OPS = ("+", "-", "*")
 """Operations whose result modulo a power of two depends on nothing but that of their operands."""
@@ -158,6 +162,14 @@ class Expressions:
         table = self.table(value)
         name = self.out.per_warp("P", list(table), (value.code, self.iterations))
         return replace(value, code=name, static=False, depth=0)
+
+    def brief(self, value: Value) -> Value:
+        """`value`, by the name of its table if it is a static lane pattern of a long text, which others may repeat."""
+        if not value.lanes or self.iterations or len(value.code) <= LONG:
+            return value
+        name = self.out.object("K", self.table(value), value.code)
+        self.static_names[name] = self.out.namespace[name]
+        return replace(value, code=f"{name}[wid]", depth=0)
 
     def shallow(self, value: Value) -> Value:
         """`value`, kept in a variable if its text is nested so deep that Python's parser would not read more."""
@@ -288,7 +300,9 @@ class Expressions:
             cond, a, b = (self.shallow(self.ready(part)) for part in (cond, a, b))
         lanes = cond.lanes or a.lanes or b.lanes
         form = "where({c}, {a}, {b})" if lanes else "({a} if {c} else {b})"
-        code = form.format(c=cond.code, a=a.code, b=b.code)
+        wide = lanes and expr.dtype == "uint64"  # NumPy makes int64 of two Python ints
+        sides = [f"uint64({side.code})" if wide and not side.lanes else side.code for side in (a, b)]
+        code = form.format(c=cond.code, a=sides[0], b=sides[1])
         return combined(code, expr.dtype, cond, a, b, low=min(a.low, b.low), high=max(a.high, b.high))
 
     def _zero(self, dtype: DataType) -> str:
@@ -360,6 +374,9 @@ class Expressions:
 
     def _AddressOf(self, expr: AddressOf) -> Value:
         return self.storage.address(expr)
+
+    def _Address(self, expr: Address) -> Value:
+        return self.convert(self.build(expr.value), expr.dtype)
 
     def _Call(self, expr: Call) -> Value:
         return self.calls.value(expr)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tirx_mini.ir import (
+    OVERLAPPED,
     AllocBuffer,
     Bind,
     Break,
@@ -128,12 +129,15 @@ class Statements:
         return bool(self.loops) and bool(self.loops[-1].live) and any(leaves(stmt))
 
     def _Hint(self, stmt: Hint) -> None:
+        if stmt.message == OVERLAPPED:
+            self.out.settle()
+            self.out.line(f"w.overlap({dict(stmt.attrs)['begin']!r})")
         self.stmt(stmt.body)
 
     def _Bind(self, stmt: Bind) -> None:
         value = self.expressions.part(stmt.value, stmt.var)
         if value.static:
-            self.expressions.vars[stmt.var] = value
+            self.expressions.vars[stmt.var] = self.expressions.brief(value)
             return
         value = self.expressions.ready(value)
         self.out.at(stmt.value.span or stmt.span)

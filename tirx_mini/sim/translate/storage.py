@@ -11,9 +11,9 @@ import numpy as np
 
 from tirx_mini.ir import AddressOf, Buffer, BufferLoad, Expr, Ramp, TirxError
 
-from ..machine import Registers, numpy_dtype
+from ..machine import GlobalMemory, Registers, numpy_dtype
 from .expressions import flat_index
-from .values import Value, ranged
+from .values import Value, literal, ranged
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -171,6 +171,9 @@ class Storage:
             raise TirxError(f"{expr.buffer.name} is kept in a register, which has no address", expr.span)
         if expr.buffer.scope == "shared":
             return self._shared_address(expr, place, at)
+        if at.known is not None and 0 <= at.known < expr.buffer.size:
+            made = self.out.namespace[place.name]
+            return literal(GlobalMemory.base(made.slot) + at.known * made.dtype.itemsize, expr.dtype)
         return Value(f"w.global_address({place.name}, {at.code})", expr.dtype, at.lanes, 0, (1 << 62) - 1)
 
     def _shared_address(self, expr: AddressOf, place: Place, at: Value) -> Value:
@@ -182,6 +185,8 @@ class Storage:
             return Value(f"w.shared_address({place.name}, {at.code})", expr.dtype, at.lanes, 0, top)
         buffer = self.out.namespace[place.name]
         size, offset = buffer.dtype.itemsize, buffer.byte_offset
+        if at.known is not None and inside and self.expressions.launch.cluster_size == 1:
+            return literal(offset + at.known * size, expr.dtype)
         where = at.code if inside or named else self.out.fresh("at")
         if at.known is not None and inside:
             offset, scaled = offset + at.known * size, ""

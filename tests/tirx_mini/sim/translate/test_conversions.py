@@ -37,3 +37,20 @@ def test_numbers_that_do_not_fit_are_converted_as_on_the_chip(dtype: str, unifor
     out = np.zeros(6, numpy_dtype(dtype))
     assert tvm.simulate(kernel, HARD.copy(), out, gpu="h100").ok
     assert out.astype(np.float64).tolist() == CONVERSIONS[dtype]
+
+
+def test_lanes_choose_between_numbers_of_64_unsigned_bits() -> None:
+    """Sums with the choice stay integers: NumPy adds a signed and an unsigned one as floating-point numbers."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((32,), "uint64"), out: T.Buffer((32,), "uint64")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([32])
+        out[tx] = A[tx] - T.if_then_else(tx < 16, T.uint64(5270498306774157605), T.uint64(1))
+
+    A = np.arange(32, dtype=np.uint64) + np.uint64(2**63 + 1)
+    out = np.zeros(32, np.uint64)
+    assert tvm.simulate(kernel, A, out, gpu="h100").ok
+    expected = [int(a) - (5270498306774157605 if lane < 16 else 1) for lane, a in enumerate(A)]
+    assert [int(value) for value in out] == expected

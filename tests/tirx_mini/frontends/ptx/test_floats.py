@@ -1,0 +1,121 @@
+"""Floats, bit by bit against exact fractions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+from tests.tirx_mini.frontends.ptx.checking import THREADS, Model, check, words
+from tests.tirx_mini.frontends.ptx.numbers import FORMATS, decoded, encoded, floating, same
+from tests.tirx_mini.frontends.ptx.programs import computed
+
+_SUMS: dict[str, tuple[Callable[..., Fraction], Callable[..., float], int]] = {
+    "add": (lambda a, b: a + b, lambda a, b: a + b, 2),
+    "sub": (lambda a, b: a - b, lambda a, b: a - b, 2),
+    "mul": (lambda a, b: a * b, lambda a, b: a * b, 2),
+    "fma": (lambda a, b, c: a * b + c, lambda a, b, c: _fused(a, b, c), 3),
+}
+
+
+def _fused(a: float, b: float, c: float) -> float:
+    """Only for values that are not finite, and for the sign of zeros."""
+    return a * b + c
+
+
+def _divided(a: float, b: float) -> float:
+    if b == 0 and not math.isnan(a):
+        return math.nan if a == 0 else math.copysign(math.inf, a) * math.copysign(1.0, b)
+    return a / b
+
+
+@pytest.mark.parametrize("mode", ["", "rn", "rz", "rm", "rp"])
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+def test_sums_and_products_of_floats_are_rounded_once(kind: str, mode: str) -> None:
+    for op, (exact, usual, count) in _SUMS.items():
+        if op == "fma" and not mode:
+            continue
+        opcode = ".".join(part for part in (op, mode, kind) if part)
+        operands = ", ".join(["{a}", "{b}", "{c}"][:count])
+        model = floating(exact, usual, kind, mode=mode or "rn", sums=op != "mul")
+        check(f"{opcode} {{result}}, {operands};", [kind] * count, kind, model)
+
+
+@pytest.mark.parametrize("mode", ["rn", "rz", "rp"])
+def test_subnormal_numbers_are_flushed_and_results_saturate(mode: str) -> None:
+    for op, (exact, usual, count) in _SUMS.items():
+        operands = ", ".join(["{a}", "{b}", "{c}"][:count])
+        for words_, ftz, sat in ((".ftz", True, False), (".sat", False, True), (".ftz.sat", True, True)):
+            model = floating(exact, usual, "f32", mode=mode, ftz=ftz, sat=sat)
+            check(f"{op}.{mode}{words_}.f32 {{result}}, {operands};", ["f32"] * count, "f32", model)
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_halves_and_their_pairs(kind: str) -> None:
+    for op, (exact, usual, count) in _SUMS.items():
+        opcode = f"{op}.rn"
+        operands = ", ".join(["{a}", "{b}", "{c}"][:count])
+        single = floating(exact, usual, kind)
+        check(f"{opcode}.{kind} {{result}}, {operands};", [kind] * count, kind, single)
+
+        def pair(*given: int, single: Model = single) -> int:
+            return single(*(w & 0xFFFF for w in given)) | single(*(w >> 16 for w in given)) << 16
+
+        def halves_equal(lines: str, count: int, model: Model) -> None:
+            operands = [words(32, THREADS, 3 * n + 2) for n in range(count)]
+            got = computed([lines], operands, 32)
+            for place in range(THREADS):
+                wanted = model(*(int(each[place]) for each in operands))
+                found = int(got[place])
+                assert same(found & 0xFFFF, wanted & 0xFFFF, kind) and same(found >> 16, wanted >> 16, kind)
+
+        halves_equal(f"{opcode}.{kind}x2 {{result}}, {operands};", count, pair)
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+@pytest.mark.parametrize("mode", ["rn", "rz", "rm", "rp"])
+def test_quotients_and_roots_are_rounded_once(kind: str, mode: str) -> None:
+    model = floating(lambda a, b: a / b, _divided, kind, mode=mode, sums=False)
+    check(f"div.{mode}.{kind} {{result}}, {{a}}, {{b}};", [kind, kind], kind, model)
+    model = floating(lambda a: 1 / a, lambda a: _divided(1.0, a), kind, mode=mode, sums=False)
+    check(f"rcp.{mode}.{kind} {{result}}, {{a}};", [kind], kind, model)
+
+    def root(word: int) -> int:
+        value = decoded(word, kind)
+        if not math.isfinite(value) or value <= 0:
+            return encoded(math.nan if value < 0 else value, kind, sign=value)
+        exact = Fraction(value)
+        scaled = exact.numerator * exact.denominator << 4400
+        whole = math.isqrt(scaled)
+        nearly = Fraction(2 * whole + (whole * whole != scaled), exact.denominator << 2201)
+        return encoded(nearly, kind, mode)
+
+    check(f"sqrt.{mode}.{kind} {{result}}, {{a}};", [kind], kind, root)
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16", "f32", "f64"])
+def test_extremes_and_signs(kind: str) -> None:
+    width = FORMATS[kind][0]
+    top = 1 << (width - 1)
+
+    def chosen(op: Callable[..., float], nan: bool) -> Model:
+        def model(a: int, b: int) -> int:
+            x, y = decoded(a, kind), decoded(b, kind)
+            if math.isnan(x) or math.isnan(y):
+                if nan or (math.isnan(x) and math.isnan(y)):
+                    return encoded(math.nan, kind)
+                return b if math.isnan(x) else a
+            if x == y:
+                return (a | b if op is min else a & b) if x == 0 else a
+            return a if op(x, y) == x else b
+
+        return model
+
+    for name, op in (("min", min), ("max", max)):
+        check(f"{name}.{kind} {{result}}, {{a}}, {{b}};", [kind, kind], kind, chosen(op, False))
+        if kind != "f64":
+            check(f"{name}.NaN.{kind} {{result}}, {{a}}, {{b}};", [kind, kind], kind, chosen(op, True))
+    check(f"neg.{kind} {{result}}, {{a}};", [kind], kind, lambda a: a ^ top)
+    check(f"abs.{kind} {{result}}, {{a}};", [kind], kind, lambda a: a & ~top)

@@ -1,0 +1,141 @@
+"""Launches as a command line gives them: arguments, grid and block for a program in a file."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tirx_mini.arguments import TensorMap
+from tirx_mini.foreign import frontends, resolve
+from tirx_mini.records import dataclass
+
+from .check import Checked, random_array
+
+Array: TypeAlias = npt.NDArray[Any]
+EXAMPLE = "write a number, or an array as in float16[512,512]"
+
+
+@dataclass(frozen=True)
+class LaunchText:
+    """A launch as it is written. args: "float16[512,512], 64"; grid, block, cluster: "8,4", "" where not given.
+
+    smem: bytes of dynamic shared memory. include, define: for a file that a compiler reads.
+    """
+
+    args: str = ""
+    grid: str = ""
+    block: str = ""
+    cluster: str = ""
+    smem: int = 0
+    include: tuple[str, ...] = ()
+    define: tuple[str, ...] = ()
+
+
+class LaunchedFiles(Protocol):
+    """The programs of a front end that a command line launches."""
+
+    def launched(self, program: str, launch: LaunchText, gpu: str | None, **options: Any) -> Checked:
+        """Run a program, ``FILE:KERNEL``, in the simulator. options: of `simulate`. Raises as `check_file`."""
+        ...
+
+
+def launched_with(program: str) -> LaunchedFiles | None:
+    """Return what launches a program, by the suffix of its file; None for one that is not launched by its command."""
+    for each in frontends():
+        if Path(file_and_name(program)[0]).suffix in each.suffixes:
+            return resolve(each.programs)()
+    return None
+
+
+def file_and_name(program: str) -> tuple[str, str]:
+    """``file.cu:name<float>`` as ("file.cu", "name<float>"). Drive letters of Windows paths are part of the path."""
+    match = re.fullmatch(r"(.[^:]*(?::[\\/][^:]*)?)(?::(.*))?", program)
+    return (match[1], match[2] or "") if match else (program, "")
+
+
+def zeros(dtype: str, shape: tuple[int, ...]) -> Array:
+    """An array of zeros. Raises `TypeError` for what is no dtype."""
+    import ml_dtypes
+
+    return np.zeros(shape, np.dtype(getattr(ml_dtypes, dtype, dtype)))
+
+
+def parse_arguments(text: str, array: Callable[[str, tuple[int, ...]], Array] = zeros) -> tuple[Any, ...]:
+    """The arguments that ``float16[512,512], 2.0, 64`` describes.
+
+    ``zeros(int32[8])`` is an array of zeros, ``TensorMap(float16[512,512], box=(64, 128), swizzle=128)`` a tensor map,
+    ``(1, 2.0)`` a structure. array: makes the other arrays. Raises `ValueError` for what is none of these.
+    """
+    parts = [part for part in _parts(text) if part]
+    return tuple(_argument(part, array) for part in parts)
+
+
+def random_arrays(seed: int = 0) -> Callable[[str, tuple[int, ...]], Array]:
+    """What makes arrays of random numbers, as `check` passes them."""
+    rng = np.random.default_rng(seed)
+    return lambda dtype, shape: random_array(rng, zeros(dtype, ()).dtype, shape)
+
+
+def parse_dims(option: str, text: str) -> tuple[int, ...]:
+    """``8,4``. Raises `ValueError`."""
+    if not re.fullmatch(r"\d+(,\d+){0,2}", text):
+        raise ValueError(f"{option} {text}: it is one to three numbers, as in 8,4")
+    return tuple(int(number) for number in text.split(","))
+
+
+def _parts(text: str) -> list[str]:
+    """The text between commas that no brackets are around."""
+    found, depth = [""], 0
+    for char in text:
+        depth += (char in "[(") - (char in "])")
+        if char == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += char
+    return [part.strip() for part in found]
+
+
+def _argument(text: str, array: Callable[[str, tuple[int, ...]], Array]) -> Any:
+    try:
+        return _value(ast.parse(text.replace("[]", "[()]"), mode="eval").body, array)
+    except (SyntaxError, LookupError, TypeError):
+        raise ValueError(f"{text!r} is not an argument: {EXAMPLE}") from None
+
+
+def _value(node: ast.expr, array: Callable[[str, tuple[int, ...]], Array]) -> Any:
+    """The value of an expression. Raises `LookupError` for one that describes no argument."""
+    if isinstance(node, ast.Name) and node.id in ("nan", "inf"):
+        return float(node.id)
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        shape = _literal(node.slice)
+        try:
+            return array(node.value.id, tuple(map(int, shape if isinstance(shape, tuple) else (shape,))))
+        except TypeError:
+            raise ValueError(f"{node.value.id!r} is not a dtype of an array") from None
+    if isinstance(node, ast.Tuple):
+        return tuple(_value(each, array) for each in node.elts)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        options = {each.arg: _literal(each.value) for each in node.keywords if each.arg}
+        if node.func.id == "zeros":
+            return _value(node.args[0], zeros)
+        if node.func.id == "TensorMap":
+            return TensorMap(_value(node.args[0], array), *map(_literal, node.args[1:]), **options)
+        raise LookupError
+    value = _literal(node)
+    if value is not None and not isinstance(value, (bool, int, float)):
+        raise LookupError
+    return value
+
+
+def _literal(node: ast.expr) -> Any:
+    """The value of a constant. Raises `LookupError` for anything else."""
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        raise LookupError from None

@@ -1,0 +1,157 @@
+"""The arguments of a launch as the memory of its parameters: constants, pointers to arrays, and tensor maps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.arguments import ArgumentError, TensorMap, is_tensor
+from tirx_mini.ir import Buffer, DataType, Var
+from tirx_mini.records import dataclass
+
+from .syntax import Declaration, Kernel
+
+POINTER_BYTES = 8
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The parameters of a kernel with their values.
+
+    params, args: of the lowered function, and what it is called with, in the same order.
+    constants: the bytes of each parameter. pointers: (first byte, end, name of the array) of each pointer in it.
+    arrays: the buffers by their names. maps: the variables of parameters that are tensor maps.
+    """
+
+    params: tuple[Buffer | Var, ...]
+    args: tuple[Any, ...]
+    constants: Mapping[str, bytes]
+    pointers: Mapping[str, Sequence[tuple[int, int, str]]]
+    arrays: Mapping[str, Buffer]
+    maps: Mapping[str, Var]
+
+
+def bind(kernel: Kernel, args: Sequence[Any]) -> Bound:
+    """The arguments of a call. Raises `ArgumentError` where they do not fit the parameters."""
+    if len(args) != len(kernel.parameters):
+        names = ", ".join(parameter.name for parameter in kernel.parameters) or "none"
+        raise ArgumentError(
+            f"{kernel.name} takes {len(kernel.parameters)} arguments ({names}), but {len(args)} were given"
+        )
+    binding = _Binding(kernel)
+    for number, (parameter, arg) in enumerate(zip(kernel.parameters, args, strict=True)):
+        binding.add(number, parameter, arg)
+    return binding.bound()
+
+
+def size_of(declaration: Declaration) -> int:
+    """The bytes of a variable or a parameter; those of its element where the launch sizes it."""
+    count = declaration.vector
+    for extent in declaration.shape:
+        count *= 1 if extent is None else extent
+    return count * max(1, bits_of(declaration.type) // 8)
+
+
+def bits_of(kind: str) -> int:
+    """The width of a type of PTX."""
+    if kind == "pred":
+        return 8
+    number = int((re.search(r"\d+", kind) or re.match(r"", "0"))[0])  # type: ignore[index]
+    return number * 2 if kind.endswith("x2") else number
+
+
+class _Binding:
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.given: list[tuple[Buffer | Var, Any]] = []
+        self.constants: dict[str, bytes] = {}
+        self.pointers: dict[str, list[tuple[int, int, str]]] = {}
+        self.arrays: dict[str, Buffer] = {}
+        self.maps: dict[str, Var] = {}
+
+    def bound(self) -> Bound:
+        params = tuple(param for param, _ in self.given)
+        args = tuple(arg for _, arg in self.given)
+        return Bound(params, args, self.constants, self.pointers, self.arrays, self.maps)
+
+    def add(self, number: int, parameter: Declaration, arg: Any) -> None:
+        size, name = size_of(parameter), parameter.name
+        shown = self._shown(number, name)
+        if isinstance(arg, TensorMap):
+            if size != 128:
+                raise ArgumentError(f"{shown} of {self.kernel.name} has {size} bytes: it is no tensor map")
+            self.maps[name] = Var(DataType("tensormap"), shown, span=parameter.span)
+            self.given.append((self.maps[name], arg))
+            self.constants[name] = bytes(size)
+            return
+        self.pointers[name] = []
+        if parameter.shape and isinstance(arg, (tuple, list)):
+            data = self._packed(parameter, shown, arg)
+        else:
+            data = self._value(parameter, shown, 0, size, arg)
+        if len(data) > size:
+            raise ArgumentError(f"{shown} of {self.kernel.name} has {size} bytes, but {len(data)} are given")
+        self.constants[name] = data + bytes(size - len(data))
+
+    def _shown(self, number: int, name: str) -> str:
+        """The name of a parameter in messages: NVVM numbers those of a kernel."""
+        return f"param_{number}" if re.fullmatch(r".*_param_\d+", name) else name
+
+    def _packed(self, parameter: Declaration, shown: str, values: Sequence[Any]) -> bytes:
+        """A structure of values, each aligned to its size."""
+        data = b""
+        for place, value in enumerate(values):
+            width = POINTER_BYTES if _is_array(value) else np.asarray(value).dtype.itemsize
+            if type(value) in (int, float):
+                width = 4
+            data += bytes(-len(data) % width)
+            data += self._value(parameter, f"{shown}_{place}", len(data), width, value)
+        return data
+
+    def _value(self, parameter: Declaration, shown: str, offset: int, size: int, arg: Any) -> bytes:
+        """The bytes of a value that begins at `offset` of a parameter; zeros in the place of a pointer."""
+        if isinstance(arg, (bytes, bytearray)):
+            return bytes(arg)
+        if _is_array(arg) and (size != POINTER_BYTES or (parameter.shape and not offset)) and arg.nbytes == size:
+            return np.asarray(arg).tobytes()
+        if _is_array(arg):
+            if size != POINTER_BYTES:
+                raise ArgumentError(f"{shown} of {self.kernel.name} has {size} bytes: pass a number, not an array")
+            self.pointers[parameter.name].append((offset, offset + size, self._array(shown, arg)))
+            return bytes(size)
+        if arg is None:
+            return bytes(size)
+        return self._number(parameter, shown, size, arg)
+
+    def _number(self, parameter: Declaration, shown: str, size: int, arg: Any) -> bytes:
+        kind = parameter.type
+        if not isinstance(arg, (bool, int, float, np.generic)):
+            raise ArgumentError(
+                f"{shown} of {self.kernel.name} is a .{kind}: pass an array or a number, not {type(arg).__name__}"
+            )
+        if isinstance(arg, np.generic) and arg.dtype.itemsize == size:
+            return arg.tobytes()
+        if kind.startswith("f") or isinstance(arg, (float, np.floating)):
+            return np.asarray(arg, f"f{size}").tobytes()
+        value = int(arg)
+        if not -(1 << (8 * size - 1)) <= value < 1 << 8 * size:
+            raise ArgumentError(f"{shown} of {self.kernel.name} has {8 * size} bits: {value} does not fit")
+        return (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+
+    def _array(self, shown: str, arg: Any) -> str:
+        """The name of the buffer of an array; one that is given twice is one buffer."""
+        for param, given in self.given:
+            if given is arg:
+                return param.name
+        shape = tuple(map(int, arg.shape)) or (1,)
+        buffer = Buffer(shown, shape, DataType(str(arg.dtype).removeprefix("torch.")), span=self.kernel.span)
+        self.arrays[shown] = buffer
+        self.given.append((buffer, arg if getattr(arg, "shape", ()) else arg.reshape(1)))
+        return shown
+
+
+def _is_array(value: Any) -> bool:
+    return is_tensor(value) or (isinstance(value, np.ndarray) and not isinstance(value, np.generic))

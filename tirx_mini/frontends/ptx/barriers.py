@@ -1,0 +1,186 @@
+"""The mbarriers of a kernel: PTX knows only addresses, and explanations of deadlocks want to know which barrier it is.
+
+An address that an instruction takes for an mbarrier is a constant, or a constant and a multiple of a stage. Each such
+constant begins an array of barriers, a view of the variable that it lies in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from tirx_mini.ir import (
+    HANDLE,
+    Address,
+    AddressOf,
+    Binary,
+    Bind,
+    Buffer,
+    Call,
+    Cast,
+    Const,
+    DataType,
+    DeclBuffer,
+    Expr,
+    Mutator,
+    PrimFunc,
+    Seq,
+    Var,
+    binary,
+    cast,
+    const,
+    seq,
+)
+from tirx_mini.isa import OperandKind, instruction_of
+from tirx_mini.records import dataclass, replace
+
+BARRIER_BYTES = 8
+MOST_STAGES = 64
+_NUMBER = DataType("int64")
+_DEEPEST = 40
+
+
+@dataclass(frozen=True)
+class Place:
+    """An address in parts: the variable, the bytes from its beginning, and what is added; None where nothing is."""
+
+    buffer: Buffer
+    offset: int
+    rest: Expr | None
+
+
+def with_barriers(func: PrimFunc) -> PrimFunc:
+    """A lowered kernel whose instructions name the arrays that their mbarriers lie in."""
+    bound = {bind.var: bind.value for bind in func.of(Bind)}
+    places: dict[Address, Place] = {}
+    for call in func.of(Call):
+        for pointer in _barriers(call):
+            place = _place(pointer.value, bound, 0)
+            if place is not None:
+                places[pointer] = place
+    if not places:
+        return func
+    views = _views(places.values())
+    body = _Named(places, views).stmt(func.body)
+    declared = [DeclBuffer(view) for of_buffer in views.values() for view in of_buffer.values() if view.source]
+    stmts = list(body.stmts) if isinstance(body, Seq) else [body]
+    return func.with_body(seq(stmts[0], *declared, *stmts[1:]))
+
+
+def _barriers(call: Call) -> Iterator[Address]:
+    """The computed addresses of mbarriers among the operands of a call."""
+    entry = instruction_of(call)
+    for operand, arguments in () if entry is None else entry.matched(call.args, dict(call.attrs)):
+        if operand.type.kind is OperandKind.MBARRIER or (entry is not None and entry.peer(call) is not None):
+            yield from (argument for argument in arguments if isinstance(argument, Address))
+
+
+def _place(expr: Expr, bound: Mapping[Var, Expr], depth: int) -> Place | None:
+    """The parts of an address, or None where it is not made of one variable by sums."""
+    parts = _parts(expr, bound, depth)
+    if parts is None or parts[0] is None:
+        return None
+    return Place(parts[0], parts[1], parts[2])
+
+
+def _parts(expr: Expr, bound: Mapping[Var, Expr], depth: int) -> tuple[Buffer | None, int, Expr | None] | None:
+    """(variable, constant, rest) whose sum an expression is; None where it is not a sum with at most one variable."""
+    if depth > _DEEPEST:
+        return None
+    if isinstance(expr, Var) and expr in bound:
+        found = _parts(bound[expr], bound, depth + 1)
+        return found if found is not None and (found[0] is not None or found[2] is None) else (None, 0, expr)
+    if isinstance(expr, Const) and expr.dtype.is_integer:
+        return None, int(expr.value), None
+    if isinstance(expr, AddressOf) and expr.buffer.scope == "shared" and isinstance(expr.indices[0], Const):
+        return expr.buffer, int(expr.indices[0].value) * expr.buffer.dtype.itemsize, None
+    if isinstance(expr, Cast) and expr.value.dtype != "bool" and not expr.value.dtype.is_float:
+        found = _parts(expr.value, bound, depth + 1)
+        return found if found is not None and found[0] is not None else (None, 0, expr)
+    if isinstance(expr, Binary) and expr.op in ("+", "-"):
+        left, right = _parts(expr.a, bound, depth + 1), _parts(expr.b, bound, depth + 1)
+        if left is None or right is None or (left[0] is not None and right[0] is not None):
+            return None
+        if expr.op == "-":
+            if right[0] is not None or right[2] is not None:
+                return (None, 0, expr) if left[0] is None else None
+            return left[0], left[1] - right[1], left[2]
+        rests = [rest for rest in (left[2], right[2]) if rest is not None]
+        total = rests[0] if rests else None
+        if len(rests) == 2:
+            total = binary("+", cast(_NUMBER, rests[0]), cast(_NUMBER, rests[1]))
+        return left[0] or right[0], left[1] + right[1], total
+    return None, 0, expr
+
+
+def _views(places: Iterable[Place]) -> dict[Buffer, dict[int, Buffer]]:
+    """For each variable, the arrays of barriers in it by their first byte."""
+    found: dict[Buffer, dict[int, Buffer]] = {}
+    offsets: dict[Buffer, set[int]] = {}
+    bases: dict[Buffer, set[int]] = {}
+    for place in places:
+        offsets.setdefault(place.buffer, set()).add(place.offset)
+        if place.rest is not None:
+            bases.setdefault(place.buffer, set()).add(place.offset)
+    for buffer, known in offsets.items():
+        staged = bases.get(buffer, set())
+        begins = sorted(staged | {offset for offset in known if not _covered(offset, staged, known)})
+        ends = [*begins[1:], buffer.nbytes]
+        found[buffer] = {
+            first: _view(buffer, first, _length(first, end, first in staged, known))
+            for first, end in zip(begins, ends, strict=True)
+        }
+    return found
+
+
+def _covered(offset: int, staged: set[int], known: set[int]) -> bool:
+    """Return whether a barrier is one of an array with stages, which begins before it without a gap."""
+    below = offset
+    while below not in staged:
+        below -= BARRIER_BYTES
+        if below not in known:
+            return False
+    return True
+
+
+def _length(first: int, end: int, staged: bool, known: set[int]) -> int:
+    """The barriers from the byte `first` on."""
+    if not staged:
+        return 1
+    count = 1
+    while first + BARRIER_BYTES * count in known and first + BARRIER_BYTES * count < end:
+        count += 1
+    return count if count > 1 else max(1, min(MOST_STAGES, (end - first) // BARRIER_BYTES))
+
+
+def _view(buffer: Buffer, first: int, count: int) -> Buffer:
+    """An array of barriers in a variable."""
+    if buffer.dtype == "uint64" and first == 0 and buffer.size == count:
+        return buffer
+    name = f"{buffer.name}+{first}" if first else buffer.name
+    offset = buffer.byte_offset + first
+    return Buffer(
+        name, (count,), DataType("uint64"), "shared", source=buffer.source, byte_offset=offset, span=buffer.span
+    )  # fmt: skip
+
+
+class _Named(Mutator):
+    """Gives each pointer to an mbarrier the array that it is in."""
+
+    def __init__(self, places: Mapping[Address, Place], views: Mapping[Buffer, Mapping[int, Buffer]]) -> None:
+        self.places, self.views = places, views
+
+    def visit_Address(self, node: Address) -> Expr:
+        place = self.places.get(node)
+        if place is None:
+            return self.rebuild(node)
+        views = self.views[place.buffer]
+        first = max((begin for begin in views if begin <= place.offset), default=None)
+        if first is None:
+            return node
+        view = views[first]
+        number = (place.offset - first) // BARRIER_BYTES
+        start = Cast(_NUMBER, AddressOf(HANDLE, view, (const(number if number < view.size else 0),)))
+        value = start if place.rest is None else binary("+", start, cast(_NUMBER, place.rest))
+        if number >= view.size:
+            return replace(node, buffers=(view,))
+        return replace(node, value=value, buffers=(view,))

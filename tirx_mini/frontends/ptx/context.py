@@ -1,0 +1,315 @@
+"""The state of a lowering: registers and variables as the IR has them, and the statements that are made."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.ir import (
+    HANDLE,
+    AddressOf,
+    AllocBuffer,
+    Bind,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Const,
+    DataType,
+    Evaluate,
+    Expr,
+    Launch,
+    Span,
+    Stmt,
+    TirxError,
+    Var,
+    binary,
+    cast,
+    const,
+    reinterpret,
+    scalar,
+    seq,
+    special,
+    substitute,
+    unary,
+    walk,
+)
+from tirx_mini.ir import Address as Pointer
+from tirx_mini.isa import GENERIC_SHARED, Instruction, bits_as
+from tirx_mini.sim import LANES, thread_values
+
+from .arguments import Bound
+from .local_memory import LocalMemory
+from .origins import ANYWHERE, Origins
+from .registers import Registers, name_of
+from .specials import special_register
+from .syntax import Address, Float, Immediate, Kernel, Operand, Register, Sink, Special, Symbol
+from .syntax import Instruction as PtxInstruction
+from .variables import Variables
+
+ADDRESS = DataType("int64")
+"""The type of addresses in registers of 64 bits."""
+
+
+DEEPEST = 8
+"""How far variables are written out to find that all threads of a warp have one value."""
+
+
+def refused(instruction: PtxInstruction, why: str = "") -> TirxError:
+    """The error for an instruction that the simulator does not execute."""
+    reason = f": {why}" if why else ""
+    message = f"the simulator does not execute `{instruction.text}` (line {instruction.line} of the PTX){reason}"
+    return TirxError(message, instruction.span, kind="not-modelled")
+
+
+class Context:
+    """The kernel under construction.
+
+    block: its dimensions. values: the registers that are values, by their names. stored: what was stored last in each
+    place of a local variable.
+    """
+
+    def __init__(
+        self, kernel: Kernel, bound: Bound, launch: Launch, block: tuple[int, int, int], registers: Registers,
+        origins: Origins, variables: Variables, locals_: LocalMemory,
+    ) -> None:  # fmt: skip
+        self.kernel, self.bound, self.launch, self.block = kernel, bound, launch, block
+        self.locals = locals_
+        self.definitions: dict[Var, Expr] = {}
+        self.variable: set[str] = set()
+        self.stored: dict[tuple[str, int], Operand] = {}
+        self.registers, self.origins, self.variables = registers, origins, variables
+        self.values: dict[str, Expr] = {}
+        self.arrays = [
+            Buffer(f"registers_{number}", (length,), dtype, "local")
+            for number, (dtype, length) in enumerate(registers.arrays)
+        ]
+        self.scalars: dict[str, Buffer] = {}
+        self.allocated: list[Buffer] = [*self.arrays, *(array.buffer for array in locals_.arrays.values())]
+        self.out: list[Stmt] = []
+        self.span: Span | None = None
+        self.temporaries = 0
+
+    # -- statements ----------------------------------------------------------------------------------------------
+
+    def emit(self, stmt: Stmt) -> None:
+        self.out.append(stmt)
+
+    @contextmanager
+    def inside(self) -> Iterator[list[Stmt]]:
+        """The statements that are made inside, as a list of their own."""
+        outer, self.out = self.out, []
+        try:
+            yield self.out
+        finally:
+            self.out = outer
+
+    def execute(self, entry: Instruction, args: Sequence[Any], attrs: Mapping[str, Any]) -> Call:
+        """A call of an entry of the table. Raises `TirxError` where the arguments do not fit."""
+        operands, bound = entry.bind(tuple(args), attrs)
+        dtype = entry.result_type(operands, dict(bound)) or HANDLE
+        return Call(dtype, entry.name, operands, bound, span=self.span)
+
+    def evaluate(self, call: Call) -> None:
+        self.emit(Evaluate(call, span=self.span))
+
+    def declarations(self) -> list[Stmt]:
+        """The registers that are no values."""
+        return [AllocBuffer(buffer) for buffer in self.allocated]
+
+    def temporary(self, dtype: DataType, length: int) -> Buffer:
+        """An array of registers that the text does not have."""
+        self.temporaries += 1
+        buffer = Buffer(f"vector_{self.temporaries}", (length,), dtype, "local")
+        self.allocated.append(buffer)
+        return buffer
+
+    def kept(self, value: Expr, name: str = "value") -> Expr:
+        """A value that is computed here, and used several times."""
+        if isinstance(value, (Var, Const)):
+            return value
+        var = Var(value.dtype, name, span=self.span)
+        self.emit(Bind(var, value, span=self.span))
+        return var
+
+    def of_warps(self, value: Expr) -> Expr:
+        """A value; the number of the warp where it is that in all threads, as what all threads of a warp share."""
+        known = thread_values(self._written_out(value, 0), self.launch.warps)
+        if known is None:
+            return value
+        numbers = np.broadcast_to(np.asarray(known), (self.launch.warps, LANES))
+        same = (numbers == np.arange(self.launch.warps)[:, None]).all()
+        return cast(value.dtype, special("warp_id_in_cta")) if same else value
+
+    def _written_out(self, value: Expr, depth: int) -> Expr:
+        """A value with what its variables stand for in their place."""
+        names = [node for node in walk(value) if isinstance(node, Var) and node in self.definitions]
+        if not names or depth > DEEPEST:
+            return value
+        return self._written_out(substitute(value, {name: self.definitions[name] for name in names}), depth + 1)
+
+    # -- registers -----------------------------------------------------------------------------------------------
+
+    def place(self, register: Register) -> tuple[Buffer, int]:
+        """The buffer of a register that is no value, and its index."""
+        name = name_of(register)
+        slot = self.registers.slots.get(name)
+        if slot is not None:
+            return self.arrays[slot.array], slot.index
+        buffer = self.scalars.get(name)
+        if buffer is None:
+            dtype = self.registers.dtypes.get(name)
+            if dtype is None:
+                raise TirxError(f"the register {name} is not declared", self.span)
+            buffer = self.scalars[name] = scalar(name.lstrip("%"), dtype)
+            self.allocated.append(buffer)
+        return buffer, 0
+
+    def raw(self, register: Register) -> Expr:
+        """The value of a register in the type in which it is kept."""
+        known = self.values.get(name_of(register))
+        if known is None:
+            buffer, index = self.place(register)
+            known = BufferLoad(buffer.dtype, buffer, (const(index),), span=self.span)
+        return unary("not", known) if register.negated else known
+
+    def read(self, operand: Operand, dtype: DataType | None = None) -> Expr:
+        """The value of an operand; of `dtype` where that is given."""
+        if isinstance(operand, Register):
+            value = self.raw(operand)
+        elif isinstance(operand, Immediate):
+            return self._immediate(operand.value, dtype or DataType("int64"))
+        elif isinstance(operand, Float):
+            value = _number(operand, dtype)
+        elif isinstance(operand, Special):
+            value = special_register(operand, self.launch, self.block, self.span)
+        elif isinstance(operand, Symbol):
+            value = self.symbol(operand)
+        else:
+            raise TirxError(f"{operand!r} is no value here", self.span)
+        return value if dtype is None else as_type(dtype, value)
+
+    def _immediate(self, value: int, dtype: DataType) -> Expr:
+        if dtype.is_float:
+            return const(float(value), dtype)
+        return const(bool(value) if dtype.is_bool else value, dtype)
+
+    def write(self, operand: Operand, value: Expr) -> None:
+        """Set a register."""
+        if isinstance(operand, Sink):
+            if isinstance(value, Call):
+                self.evaluate(value)
+            return
+        assert isinstance(operand, Register)
+        name = name_of(operand)
+        use = self.registers.uses.get(name)
+        if name not in self.registers.slots and name not in self.variable and use is not None and use.is_value:
+            if not use.reads and not isinstance(value, Call):
+                return
+            if isinstance(value, (Const, Var)):
+                self.values[name] = value
+                return
+            var = Var(value.dtype, name.lstrip("%"), span=self.span)
+            self.values[name] = self.definitions_of(var, value)
+            self.emit(Bind(var, value, span=self.span))
+            return
+        buffer, index = self.place(operand)
+        self.emit(BufferStore(buffer, (const(index),), as_type(buffer.dtype, value), span=self.span))
+
+    def make_variable(self, operand: Operand) -> None:
+        """Let a register be a variable, since several statements set it."""
+        if isinstance(operand, Register):
+            self.variable.add(name_of(operand))
+
+    def definitions_of(self, var: Var, value: Expr) -> Var:
+        """Note what a variable stands for, where it is short."""
+        if not isinstance(value, Call):
+            self.definitions[var] = value
+        return var
+
+    def is_read(self, operand: Operand) -> bool:
+        """Return whether an instruction reads the register that an operand sets."""
+        use = self.registers.uses.get(name_of(operand)) if isinstance(operand, Register) else None
+        return use is not None and bool(use.reads)
+
+    def pointers(self, items: Sequence[Operand]) -> tuple[AddressOf, ...]:
+        """Pointers to registers, one each."""
+        found: list[AddressOf] = []
+        for item in items:
+            if not isinstance(item, Register):
+                raise TirxError("a constant stands where a register is needed", self.span, kind="not-modelled")
+            buffer, index = self.place(item)
+            found.append(AddressOf(HANDLE, buffer, (const(index),)))
+        return tuple(found)
+
+    # -- addresses -----------------------------------------------------------------------------------------------
+
+    def symbol(self, symbol: Symbol) -> Expr:
+        """The address of a variable, in its own state space unless it is generic."""
+        if symbol.name in self.locals.offsets:
+            return const(self.locals.offsets[symbol.name] + symbol.offset, ADDRESS)
+        value = self.variables.address(symbol.name, self.span)
+        if symbol.generic and self.variables.space(symbol.name) == "shared":
+            value = binary("+", cast(ADDRESS, value), const(GENERIC_SHARED, ADDRESS))
+        return binary("+", value, const(symbol.offset, value.dtype)) if symbol.offset else value
+
+    def address(self, operand: Address, *, generic: bool = False) -> Pointer:
+        """An address in brackets. generic: whether it is one among all memories, and that of shared memory is meant."""
+        base = self.read(operand.base)
+        if base.dtype.is_float:
+            base = as_type(ADDRESS, base)
+        if generic and not isinstance(operand.base, Symbol):
+            base = binary("-", cast(ADDRESS, base), const(GENERIC_SHARED, ADDRESS))
+        value = binary("+", base, const(operand.offset, base.dtype)) if operand.offset else base
+        return Pointer(HANDLE, value, self.targets(operand.base), span=self.span)
+
+    def names(self, operand: Operand) -> frozenset[str]:
+        """The names of what an address may point into."""
+        if isinstance(operand, Symbol):
+            return frozenset((operand.name,))
+        return self.origins.get(name_of(operand), frozenset()) if isinstance(operand, Register) else frozenset()
+
+    def targets(self, operand: Operand) -> tuple[Buffer, ...] | None:
+        """The buffers that an address may point into; None for any."""
+        names = self.names(operand)
+        found = [self.bound.arrays.get(name) or self.variables.buffer(name) for name in sorted(names - {ANYWHERE})]
+        buffers = tuple(buffer for buffer in found if buffer is not None)
+        return buffers if buffers and ANYWHERE not in names else None
+
+
+def as_type(dtype: DataType, value: Expr) -> Expr:
+    """A value as another type: by its bits where it has as many, else converted. Constants are folded."""
+    if isinstance(value, Const) and value.dtype.bits == dtype.bits and not dtype.is_bool and not value.dtype.is_bool:
+        if value.dtype.is_float and dtype.is_integer:
+            word = np.asarray(value.value, _numpy(value.dtype)).view(f"u{dtype.itemsize}")
+            return const(int(word), dtype)
+        if value.dtype.is_integer and dtype.is_float and dtype.bits >= 32:
+            word = np.asarray(int(value.value) & ((1 << dtype.bits) - 1), f"u{dtype.itemsize}")
+            return const(float(word.view(_numpy(dtype))), dtype) if not np.isnan(word.view(_numpy(dtype))) else (
+                reinterpret(dtype, const(int(word), f"uint{dtype.bits}"))
+            )
+    return bits_as(dtype, value)
+
+
+def _numpy(dtype: DataType) -> str:
+    return f"f{dtype.itemsize}"
+
+
+def _number(operand: Float, dtype: DataType | None) -> Expr:
+    """A constant by its bits: a float where one is wanted, else the bits."""
+    form, kind = ("<If", "float32") if operand.width == 32 else ("<Qd", "float64")
+    value = struct.unpack(f"<{form[2]}", struct.pack(f"<{form[1]}", operand.bits))[0]
+    if dtype is not None and dtype.is_float:
+        return const(float(value), dtype)
+    if value != value:
+        return reinterpret(kind, const(operand.bits, f"uint{operand.width}"))
+    return const(value, kind)
+
+
+def joined(stmts: Sequence[Stmt], span: Span | None = None) -> Stmt:
+    """Statements as one."""
+    return seq(*stmts, span=span)

@@ -1,0 +1,49 @@
+"""Element types of variables that are declared as bytes, as NVVM does with all arrays: by what accesses them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tirx_mini.records import replace
+
+from .arguments import bits_of, size_of
+from .origins import origins_of
+from .syntax import Address, Declaration, Instruction, Register, Symbol
+
+_ACCESSES = ("ld", "st", "atom", "red")
+_KINDS = ("f", "s", "u", "b")
+"""Kinds of types, from the one that says most."""
+
+
+def with_element_types(variables: tuple[Declaration, ...], code: Iterable[Instruction]) -> tuple[Declaration, ...]:
+    """The variables, with the type of all accesses for an array of bytes where these have one width."""
+    arrays = {each.name: each for each in variables if each.type == "b8" and len(each.shape) == 1 and not each.initial}
+    if not arrays:
+        return variables
+    instructions = tuple(code)
+    origins = origins_of(instructions, {})
+    found: dict[str, set[str]] = {}
+    for each in instructions:
+        address = next((operand for operand in each.operands if isinstance(operand, Address)), None)
+        if address is None:
+            continue
+        base = address.base
+        names = [base.name] if isinstance(base, Symbol) else []
+        if isinstance(base, Register):
+            names = list(origins.get(base.name, ()))
+        for name in names:
+            if name in arrays and each.opcode[0] in _ACCESSES:
+                found.setdefault(name, set()).add(each.opcode[-1])
+    return tuple(_typed(each, found.get(each.name, set())) for each in variables)
+
+
+def _typed(variable: Declaration, kinds: set[str]) -> Declaration:
+    widths = {bits_of(kind) for kind in kinds}
+    if len(widths) != 1 or variable.type != "b8":
+        return variable
+    width = widths.pop() // 8
+    count = None if variable.shape == (None,) else size_of(variable) // width
+    if width > 8 or (count is not None and count * width != size_of(variable)) or variable.align % width:
+        return variable
+    best = min(kinds, key=lambda kind: _KINDS.index(kind[0]) if kind[0] in _KINDS else len(_KINDS))
+    return replace(variable, type=best, shape=(count,))

@@ -1,0 +1,212 @@
+"""Instructions of the table of `isa`: an opcode is read there, and its operands put in the places that its PTX has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from tirx_mini.ir import BOOL, AddressOf, BufferLoad, BufferStore, DataType, Expr, TirxError, binary, const
+from tirx_mini.isa import Instruction, OperandKind, Reading, readings, value_of
+
+from .context import Context, as_type, refused
+from .opcodes import TYPES
+from .syntax import Address, Immediate, Operand, Pair, Register, Sink, Vector
+from .syntax import Instruction as PtxInstruction
+
+_POLICY = "L2::cache_hint"
+_IN_SHARED = (OperandKind.SHARED, OperandKind.MBARRIER)
+_POINTERS = (*_IN_SHARED, OperandKind.GLOBAL, OperandKind.MEMORY)
+
+
+@lru_cache(maxsize=4096)
+def _readings(opcode: str) -> tuple[Reading, ...]:
+    return tuple(readings(opcode))
+
+
+def call_entry(context: Context, instruction: PtxInstruction) -> bool:
+    """Lower an instruction that the table has; whether it has it with these operands."""
+    words = instruction.opcode
+    operands = instruction.operands
+    if _POLICY in words:
+        words, operands = tuple(word for word in words if word != _POLICY), operands[:-1]
+    generic = not any(word.startswith("shared") for word in words)
+    given = _slots(operands)
+    why = ""
+    for reading in _readings(".".join(words)):
+        chosen = _placed(reading, given)
+        if chosen is None:
+            continue
+        try:
+            _call(context, reading, chosen, generic)
+        except TirxError as error:
+            if error.kind == "not-modelled":
+                raise
+            why = error.diagnostic.message
+            continue
+        return True
+    if why:
+        raise refused(instruction, why)
+    return False
+
+
+def _slots(operands: Sequence[Operand]) -> list[Operand]:
+    """The operands in the order of the text; what follows a comma in brackets is an operand of its own."""
+    found: list[Operand] = []
+    for operand in operands:
+        found.append(operand)
+        if isinstance(operand, Address):
+            found.extend(operand.more)
+    return found
+
+
+def _placed(reading: Reading, given: Sequence[Operand]) -> list[tuple[str, Operand]] | None:
+    """The operands by the names of their places, or None where they do not fit."""
+    places, operands = list(reading.places), list(given)
+    if operands and isinstance(operands[0], Sink) and len(operands) == len(places) + 1:
+        operands = operands[1:]
+    many = next((n for n, name in enumerate(places) if isinstance(name, str) and _variadic(reading.entry, name)), None)
+    if many is not None and len(operands) > len(places):
+        end = many + len(operands) - len(places) + 1
+        operands[many:end] = [Vector(tuple(operands[many:end]))]
+    if len(operands) != len(places):
+        return None
+    found: list[tuple[str, Operand]] = []
+    kinds = {operand.name: operand.type.kind for operand in reading.entry.operands}
+    for place, operand in zip(places, operands, strict=True):
+        if isinstance(place, int):
+            if not isinstance(operand, Immediate) or (operand.value - place) % (1 << 32):
+                return None
+        elif not _fits(operand, kinds.get(place), place, _variadic(reading.entry, place)):
+            return None
+        else:
+            found.append((place, operand))
+    return found
+
+
+def _fits(operand: Operand, kind: OperandKind | None, place: str, variadic: bool) -> bool:
+    """Return whether an operand may stand in a place."""
+    if kind is OperandKind.REGISTERS:
+        return isinstance(operand, (Vector, Register))
+    if isinstance(operand, Vector):
+        return variadic
+    if isinstance(operand, Address):
+        return kind in (*_POINTERS, OperandKind.TENSOR_MAP, OperandKind.TMEM)
+    return kind is not OperandKind.TENSOR_MAP and not (kind is OperandKind.TMEM and place == "a")
+
+
+def _variadic(entry: Instruction, place: str) -> bool:
+    return any(operand.name == place and operand.variadic for operand in entry.operands)
+
+
+def _call(context: Context, reading: Reading, chosen: Sequence[tuple[str, Operand]], generic: bool) -> None:
+    """Make the call, and set its result."""
+    entry, attrs = reading.entry, dict(reading.attrs)
+    result: Operand | None = None
+    values: dict[str, Any] = {}
+    types = {operand.name: operand for operand in entry.operands}
+    for place, operand in chosen:
+        if place == "result":
+            result = operand
+        elif place not in types:
+            values[place] = _modifier(operand)
+        elif types[place].variadic and isinstance(operand, Vector):
+            kind = _dtype(entry, types[place].type, attrs)
+            values[place] = tuple(context.read(item, kind) for item in operand.items)
+        else:
+            values[place] = _value(context, entry, place, operand, attrs, generic)
+    args: list[Any] = []
+    for operand in entry.operands:
+        value = values.pop(operand.name)
+        args.extend(value if operand.variadic and isinstance(value, tuple) else [value])
+    call = context.execute(entry, args, {**attrs, **values})
+    if result is None:
+        context.evaluate(call)
+        return
+    target = result.second if isinstance(result, Pair) and entry.elects else result
+    if isinstance(result, Pair) and entry.elects and not isinstance(result.first, Sink):
+        _elected(context, result, call)
+        return
+    context.write(target, call)
+
+
+def _elected(context: Context, result: Pair, call: Expr) -> None:
+    """elect.sync with the number of the lane: the simulator elects the lowest active one."""
+    context.write(result.second, call)
+    mask = value_of("activemask.b32", DataType("uint32"))
+    first = binary("&", mask, binary("+", binary("^", mask, const((1 << 32) - 1, "uint32")), const(1, "uint32")))
+    context.write(result.first, binary("-", const(31, "uint32"), value_of("clz.b32", DataType("uint32"), first)))
+
+
+def _modifier(operand: Operand) -> Any:
+    if isinstance(operand, Immediate):
+        return operand.value
+    raise TirxError("a modifier is no constant")
+
+
+def _dtype(entry: Instruction, wanted: Any, attrs: Mapping[str, Any]) -> DataType | None:
+    """The type in which an operand is read."""
+    if wanted.kind is OperandKind.TYPED:
+        if entry.carriers is not None:
+            return TYPES.get(entry.carriers(**{a.name: a.default for a in entry.attributes} | dict(attrs))[0])
+        return TYPES.get(str(attrs.get(entry.typed)))
+    return wanted.dtype
+
+
+def _value(
+    context: Context, entry: Instruction, place: str, operand: Operand, attrs: Mapping[str, Any], generic: bool
+) -> Any:
+    """An operand as the entry takes it."""
+    wanted = next(each for each in entry.operands if each.name == place).type
+    kind = wanted.kind
+    if kind is OperandKind.REGISTERS:
+        items = operand.items if isinstance(operand, Vector) else (operand,)
+        pointers = context.pointers(items)
+        return _gathered(context, pointers, entry, place)
+    if kind is OperandKind.TENSOR_MAP:
+        return _tensor_map(context, operand)
+    if kind in _POINTERS:
+        if isinstance(operand, Address):
+            return context.address(operand, generic=generic and kind in _IN_SHARED)
+        return context.read(operand, DataType("uint32"))
+    if isinstance(operand, Address):  # of tensor memory
+        base = context.read(operand.base, DataType("uint32"))
+        return binary("+", base, const(operand.offset, base.dtype)) if operand.offset else base
+    if kind is OperandKind.PREDICATE:
+        return context.read(operand, BOOL)
+    return context.read(operand, _dtype(entry, wanted, attrs))
+
+
+def _gathered(context: Context, pointers: Sequence[AddressOf], entry: Instruction, place: str) -> Any:
+    """Registers for an operand: a pointer where they lie side by side, else one to each where the entry takes these."""
+    first = pointers[0]
+    start = first.indices[0]
+    side = all(
+        pointer.buffer is first.buffer and pointer.indices[0].value == start.value + number  # type: ignore[attr-defined]
+        for number, pointer in enumerate(pointers)
+    )
+    if side:
+        return first
+    if entry.scattered:
+        return pointers
+    access = next(each for each in entry.operands if each.name == place).type.access
+    if access.value & 2:
+        raise TirxError(
+            f"the registers of {entry.name} stand in another order than in an instruction before it", context.span,
+            kind="not-modelled",
+        )  # fmt: skip
+    copy = context.temporary(first.buffer.dtype, len(pointers))
+    for number, pointer in enumerate(pointers):
+        value = as_type(copy.dtype, BufferLoad(pointer.buffer.dtype, pointer.buffer, pointer.indices))
+        context.emit(BufferStore(copy, (const(number),), value, span=context.span))
+    return copy.data
+
+
+def _tensor_map(context: Context, operand: Operand) -> Expr:
+    """The tensor map at an address: a parameter, by the origin of the address."""
+    base = operand.base if isinstance(operand, Address) else operand
+    maps = [context.bound.maps[name] for name in context.names(base) if name in context.bound.maps]
+    if len(maps) != 1:
+        why = "it is chosen while the kernel runs" if maps else "it is no argument `TensorMap(array, box, …)`"
+        raise TirxError(f"the simulator does not know this tensor map: {why}", context.span, kind="not-modelled")
+    return maps[0]

@@ -1,0 +1,60 @@
+"""Files of PTX and CUDA C++, as commands take them: ``check kernel.cu:reduce --args … --grid … --block …``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tirx_mini.course import (
+    Checked,
+    KernelFileError,
+    LaunchText,
+    file_and_name,
+    parse_arguments,
+    parse_dims,
+    random_arrays,
+)
+from tirx_mini.diagnose import failed
+from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
+from tirx_mini.ir import TirxError
+
+from .cuda import read_cuda
+from .programs import Entry, read_ptx
+
+HOW = 'give its launch, as in --args "float32[1024], float32[8], 1024" --grid 8 --block 128'
+
+
+class PtxFiles:
+    """Programs that the command line launches (`course.LaunchedFiles`)."""
+
+    def has(self, program: str) -> bool:
+        """No file of another suffix has one (`course.Programs`)."""
+        return False
+
+    def launched(self, program: str, launch: LaunchText, gpu: str | None, **options: Any) -> Checked:
+        """Run a kernel on random data. Raises `KernelFileError` where there is no kernel or no launch of it."""
+        path, name = file_and_name(program)
+        if not (launch.grid and launch.block):
+            raise KernelFileError(f"{program} does not say how it is launched: {HOW}")
+        try:
+            entry = read_file(Path(path), name, launch, gpu)
+        except TirxError as error:
+            return Checked(failed(name or path, error, gpu_spec(gpu or DEFAULT_GPU).name))
+        sizes = {
+            option: parse_dims(f"--{option}", text)
+            for option, text in (("grid", launch.grid), ("block", launch.block), ("cluster", launch.cluster))
+            if text
+        }
+        args = parse_arguments(launch.args, random_arrays())
+        return Checked(entry.simulate(args, **sizes, smem=launch.smem, gpu=gpu, **options))
+
+
+def read_file(path: Path, name: str, launch: LaunchText, gpu: str | None) -> Entry:
+    """A kernel of a file by its name. Raises `KernelFileError` for a file that cannot be read, and `TirxError`."""
+    if not path.is_file():
+        raise KernelFileError(f"{path} does not exist")
+    if path.suffix == ".ptx":
+        return read_ptx(path.read_text(encoding="utf-8", errors="replace"), file=str(path)).entry(name)
+    names = (name,) if "<" in name or "::" in name else ()
+    arch = gpu_spec(gpu or DEFAULT_GPU).arch
+    return read_cuda(path, arch=arch, names=names, include=launch.include, define=launch.define).entry(name)

@@ -1,0 +1,142 @@
+"""The body of a function without scopes: names that repeat are renamed, so that each is unique in the function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tirx_mini.ir import Span
+from tirx_mini.records import dataclass, replace
+
+from .syntax import (
+    Address,
+    Declaration,
+    Directive,
+    Function,
+    Group,
+    Instruction,
+    Label,
+    Operand,
+    Pair,
+    Prototype,
+    Register,
+    Scope,
+    Statement,
+    Symbol,
+    Targets,
+    Vector,
+)
+
+
+@dataclass(frozen=True)
+class Flat:
+    """A body. registers: type and vector length by name; variables: those that it declares; targets: its tables."""
+
+    code: tuple[Instruction | Label, ...]
+    registers: Mapping[str, tuple[str, int]]
+    variables: tuple[Declaration, ...]
+    targets: Mapping[str, Targets]
+
+    @property
+    def names(self) -> set[str]:
+        """All that it declares."""
+        labels = {each.name for each in self.code if isinstance(each, Label)}
+        return {*self.registers, *labels, *self.targets, *(each.name for each in self.variables)}
+
+
+def flatten(function: Function) -> Flat:
+    """The body of a function that has one."""
+    flattening = _Flattening()
+    for parameter in (*function.parameters, *function.results):
+        if parameter.space == "reg":
+            flattening.registers[parameter.name] = parameter.type, parameter.vector
+    flattening.scope(function.body or (), {})
+    return Flat(
+        tuple(flattening.code), flattening.registers, tuple(flattening.variables), flattening.targets
+    )  # fmt: skip
+
+
+class Fresh:
+    """Names that nobody has: the name itself, or one with a number behind it."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self.taken = set(taken)
+        self.last: dict[str, int] = {}
+
+    def name(self, wish: str) -> str:
+        found = wish
+        while found in self.taken:
+            self.last[wish] = self.last.get(wish, 1) + 1
+            found = f"{wish}_{self.last[wish]}"
+        self.taken.add(found)
+        return found
+
+
+def renamed(operand: Operand, names: Mapping[str, str]) -> Operand:
+    """The operand with other names for registers and symbols; those that `names` lacks stay."""
+    if isinstance(operand, (Register, Symbol)):
+        name = names.get(operand.name)
+        return operand if name is None else replace(operand, name=name)
+    if isinstance(operand, Address):
+        base = renamed(operand.base, names)
+        return Address(base, operand.offset, tuple(renamed(each, names) for each in operand.more))
+    if isinstance(operand, (Vector, Group)):
+        return type(operand)(tuple(renamed(item, names) for item in operand.items))
+    if isinstance(operand, Pair):
+        return Pair(renamed(operand.first, names), renamed(operand.second, names))
+    return operand
+
+
+def with_names(instruction: Instruction, names: Mapping[str, str], call: Span | None = None) -> Instruction:
+    """The instruction with other names, inlined at a call where that is given."""
+    guard = instruction.guard
+    if guard is not None and guard.name in names:
+        guard = replace(guard, name=names[guard.name])
+    operands = tuple(renamed(each, names) for each in instruction.operands)
+    return replace(instruction, operands=operands, guard=guard, span=instruction.span.inlined(call))
+
+
+class _Flattening:
+    """What has been flattened so far."""
+
+    def __init__(self) -> None:
+        self.code: list[Instruction | Label] = []
+        self.registers: dict[str, tuple[str, int]] = {}
+        self.variables: list[Declaration] = []
+        self.targets: dict[str, Targets] = {}
+        self.fresh = Fresh()
+
+    def scope(self, body: tuple[Statement, ...], outer: Mapping[str, str]) -> None:
+        """Add the statements of a scope. outer: the new names of what is declared around it."""
+        names = {**outer, **self._own(body)}
+        names = {old: new for old, new in names.items() if old != new}
+        for each in body:
+            if isinstance(each, Instruction):
+                self.code.append(with_names(each, names) if names else each)
+            elif isinstance(each, Label):
+                self.code.append(replace(each, name=names.get(each.name, each.name)))
+            elif isinstance(each, Scope):
+                self.scope(each.body, names)
+            elif isinstance(each, Declaration):
+                self._declaration(each, names)
+            elif isinstance(each, Targets):
+                new = tuple(names.get(name, name) for name in each.names)
+                name = names.get(each.name, each.name)
+                self.targets[name] = replace(each, name=name, names=new)
+
+    def _own(self, body: tuple[Statement, ...]) -> dict[str, str]:
+        """The names that a scope declares, with those that they get."""
+        found: dict[str, str] = {}
+        for each in body:
+            if isinstance(each, (Label, Targets, Prototype)):
+                found[each.name] = self.fresh.name(each.name)
+            elif isinstance(each, Declaration):
+                found.update((name, self.fresh.name(name)) for name in each.names)
+            else:
+                assert isinstance(each, (Instruction, Scope, Directive))
+        return found
+
+    def _declaration(self, each: Declaration, names: Mapping[str, str]) -> None:
+        if each.space == "reg":
+            self.registers.update((names.get(name, name), (each.type, each.vector)) for name in each.names)
+        else:
+            self.variables.append(replace(each, name=names.get(each.name, each.name)))

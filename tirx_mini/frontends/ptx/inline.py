@@ -1,0 +1,176 @@
+"""Calls of functions of the module, replaced by their bodies.
+
+Formal parameters stand for the variables that the call passes. Calls of functions without a body, such as `vprintf`,
+stay, and so do calls through an address that is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tirx_mini.ir import TirxError
+from tirx_mini.records import replace
+
+from .flat import Flat, Fresh, flatten, with_names
+from .syntax import (
+    Address,
+    Declaration,
+    Function,
+    Group,
+    Instruction,
+    Label,
+    Module,
+    Operand,
+    Register,
+    Symbol,
+    Targets,
+)
+
+
+def inlined(module: Module, function: Function) -> Flat:
+    """The body of a function of the module with all calls inlined. Raises `TirxError` for a recursive one."""
+    functions = {each.name: each for each in module.functions if each.body is not None}
+    return _Inlining(functions).body(function, ())
+
+
+class _Inlining:
+    """functions: those with bodies, by name; done: bodies that are inlined already."""
+
+    def __init__(self, functions: Mapping[str, Function]) -> None:
+        self.functions = functions
+        self.done: dict[str, Flat] = {}
+
+    def body(self, function: Function, callers: tuple[str, ...]) -> Flat:
+        """callers: the functions whose calls led here, outermost first."""
+        if function.name not in self.done:
+            flat = flatten(function)
+            self.done[function.name] = _Body(self, flat, (*callers, function.name)).flat()
+        return self.done[function.name]
+
+
+class _Body:
+    """A body, growing as its calls are inlined. addresses: registers that hold the address of a known function."""
+
+    def __init__(self, inlining: _Inlining, flat: Flat, callers: tuple[str, ...]) -> None:
+        self.inlining, self.callers = inlining, callers
+        self.original = flat
+        self.registers = dict(flat.registers)
+        self.variables = list(flat.variables)
+        self.targets = dict(flat.targets)
+        self.fresh = Fresh(flat.names)
+        self.code: list[Instruction | Label] = []
+        self.addresses = _function_addresses(flat, inlining.functions)
+
+    def flat(self) -> Flat:
+        for each in self.original.code:
+            call = _callee(each, self.addresses) if isinstance(each, Instruction) else None
+            function = self.inlining.functions.get(call or "")
+            if function is None or not isinstance(each, Instruction):
+                self.code.append(each)
+            elif function.name in self.callers:
+                way = " → ".join((*self.callers[self.callers.index(function.name) :], function.name))
+                raise TirxError(f"the function {function.name} is recursive: {way}", each.span, kind="not-modelled")
+            else:
+                self._inline(each, function)
+        return Flat(tuple(self.code), self.registers, tuple(self.variables), self.targets)
+
+    def _inline(self, call: Instruction, function: Function) -> None:
+        """Add the body of a function that is called."""
+        inner = self.inlining.body(function, self.callers)
+        results, arguments = _results_and_arguments(call)
+        if (len(results), len(arguments)) != (len(function.results), len(function.parameters)):
+            raise TirxError(f"`{call.text}` has other arguments than {function.name}", call.span)
+        names = {name: self.fresh.name(name) for name in sorted(inner.names - _of_all_calls(inner))}
+        end = self.fresh.name(f"{function.name}_end")
+        skip = replace(call, opcode=("bra",), operands=(Symbol(end),))
+        if call.guard is not None:
+            opposite = replace(call.guard, negated=not call.guard.negated)
+            self.code.append(replace(skip, guard=opposite))
+        for formal, actual in zip(function.parameters, arguments, strict=True):
+            self._pass(call, formal, actual, names, into=True)
+        for formal, actual in zip(function.results, results, strict=True):
+            if formal.space == "param" and isinstance(actual, Symbol):
+                names[formal.name] = actual.name
+        self._declare(inner, names)
+        for each in inner.code:
+            if isinstance(each, Label):
+                self.code.append(Label(names[each.name], each.line))
+            elif each.opcode[0] == "ret":
+                self.code.append(replace(with_names(each, names, call.span), opcode=("bra",), operands=(Symbol(end),)))
+            else:
+                self.code.append(with_names(each, names, call.span))
+        for formal, actual in zip(function.results, results, strict=True):
+            if formal.space == "reg":
+                self._pass(call, formal, actual, names, into=False)
+        self.code.append(Label(end, call.line))
+
+    def _pass(self, call: Instruction, formal: Declaration, actual: Operand, names: dict[str, str], into: bool) -> None:
+        """Let a formal parameter stand for an actual one, or move the value between their registers."""
+        if formal.space == "param" and isinstance(actual, Symbol):
+            names[formal.name] = actual.name
+            return
+        if formal.space == "param":
+            names[formal.name] = self.fresh.name(formal.name)
+            self.variables.append(replace(formal, name=names[formal.name]))
+            operands = Address(Symbol(names[formal.name])), actual
+            self.code.append(replace(call, opcode=("st", "param", formal.type), operands=operands, guard=None))
+            return
+        register = Register(names.setdefault(formal.name, formal.name))
+        operands = (register, actual) if into else (actual, register)
+        self.code.append(replace(call, opcode=("mov", formal.type), operands=operands, guard=None))
+
+    def _declare(self, inner: Flat, names: Mapping[str, str]) -> None:
+        """Add what an inlined body declares. Shared, global and constant variables are those of all calls."""
+        self.registers.update((names[name], kind) for name, kind in inner.registers.items())
+        known = {each.name for each in self.variables}
+        for each in inner.variables:
+            if each.name in names:
+                self.variables.append(replace(each, name=names[each.name]))
+            elif each.name not in known:
+                self.variables.append(each)
+        for table in inner.targets.values():
+            new = tuple(names.get(name, name) for name in table.names)
+            self.targets[names[table.name]] = Targets(table.kind, names[table.name], new, table.line)
+
+
+def _of_all_calls(flat: Flat) -> set[str]:
+    """Variables of a body that exist once, and not once a call."""
+    return {each.name for each in flat.variables if each.space not in ("local", "param")}
+
+
+def _function_addresses(flat: Flat, functions: Mapping[str, Function]) -> dict[str, str]:
+    """Registers that are written once, with the address of a function."""
+    found: dict[str, str] = {}
+    written: set[str] = set()
+    for each in flat.code:
+        if not isinstance(each, Instruction) or not each.operands or not isinstance(each.operands[0], Register):
+            continue
+        name = each.operands[0].name
+        source = each.operands[1] if len(each.operands) == 2 else None
+        if each.opcode[0] == "mov" and isinstance(source, Symbol) and source.name in functions and name not in written:
+            found[name] = source.name
+        elif each.opcode[0] not in ("st", "red", "call"):
+            found.pop(name, None)
+        written.add(name)
+    return found
+
+
+def _callee(call: Instruction, addresses: Mapping[str, str]) -> str | None:
+    """The name of the function that an instruction calls, None where it calls none that is known."""
+    if call.opcode[0] != "call":
+        return None
+    for each in call.operands:
+        if isinstance(each, Symbol):
+            return each.name
+        if isinstance(each, Register):
+            return addresses.get(each.name)
+    return None
+
+
+def _results_and_arguments(call: Instruction) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
+    """``(results), name, (arguments)``; each list may be left out."""
+    groups = [each for each in call.operands if isinstance(each, Group)]
+    has_results = bool(call.operands) and isinstance(call.operands[0], Group)
+    results = groups[0].items if has_results else ()
+    arguments = groups[has_results].items if len(groups) > has_results else ()
+    return results, arguments

@@ -1,0 +1,55 @@
+"""One entry of a module as a `Kernel`: calls inlined, control flow structured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from types import MappingProxyType
+
+from tirx_mini.ir import TirxError
+
+from .blocks import blocks
+from .element_types import with_element_types
+from .inline import inlined
+from .names import readable
+from .parameters import in_registers
+from .structure import structured
+from .syntax import Function, Instruction, Kernel, Module
+
+
+def entries(module: Module) -> Iterator[Function]:
+    """The kernels of a module."""
+    return (each for each in module.functions if each.kind == "entry" and each.body is not None)
+
+
+def entry_of(module: Module, name: str = "") -> Function:
+    """The entry of a name; without one the only entry. Raises `TirxError` where there is no such."""
+    names = [each.name for each in entries(module)]
+    wanted = [each for each in entries(module) if name in ("", each.name)]
+    if len(wanted) != 1:
+        have = f"the module has {', '.join(names)}" if names else "the module has no kernel"
+        raise TirxError(f"there is no kernel {name}: {have}" if name else f"a kernel must be named: {have}")
+    return wanted[0]
+
+
+def kernel(module: Module, name: str = "", parameters: Sequence[str] = ()) -> Kernel:
+    """The kernel of a name, as `entry_of`. parameters: the names that its source gives them.
+
+    Raises `TirxError`, too, where its calls or jumps cannot be followed.
+    """
+    entry = entry_of(module, name)
+    flat = in_registers(inlined(module, entry))
+    entry, flat, variables = readable(entry, flat, module.variables, parameters)
+    instructions = (each for each in flat.code if isinstance(each, Instruction))
+    variables = with_element_types(variables, instructions)
+    body, flags = structured(blocks(flat))
+    return Kernel(
+        entry.name,
+        entry.parameters,
+        entry.directives,
+        MappingProxyType(dict(flat.registers)),
+        variables,
+        flags,
+        body,
+        module,
+        entry.span,
+    )

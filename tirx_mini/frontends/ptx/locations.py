@@ -1,0 +1,47 @@
+"""Source locations: ``.file`` and ``.loc`` (PTX ISA: "Debugging Directives")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from tirx_mini.ir import Span
+
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"(?:\s+"([^"]*)")?', re.MULTILINE)
+_LOC = re.compile(
+    r"(\d+)\s+(\d+)(?:\s+(\d+))?(?:\s*,\s*function_name\s+[^,]*,\s*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?\s*\Z"
+)
+
+
+class Locations:
+    """The places of the source that a text names.
+
+    files: the names of ``.file``, by number. Line information of the same place with the calls that inlined it is in
+    `places`: a location that was inlined names its call by file, line and column alone.
+    """
+
+    def __init__(self, files: Mapping[int, str]) -> None:
+        self.files = files
+        self.places: dict[tuple[str, ...], Span] = {}
+
+    @classmethod
+    def of(cls, text: str) -> Locations:
+        """Those of a text; ``.file`` may stand behind the code that refers to it."""
+        return cls({int(number): str(Path(*parts)) for number, *parts in _FILE.findall(text)})
+
+    def span(self, text: str, before: Span | None) -> Span | None:
+        """The place that ``.loc`` with these values names; `before` for code of no line (line 0)."""
+        match = _LOC.match(text)
+        if match is None or match[2] == "0":
+            return before
+        call = self.places.get((match[4], match[5], match[6])) if match[4] else None
+        if match[4] and call is None:
+            call = self._span(match[4], match[5], match[6], None)
+        span = self._span(match[1], match[2], match[3] or "0", call)
+        self.places[match[1], match[2], match[3] or "0"] = span
+        return span
+
+    def _span(self, file: str, line: str, column: str, inlined_at: Span | None) -> Span:
+        name = self.files.get(int(file), "")
+        return Span(name, int(line), max(0, int(column) - 1), inlined_at=inlined_at)

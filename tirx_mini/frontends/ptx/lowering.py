@@ -1,0 +1,272 @@
+"""A structured kernel of PTX and the arguments of a launch, as a lowered function that the simulator executes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tirx_mini.ir import (
+    BOOL,
+    AllocBuffer,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Evaluate,
+    Expr,
+    Launch,
+    PrimFunc,
+    Return,
+    Stmt,
+    TirxError,
+    While,
+    binary,
+    const,
+    scalar,
+    seq,
+    unary,
+)
+from tirx_mini.ir import Break as Leave
+from tirx_mini.ir import Continue as Again
+from tirx_mini.ir import If as Branch
+from tirx_mini.isa import TABLE
+from tirx_mini.isa import instructions as called
+from tirx_mini.passes import lower_returns
+from tirx_mini.records import dataclass, replace
+
+from . import memory, moves, warps
+from .arguments import Bound, bind
+from .barriers import with_barriers
+from .calls import call
+from .context import Context, refused
+from .entries import call_entry
+from .local_memory import place_locals
+from .origins import origins_of
+from .registers import examine, instructions, name_of, results
+from .schedule import scheduled
+from .syntax import (
+    Break,
+    Continue,
+    Exit,
+    Flag,
+    If,
+    Instruction,
+    Kernel,
+    Loop,
+    Node,
+    Register,
+    SetFlag,
+    Switch,
+    Test,
+)
+from .variables import place
+from .waits import awaited
+
+Dims = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A function that the simulator executes, and its arguments in the order of its parameters."""
+
+    func: PrimFunc
+    args: tuple[Any, ...]
+
+
+def lower(
+    kernel: Kernel, args: Sequence[Any], *, grid: Sequence[int], block: Sequence[int],
+    cluster: Sequence[int] | None = None, smem_bytes: int = 0,
+) -> Lowered:  # fmt: skip
+    """A kernel for one launch.
+
+    args: one for each parameter: an array for a pointer, a number, a `TensorMap`, or the values of a structure.
+    cluster: CTAs of a cluster; those of the kernel's directives where it is None. smem_bytes: dynamic shared memory.
+
+    Raises `ArgumentError` for arguments that do not fit, and `TirxError` for what the simulator does not execute.
+    """
+    bound = bind(kernel, args)
+    dims = _dims(block)
+    variables = place(kernel.variables, bound, smem_bytes)
+    total = variables.shared.nbytes if variables.shared is not None else smem_bytes
+    threads = dims[0] * dims[1] * dims[2]
+    launch = Launch(_dims(grid), threads, _cluster(kernel, cluster), max(total, smem_bytes))
+    registers = examine(kernel)
+    flat = tuple(instructions(kernel.body))
+    origins = origins_of(flat, bound.pointers)
+    locals_ = place_locals(kernel.variables, flat, origins)
+    context = Context(kernel, bound, launch, dims, registers, origins, variables, locals_)
+    body = _Body(kernel, context)
+    stmts = body.all()
+    params, given = _with_variables(bound, variables.arrays)
+    func = PrimFunc(kernel.name, params, seq(*stmts), launch=launch, span=kernel.span)
+    func = with_barriers(lower_returns(func))
+    if any(entry.waits_for_grids for entry in called(func)):
+        func = replace(func, launch=replace(launch, programmatic=True))
+    return Lowered(func, given)
+
+
+def _dims(dims: Sequence[int]) -> Dims:
+    values = [*map(int, dims), 1, 1, 1][:3]
+    return values[0], values[1], values[2]
+
+
+def _cluster(kernel: Kernel, cluster: Sequence[int] | None) -> Dims:
+    if cluster is not None:
+        return _dims(cluster)
+    asked = kernel.directive("reqnctapercluster")
+    return _dims([int(value) for value in asked]) if asked else (1, 1, 1)
+
+
+def _with_variables(bound: Bound, arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The parameters and arguments with those for variables in global and constant memory, which are further arrays."""
+    pairs = list(zip(bound.params, bound.args, strict=True))
+    buffers = [pair for pair in pairs if isinstance(pair[0], Buffer)] + list(arrays.values())
+    others = [pair for pair in pairs if not isinstance(pair[0], Buffer)]
+    ordered = [*buffers, *others]
+    return tuple(param for param, _ in ordered), tuple(arg for _, arg in ordered)
+
+
+class _Body:
+    """The statements of a kernel."""
+
+    def __init__(self, kernel: Kernel, context: Context) -> None:
+        self.kernel, self.context = kernel, context
+        self.flags = {name: scalar(name, BOOL) for name in kernel.flags}
+
+    def all(self) -> list[Stmt]:
+        with self.context.inside() as out:
+            self.block(self.kernel.body)
+        flags: list[Stmt] = []
+        for flag in self.flags.values():
+            flags += [AllocBuffer(flag), BufferStore(flag, (const(0),), const(False))]
+        first = [*self.context.variables.declarations(), *self.context.declarations()]
+        return [*first, *self.context.locals.initialised(), *flags, *scheduled(out)]
+
+    def block(self, nodes: Sequence[Node]) -> None:
+        """Nodes one after the other; neighbours with one guard share a branch."""
+        position = 0
+        while position < len(nodes):
+            node = nodes[position]
+            if isinstance(node, Instruction) and node.guard is not None:
+                end = _guarded_until(nodes, position)
+                self.guarded(node.guard, nodes[position:end])
+                position = end
+                continue
+            self.node(node)
+            position += 1
+
+    def node(self, node: Node) -> None:
+        context = self.context
+        if isinstance(node, Instruction):
+            self.instruction(node)
+        elif isinstance(node, If):
+            context.span = node.span
+            then, orelse = self.inner(node.then), self.inner(node.orelse)
+            cond = self.test(node.test)
+            if not then and orelse:
+                then, orelse, cond = orelse, [], unary("not", cond)
+            context.emit(Branch(cond, seq(*then), seq(*orelse) if orelse else None, span=node.span))
+        elif isinstance(node, Loop):
+            self.loop(node)
+        elif isinstance(node, Break):
+            context.emit(Leave(span=context.span))
+        elif isinstance(node, Continue):
+            context.emit(Again(span=context.span))
+        elif isinstance(node, Exit):
+            context.emit(Return(span=node.span))
+        elif isinstance(node, SetFlag):
+            context.emit(BufferStore(self.flags[node.name], (const(0),), const(node.value), span=context.span))
+        else:
+            self.switch(node)
+
+    def inner(self, nodes: Sequence[Node]) -> list[Stmt]:
+        with self.context.inside() as out:
+            self.block(nodes)
+        return scheduled(out)
+
+    def test(self, test: Test) -> Expr:
+        if isinstance(test, Register):
+            return self.context.read(test, BOOL)
+        flag = self.flags[test.name]
+        value = BufferLoad(BOOL, flag, (const(0),))
+        return unary("not", value) if test.negated else value
+
+    def guarded(self, guard: Register, nodes: Sequence[Node]) -> None:
+        context = self.context
+        first = nodes[0]
+        assert isinstance(first, Instruction)
+        context.span = first.span
+        cond = context.read(guard, BOOL)
+        with context.inside() as out:
+            for node in nodes:
+                assert isinstance(node, Instruction)
+                self.instruction(node)
+        context.emit(Branch(cond, seq(*out), span=first.span))
+
+    def loop(self, node: Loop) -> None:
+        context = self.context
+        wait = awaited(node)
+        if wait is not None:
+            context.span = wait.instruction.span
+            wait.emit(context)
+            for each in wait.rest:
+                self.instruction(each)
+            return
+        body = self.inner(node.body)
+        if body and isinstance(body[-1], Again):
+            body.pop()
+        context.emit(While(const(True), seq(*body), span=node.span))
+
+    def switch(self, node: Switch) -> None:
+        context = self.context
+        context.span = node.span
+        index = context.kept(context.read(node.index))
+        made: Stmt | None = None
+        for number in reversed(range(len(node.cases))):
+            then = seq(*self.inner(node.cases[number]))
+            made = then if made is None else Branch(
+                binary("==", index, const(number, index.dtype)), then, made, span=node.span
+            )
+        if made is not None:
+            context.emit(made)
+
+    def instruction(self, node: Instruction) -> None:
+        context = self.context
+        context.span = node.span
+        try:
+            self._instruction(node)
+        except TirxError as error:
+            raise error.at(node.span) from None
+
+    def _instruction(self, node: Instruction) -> None:
+        context, name = self.context, node.opcode[0]
+        handler = memory.HANDLERS.get(name) or warps.HANDLERS.get(name)
+        if handler is not None:
+            handler(context, node)
+        elif name in ("pragma", "nop") or memory.prefetch(context, node):
+            return
+        elif name == "call":
+            call(context, node)
+        elif name in ("exit", "ret"):
+            context.emit(Return(span=node.span))
+        elif name == "trap":
+            context.emit(Evaluate(context.execute(TABLE["trap"], (), {}), span=node.span))
+        elif not moves.compute(context, node) and not call_entry(context, node):
+            raise refused(node)
+
+
+def _guarded_until(nodes: Sequence[Node], start: int) -> int:
+    """Where instructions end that have the guard of the one at `start`, and do not set it in between."""
+    first = nodes[start]
+    assert isinstance(first, Instruction) and first.guard is not None
+    end = start
+    while end < len(nodes):
+        node = nodes[end]
+        if not isinstance(node, Instruction) or node.guard != first.guard:
+            break
+        end += 1
+        if any(name_of(register) == name_of(first.guard) for register in results(node)):
+            break
+    return end
+
+
+__all__ = ["Flag", "Lowered", "lower"]

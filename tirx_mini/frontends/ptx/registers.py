@@ -1,0 +1,274 @@
+"""What a kernel does with its registers: where each is set and read, and how the lowering keeps it.
+
+A register that one instruction sets, before all that read it, is a value. Those that lie side by side in a vector of an
+instruction that takes registers by their place share an array. All others are variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+
+from tirx_mini.ir import DataType
+from tirx_mini.records import dataclass
+
+from .syntax import (
+    Address,
+    Group,
+    If,
+    Instruction,
+    Kernel,
+    Loop,
+    Node,
+    Operand,
+    Pair,
+    Register,
+    Switch,
+    Vector,
+)
+
+_WITHOUT_RESULT = frozenset((
+    "st", "red", "membar", "fence", "nanosleep", "cp", "setmaxnreg", "griddepcontrol", "trap", "brkpt", "pmevent",
+    "prefetch", "prefetchu", "discard", "applypriority", "exit", "ret", "stmatrix", "tensormap", "bar", "barrier",
+    "call", "stackrestore",
+))  # fmt: skip
+"""Instructions without a result, by the first part of their opcodes."""
+_RESULTLESS_PARTS = {
+    "tcgen05": ("dealloc",), "wgmma": ("fence", "commit_group", "wait_group"), "multimem": ("st", "red"),
+}  # fmt: skip
+_BY_PLACE = (("wgmma", "mma_async"), ("tcgen05", "ld"), ("tcgen05", "st"))
+"""Instructions whose vectors are registers side by side, besides those of single warps."""
+
+
+def has_result(instruction: Instruction) -> bool:
+    """Return whether the first operand of an instruction is its result."""
+    first, *rest = instruction.opcode
+    if not instruction.operands or isinstance(instruction.operands[0], Address):
+        return False
+    if first in ("bar", "barrier"):
+        return "red" in rest
+    if first in _WITHOUT_RESULT:
+        return first == "call" and isinstance(instruction.operands[0], Group)
+    return not any(part in rest for part in _RESULTLESS_PARTS.get(first, ()))
+
+
+def results(instruction: Instruction) -> Iterator[Register]:
+    """The registers that an instruction sets."""
+    if has_result(instruction):
+        yield from registers_in(instruction.operands[:1])
+
+
+def sources(instruction: Instruction) -> Iterator[Register]:
+    """The registers that an instruction reads, its guard included."""
+    if instruction.guard is not None:
+        yield instruction.guard
+    start = 1 if has_result(instruction) else 0
+    yield from registers_in(instruction.operands[start:])
+    if start and instruction.opcode[0] == "wgmma":
+        yield from registers_in(instruction.operands[:1])
+
+
+def registers_in(operands: Sequence[Operand]) -> Iterator[Register]:
+    """The registers that operands name."""
+    for operand in operands:
+        if isinstance(operand, Register):
+            yield operand
+        elif isinstance(operand, (Vector, Group)):
+            yield from registers_in(operand.items)
+        elif isinstance(operand, Address):
+            yield from registers_in((operand.base, *operand.more))
+        elif isinstance(operand, Pair):
+            yield from registers_in((operand.first, operand.second))
+
+
+def name_of(register: Register) -> str:
+    """A register, or a component of one, by a name of its own."""
+    return f"{register.name}.{register.component}" if register.component else register.name
+
+
+def instructions(body: Sequence[Node]) -> Iterator[Instruction]:
+    """The instructions of nodes, in order."""
+    for node in body:
+        if isinstance(node, Instruction):
+            yield node
+        elif isinstance(node, If):
+            yield from instructions(node.then)
+            yield from instructions(node.orelse)
+        elif isinstance(node, Loop):
+            yield from instructions(node.body)
+        elif isinstance(node, Switch):
+            for case in node.cases:
+                yield from instructions(case)
+
+
+@dataclass
+class Use:
+    """The places where a register is set and read, by their number in the text.
+
+    end: of its first setting, the number behind the block that it is in. guarded: whether a setting has a guard.
+    """
+
+    sets: list[int] = field(default_factory=list)
+    reads: list[int] = field(default_factory=list)
+    end: int = 0
+    guarded: bool = False
+
+    @property
+    def is_value(self) -> bool:
+        """Return whether one setting comes before all reads."""
+        if len(self.sets) != 1 or self.guarded:
+            return False
+        return all(self.sets[0] < read < self.end for read in self.reads)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place in an array of registers. array: its number."""
+
+    array: int
+    index: int
+
+
+@dataclass(frozen=True)
+class Registers:
+    """What the lowering has to know of the registers of a kernel, each by its name.
+
+    arrays: the type of each array and its length.
+    """
+
+    uses: Mapping[str, Use]
+    dtypes: Mapping[str, DataType]
+    slots: Mapping[str, Slot]
+    arrays: Sequence[tuple[DataType, int]]
+
+
+def examine(kernel: Kernel) -> Registers:
+    """The registers of a kernel."""
+    uses: dict[str, Use] = {}
+    _Uses(uses).block(kernel.body, 0)
+    flat = tuple(instructions(kernel.body))
+    dtypes = _dtypes(kernel, flat, uses)
+    slots, lengths = _slots(flat)
+    arrays: list[tuple[DataType, int]] = []
+    for number, length in enumerate(lengths):
+        members = {dtypes[name] for name, slot in slots.items() if slot.array == number}
+        arrays.append((members.pop() if len(members) == 1 else DataType("uint32"), length))
+    return Registers(uses, dtypes, slots, arrays)
+
+
+class _Uses:
+    def __init__(self, uses: dict[str, Use]) -> None:
+        self.uses = uses
+        self.number = 0
+
+    def block(self, body: Sequence[Node], depth: int) -> None:
+        """Note the uses in a block, and where it ends."""
+        mine: list[Use] = []
+        for node in body:
+            self.number += 1
+            if isinstance(node, Instruction):
+                for register in sources(node):
+                    self.read(register)
+                for register in results(node):
+                    use = self.uses.setdefault(name_of(register), Use())
+                    use.sets.append(self.number)
+                    use.guarded |= node.guard is not None
+                    mine.append(use)
+            elif isinstance(node, If):
+                if isinstance(node.test, Register):
+                    self.read(node.test)
+                self.block(node.then, depth + 1)
+                self.block(node.orelse, depth + 1)
+            elif isinstance(node, Loop):
+                self.block(node.body, depth + 1)
+            elif isinstance(node, Switch):
+                for register in registers_in((node.index,)):
+                    self.read(register)
+                for case in node.cases:
+                    self.block(case, depth + 1)
+        self.number += 1
+        for use in mine:
+            use.end = self.number
+
+    def read(self, register: Register) -> None:
+        self.uses.setdefault(name_of(register), Use()).reads.append(self.number)
+
+
+_FLOATS = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
+_DECLARED = {"pred": "bool", "f16x2": "uint32", **_FLOATS}
+
+
+def _dtypes(kernel: Kernel, flat: Sequence[Instruction], uses: Mapping[str, Use]) -> dict[str, DataType]:
+    """The types in which registers are kept: untyped ones have that of most instructions that use them."""
+    votes: dict[str, dict[str, int]] = {}
+    for instruction in flat:
+        for register, kind in _typed(instruction):
+            counts = votes.setdefault(name_of(register), {})
+            counts[kind] = counts.get(kind, 0) + 1
+    found: dict[str, DataType] = {}
+    for name, (kind, vector) in kernel.registers.items():
+        names = [name] if vector == 1 else [f"{name}.{axis}" for axis in "xyzw"[:vector]]
+        for each in names:
+            if each in uses:
+                found[each] = _kept(kind, votes.get(each, {}))
+    return found
+
+
+def _typed(instruction: Instruction) -> Iterator[tuple[Register, str]]:
+    """The registers of an instruction with the types that it gives them."""
+    words = list(instruction.opcode)
+    operands = instruction.operands
+    if words[0] == "wgmma" and len(words) > 5:
+        yield from ((register, words[5]) for register in registers_in(operands[:1]))
+        return
+    if words[0] == "mma":
+        for operand, kind in zip(operands, words[-4:], strict=False):
+            yield from ((register, kind) for register in registers_in((operand,)))
+        return
+    if words[0] in ("cvt", "set") and len(words) > 2:
+        yield from ((register, words[-2]) for register in registers_in(operands[:1]))
+        yield from ((register, words[-1]) for register in registers_in(operands[1:]))
+        return
+    if words[0] == "setp":
+        operands = operands[1:]
+    for operand in operands:
+        for register in registers_in((operand,)) if isinstance(operand, (Register, Vector)) else ():
+            yield register, words[-1]
+
+
+def _kept(declared: str, votes: Mapping[str, int]) -> DataType:
+    if declared in _DECLARED:
+        return DataType(_DECLARED[declared])
+    bits = min(64, int(declared[1:].split("x")[0]))
+    floats = {kind: count for kind, count in votes.items() if kind in _FLOATS and int(kind.lstrip("bf")) == bits}
+    best = max(floats, key=lambda kind: floats[kind], default="")
+    if best and floats[best] >= sum(votes.get(f"{c}{bits}", 0) for c in "us"):
+        return DataType(_FLOATS[best])
+    signed = votes.get(f"s{bits}", 0) >= votes.get(f"u{bits}", 0)
+    return DataType(f"{'int' if bits == 64 or (signed and votes) else 'uint'}{bits}")
+
+
+def _slots(flat: Sequence[Instruction]) -> tuple[dict[str, Slot], list[int]]:
+    """The places of registers that instructions take by their place, and the lengths of the arrays."""
+    slots: dict[str, Slot] = {}
+    lengths: list[int] = []
+    for instruction in flat:
+        for vector in _vectors(instruction):
+            names = [name_of(item) for item in vector.items if isinstance(item, Register)]
+            fresh = [name for name in dict.fromkeys(names) if name not in slots]
+            if not fresh:
+                continue
+            number = len(lengths)
+            for index, name in enumerate(fresh):
+                slots[name] = Slot(number, index)
+            lengths.append(len(fresh))
+    return slots, lengths
+
+
+def _vectors(instruction: Instruction) -> Iterator[Vector]:
+    """The vectors whose registers an instruction takes by their place."""
+    words = list(instruction.opcode)
+    loads = words[0] == "ld" and "param" not in words and any(word in ("v2", "v4", "v8") for word in words)
+    of_warps = tuple(words[:2]) in _BY_PLACE or words[0] in ("ldmatrix", "stmatrix", "mma")
+    if of_warps or (loads and words[-1][1:] == "32"):
+        yield from (each for each in instruction.operands if isinstance(each, Vector) and len(each.items) > 0)

@@ -1,0 +1,107 @@
+"""Loops that test an mbarrier until its phase is complete: they are one wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tirx_mini.ir import DataType, const
+from tirx_mini.isa import TABLE
+from tirx_mini.records import dataclass
+
+from .context import Context
+from .registers import name_of, results
+from .syntax import Address, Break, Continue, If, Immediate, Instruction, Loop, Node, Operand, Register
+
+_PURE = ("selp", "setp", "mov", "and", "or", "xor", "not", "cvt")
+Known = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A wait for a phase. instruction: the test. rest: the instructions of the loop that follow the wait."""
+
+    instruction: Instruction
+    rest: Sequence[Instruction]
+
+    def emit(self, context: Context) -> None:
+        """Make the wait, which blocks; its test then holds."""
+        test = self.instruction
+        address, phase = test.operands[1], test.operands[2]
+        assert isinstance(address, Address)
+        generic = not any(word.startswith("shared") for word in test.opcode)
+        name = "mbarrier.try_wait.cluster" if "cluster" in test.opcode else "mbarrier.try_wait"
+        pointer = context.address(address, generic=generic)
+        call = context.execute(TABLE[name], (pointer, context.read(phase, DataType("uint32"))), {})
+        context.evaluate(call)
+        if context.is_read(test.operands[0]):
+            context.write(test.operands[0], const(True))
+
+
+def awaited(loop: Loop) -> Wait | None:
+    """The wait that a loop is, or None where it is another one."""
+    body = list(loop.body)
+    while body and isinstance(body[-1], Continue):
+        body.pop()
+    if not body or not isinstance(body[0], Instruction):
+        return None
+    test = body[0]
+    if test.opcode[:2] != ("mbarrier", "try_wait") or test.guard is not None or len(test.operands) < 3:
+        return None
+    if not isinstance(test.operands[0], Register):
+        return None
+    known = {name_of(test.operands[0]): 1}
+    rest: list[Instruction] = []
+    for place, node in enumerate(body[1:], 1):
+        if isinstance(node, Instruction):
+            if node.opcode[0] not in _PURE or node.guard is not None or not _follow(node, known):
+                return None
+            rest.append(node)
+        elif isinstance(node, If):
+            return Wait(test, rest) if _leaves(node, body[place + 1 :], known) else None
+        else:
+            return None
+    return None
+
+
+def _leaves(node: If, after: Sequence[Node], known: Known) -> bool:
+    """Return whether a branch leaves the loop where the phase is complete, and goes round where it is not."""
+    if not isinstance(node.test, Register):
+        return False
+    value = known.get(name_of(node.test))
+    if value is None:
+        return False
+    taken, other = (node.then, node.orelse) if bool(value) != node.test.negated else (node.orelse, node.then)
+    if tuple(taken) == (Break(),):
+        return not after and all(isinstance(each, Continue) for each in other)
+    return not taken and tuple(after) == (Break(),) and tuple(other) == (Continue(),)
+
+
+def _follow(node: Instruction, known: dict[str, int]) -> bool:
+    """Note the result of an instruction whose operands are known; whether they are."""
+    values = [_known(operand, known) for operand in node.operands[1:]]
+    targets = [name_of(register) for register in results(node)]
+    if len(targets) != 1 or None in values:
+        return False
+    numbers = [value for value in values if value is not None]
+    name = node.opcode[0]
+    if name == "selp":
+        found = numbers[0] if numbers[2] else numbers[1]
+    elif name == "setp":
+        found = {"ne": numbers[0] != numbers[1], "eq": numbers[0] == numbers[1]}.get(node.opcode[1])
+    elif name in ("and", "or", "xor"):
+        found = {"and": numbers[0] & numbers[1], "or": numbers[0] | numbers[1], "xor": numbers[0] ^ numbers[1]}[name]
+    else:
+        found = int(not numbers[0]) if name == "not" else numbers[0]
+    if found is None:
+        return False
+    known[targets[0]] = int(found)
+    return True
+
+
+def _known(operand: Operand, known: Known) -> int | None:
+    if isinstance(operand, Immediate):
+        return operand.value
+    if isinstance(operand, Register) and name_of(operand) in known:
+        value = known[name_of(operand)]
+        return int(not value) if operand.negated else value
+    return None

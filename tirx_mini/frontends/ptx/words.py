@@ -1,0 +1,68 @@
+"""Findings in the words of the language that a kernel is written in: ``__syncthreads()`` for `cta_sync()`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from tirx_mini.diagnose import Finding, Report
+from tirx_mini.records import replace
+
+from .syntax import Module
+
+_CPP: Mapping[str, str] = MappingProxyType({
+    "cta_sync": "__syncthreads", "warp_sync": "__syncwarp", "cluster_sync": "cluster.sync",
+    "warpgroup_sync": "a bar.sync of 128 threads",
+})  # fmt: skip
+_PTX: Mapping[str, str] = MappingProxyType({
+    "cta_sync": "bar.sync 0", "warp_sync": "bar.warp.sync -1", "cluster_sync": "barrier.cluster.arrive and .wait",
+    "warpgroup_sync": "a bar.sync of 128 threads",
+})  # fmt: skip
+_TRITON: Mapping[str, str] = MappingProxyType({**_PTX, "cta_sync": "tl.debug_barrier"})
+_SYNCHRONISES = re.compile(r"(?:Tx\.cuda\.|Tx\.)?\b(cta_sync|warp_sync|cluster_sync|warpgroup_sync)\b(\([^()]*\))?")
+_INSTRUCTION = re.compile(r"Tx\.ptx\.([a-z0-9_.]+)(\(\))?")
+_SPELLED = (
+    ("fence.after_thread_sync", "fence::after_thread_sync"), ("fence.before_thread_sync", "fence::before_thread_sync"),
+    ("wait.ld", "wait::ld"), ("wait.st", "wait::st"), ("proxy_async", "proxy.async"),
+)  # fmt: skip
+
+
+def in_words_of(module: Module, report: Report) -> Report:
+    """The report with what the findings ask for in the words of the module's source language."""
+    words = _words(module)
+    return replace(report, findings=tuple(_reworded(each, words) for each in report.findings))
+
+
+def _words(module: Module) -> Mapping[str, str]:
+    names = tuple(module.files.values())
+    if any(name.endswith(".py") for name in names):
+        return _TRITON
+    return _CPP if names else _PTX
+
+
+def _reworded(finding: Finding, words: Mapping[str, str]) -> Finding:
+    details: dict[str, Any] = dict(finding.details)
+    if details.get("hint"):
+        details["hint"] = reworded(details["hint"], words)
+    if details.get("notes"):
+        details["notes"] = tuple((reworded(text, words), span) for text, span in details["notes"])
+    return replace(finding, message=reworded(finding.message, words), details=details)
+
+
+def reworded(text: str, words: Mapping[str, str]) -> str:
+    """A sentence with other words for what synchronises, and instructions as PTX spells them."""
+
+    def synchronises(match: re.Match[str]) -> str:
+        word = words[match[1]]
+        called = match[2] is not None and word.replace(".", "").replace("_", "").isalnum() and words is not _PTX
+        return f"{word}()" if called else word
+
+    def instruction(match: re.Match[str]) -> str:
+        name = match[1].rstrip(".")
+        for ours, theirs in _SPELLED:
+            name = name.replace(ours, theirs)
+        return name + match[1][len(match[1].rstrip(".")) :]
+
+    return _INSTRUCTION.sub(instruction, _SYNCHRONISES.sub(synchronises, text)).replace("elect_sync", "elect.sync")

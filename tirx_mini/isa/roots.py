@@ -1,0 +1,124 @@
+"""Quotients, reciprocals and square roots with a rounding mode (PTX ISA: "div", "rcp", "sqrt").
+
+They are computed exactly, as fractions, and rounded once. A root that is no fraction stands between two that are
+nearer to it than any rounding can tell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .core import instruction
+from .facts import Scope
+from .machine import Machine, Thread
+from .operands import f32, f64
+from .packed import Rounding
+
+_FACTS: dict[str, Any] = {"issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True, "min_sm": 70}
+_SHAPES: dict[Any, tuple[int, int, int]] = {np.float32: (24, -149, 128), np.float64: (53, -1074, 1024)}
+"""Of a format: the bits of its significand, the exponent of its smallest number, and that of infinity."""
+_DIGITS = 2 * 1100
+"""Bits behind the point of a root: more than any format has."""
+
+
+def _rounded(exact: Fraction, kind: Any, rounding: str) -> float:
+    """A positive or negative number in a format."""
+    digits, smallest, top = _SHAPES[kind]
+    size = abs(exact)
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    if Fraction(2) ** exponent > size:
+        exponent -= 1
+    step = Fraction(2) ** max(exponent - digits + 1, smallest)
+    whole, rest = divmod(size, step)
+    up = {
+        "rn": 2 * rest > step or (2 * rest == step and whole % 2 == 1), "rz": False, "rm": exact < 0, "rp": exact > 0,
+    }[rounding] and rest > 0  # fmt: skip
+    value = (whole + up) * step
+    if value >= Fraction(2) ** top:
+        inward = rounding == "rz" or (rounding == "rm" and exact > 0) or (rounding == "rp" and exact < 0)
+        largest = (Fraction(2) ** digits - 1) * Fraction(2) ** (top - digits)
+        return (1 if exact > 0 else -1) * (float(largest) if inward else math.inf)
+    return (1 if exact > 0 else -1) * float(value)
+
+
+def _root(value: Fraction) -> Fraction:
+    """The square root, or a fraction between it and its neighbours."""
+    scaled = value.numerator * value.denominator << 2 * _DIGITS
+    whole = math.isqrt(scaled)
+    return Fraction(2 * whole + (whole * whole != scaled), value.denominator << (_DIGITS + 1))
+
+
+def _compute(exact: Callable[..., Fraction], usual: Callable[..., Any], kind: Any, rounding: str, *values: Any) -> Any:
+    """`exact` of numbers that have an exact result, and `usual`, NumPy's function, of zeros, infinities and NaN."""
+    columns = np.broadcast_arrays(*(np.atleast_1d(np.asarray(value, kind)) for value in values))
+    out = np.empty(columns[0].shape, kind)
+    for place, numbers in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        plain = all(math.isfinite(number) and number for number in numbers)
+        if plain and (exact is not _root or numbers[0] > 0):
+            out[place] = _rounded(exact(*map(Fraction, numbers)), kind, rounding)
+            continue
+        with np.errstate(all="ignore"):
+            out[place] = usual(*map(kind, numbers))
+    varies = any(isinstance(value, np.ndarray) and value.ndim for value in values)
+    return out if varies else out[0]
+
+
+def _single(exact: Callable[..., Fraction], usual: Callable[..., Any], rounding: str, ftz: bool, *values: Any) -> Any:
+    """The same in float32, whose subnormal numbers may be zero."""
+    given = [_flushed(value) for value in values] if ftz else values
+    result = _compute(exact, usual, np.float32, rounding, *given)
+    return _flushed(result) if ftz else result
+
+
+def _flushed(value: Any) -> Any:
+    numbers = np.asarray(value, np.float32)
+    return np.where(np.abs(numbers) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), numbers), numbers)[()]
+
+
+def _reciprocal(a: Any) -> Any:
+    return type(a)(1) / a
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    return a / b
+
+
+@instruction("div{.rounding}{.ftz}.f32 {result}, {a}, {b};", name="div.rounded.f32", isa="div", **_FACTS)
+def div_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, rounding: Rounding, ftz: bool = False) -> f32:
+    """a / b, rounded once; with `ftz`, subnormal numbers are zero."""
+    return _single(_quotient, np.divide, rounding, ftz, a, b)
+
+
+@instruction("rcp{.rounding}{.ftz}.f32 {result}, {a};", name="rcp.rounded.f32", isa="rcp", **_FACTS)
+def rcp_f32(gpu: Machine, thread: Thread, a: f32, *, rounding: Rounding, ftz: bool = False) -> f32:
+    """1 / a, rounded once; with `ftz`, subnormal numbers are zero."""
+    return _single(_reciprocal, _reciprocal, rounding, ftz, a)
+
+
+@instruction("sqrt{.rounding}{.ftz}.f32 {result}, {a};", name="sqrt.rounded.f32", isa="sqrt", **_FACTS)
+def sqrt_f32(gpu: Machine, thread: Thread, a: f32, *, rounding: Rounding, ftz: bool = False) -> f32:
+    """The square root, rounded once; with `ftz`, subnormal numbers are zero."""
+    return _single(_root, np.sqrt, rounding, ftz, a)
+
+
+@instruction("div{.rounding}.f64 {result}, {a}, {b};", name="div.rounded.f64", isa="div", **_FACTS)
+def div_f64(gpu: Machine, thread: Thread, a: f64, b: f64, *, rounding: Rounding) -> f64:
+    """a / b, rounded once."""
+    return _compute(_quotient, np.divide, np.float64, rounding, a, b)
+
+
+@instruction("rcp{.rounding}.f64 {result}, {a};", name="rcp.rounded.f64", isa="rcp", **_FACTS)
+def rcp_f64(gpu: Machine, thread: Thread, a: f64, *, rounding: Rounding) -> f64:
+    """1 / a, rounded once."""
+    return _compute(_reciprocal, _reciprocal, np.float64, rounding, a)
+
+
+@instruction("sqrt{.rounding}.f64 {result}, {a};", name="sqrt.rounded.f64", isa="sqrt", **_FACTS)
+def sqrt_f64(gpu: Machine, thread: Thread, a: f64, *, rounding: Rounding) -> f64:
+    """The square root, rounded once."""
+    return _compute(_root, np.sqrt, np.float64, rounding, a)
