@@ -13,7 +13,7 @@ MANY = 32
 
 
 def copied(*, lanes: int, rounds: int, flag: int, other: bool = False) -> PrimFunc:
-    """A copy that no rule supports, by lanes from `lanes` on, in rounds from `rounds` on, where a constant is `flag`."""
+    """A copy that no rule supports: by lanes from `lanes` on, in rounds from `rounds` on, or if `flag` is 1."""
 
     @T.prim_func
     def kernel(A: T.Buffer((32,), "float32"), D: T.Buffer((32,), "float32")):
