@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import COPY_FENCES, TVM, Expr, PrimFunc, Stmt, TileCall, TirxError
+from tirx_mini.ir import COPY_FENCES, TVM, Const, Expr, If, PrimFunc, Seq, Stmt, TileCall, TirxError
 from tirx_mini.records import replace
 from tirx_mini.tile import RULES, SCOPES, Context, TensorMaps, dispatch, tiles_of
 
@@ -25,6 +25,14 @@ class _Dispatch(RangedMutator):
     def expr(self, node: Expr) -> Expr:
         """Tile calls are statements: expressions stay as they are."""
         return node
+
+    def visit_If(self, node: If) -> Stmt:
+        """A branch that is never taken needs no instructions."""
+        cond = self.analyzer.simplify(node.cond)
+        if isinstance(cond, Const):
+            taken = node.then if cond.value else node.orelse
+            return self.stmt(taken) if taken is not None else Seq((), span=node.span)
+        return super().visit_If(node)
 
     def visit_TileCall(self, node: TileCall) -> Stmt:
         assert node.scope is not None
