@@ -236,6 +236,8 @@ class _Body:
             self._instruction(node)
         except TirxError as error:
             raise error.at(node.span) from None
+        except (KeyError, IndexError, ValueError, StopIteration) as error:  # words or operands that no handler expects
+            raise refused(node) from error
 
     def _instruction(self, node: Instruction) -> None:
         context, name = self.context, node.opcode[0]
