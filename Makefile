@@ -1,5 +1,6 @@
 # make run     install, run the ladder of reference kernels in the simulator, and say what to do next
-# make test    install, then run every test
+# make test    install, then run the short suite: all but the tests that tests/slow.txt lists, minutes
+# make test-all every test, as CI does; test-times: the same three times, then the list of slow tests
 # make hint STEP=5: the TODOs of step 5 in gemm_kernels.py, and a hint for the first one that is open
 # make handin  build handin.tar from gemm_kernels.py, check it as the grader will, and print the score to expect
 # make lint    ruff and pyright
@@ -19,9 +20,9 @@
 # STEP and TODO say which hint, LEVEL=1, 2 or 3 how much it tells, KERNELS another file than gemm_kernels.py:
 #   make hint STEP=5 TODO=2 LEVEL=2
 # PYTHON chooses the interpreter (3.10 or newer), VENV the environment's folder; LADDER, PYTEST, MUTANTS and FUZZ add
-# arguments:
+# arguments, and TIMES names a file for the CPU seconds of each test:
 #   make run LADDER='--steps 1-3 --size 1024'
-#   make test PYTEST='tests/tirx_mini/layout'
+#   make test-all PYTEST='tests/tirx_mini/layout'
 #   make mutants MUTANTS='--steps 7 --list caught'
 # pip's own settings apply (PIP_EXTRA_INDEX_URL, PIP_FIND_LINKS, …).
 
@@ -30,6 +31,7 @@ VENV ?= .venv
 JOBS ?= 2
 LADDER ?=
 PYTEST ?=
+TIMES ?=
 MUTANTS ?=
 FUZZ ?=
 STEP ?=
@@ -51,7 +53,7 @@ WEB := web/timeline/node_modules/.installed
 DECK := slides/node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test hint handin lint web pythons mutants docs slides stubs reference figures autograders fuzz install clean
+.PHONY: help run test test-all test-times test-drift hint handin lint web pythons mutants docs slides stubs reference figures autograders fuzz install clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -65,8 +67,20 @@ run: $(BASE)
 	@echo "docs/index.md is the way through the course; python -m tirx_mini hint 1 helps."
 
 # The step tests judge the reference kernels here; a student's `pytest tests/test_step01.py` judges gemm_kernels.py.
+RUN_TESTS = $(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --kernels=kernels_ref
+
 test: $(DEV) $(WEB) $(DECK)
-	$(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --kernels=kernels_ref $(PYTEST)
+	$(RUN_TESTS) --short $(PYTEST)
+
+test-all: $(DEV) $(WEB) $(DECK)
+	$(RUN_TESTS) $(TIMES:%=--cpu-times=%) $(PYTEST)
+
+test-times: $(DEV) $(WEB) $(DECK)
+	for run in 1 2 3; do $(RUN_TESTS) --cpu-times=build/times/$$run.json || exit; done
+	$(BIN)/python -m tools.suites write build/times/1.json build/times/2.json build/times/3.json
+
+test-drift:
+	@$(BIN)/python -m tools.suites drift $(TIMES)
 
 hint: $(BASE)
 	@$(BIN)/python -m tirx_mini hint $(STEP) $(TODO) $(LEVEL:%=--level %) $(KERNELS:%=--kernels %)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tirx_mini.course import Case, Meter
     from utils import Run
 
-pytest_plugins = ("tests.texts",)
+pytest_plugins = ("tests.suites", "tests.texts")
 
 ROOT = Path(__file__).parents[1]
 KERNEL = "kernel"

@@ -1,8 +1,9 @@
 """A part of the tests on every supported Python that is installed: ``python -m tools.interpreters``.
 
-`make test` runs everything on one Python. This runs, on each of the others, the tests of what depends most on Python
-itself (reading source, the IR, layouts, lowering), and then every reference kernel in the simulator. They need neither
-PyTorch nor the CUDA compiler, so the environments are small; they are kept in a folder of this one for the next time.
+`make test-all` runs everything on one Python. This runs, on each of the others, the tests of what depends most on
+Python itself (reading source, the IR, layouts, lowering), and then every reference kernel in the simulator. They need
+neither PyTorch nor the CUDA compiler, so the environments are small; they are kept in a folder of this one for the
+next time.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     outcomes: dict[str, str] = {}
     for version in options.versions:
         if version == here:
-            outcomes[version] = "skipped, `make test` runs everything on it"
+            outcomes[version] = "skipped, `make test-all` runs everything on it"
         elif (interpreter := find(version)) is None:
             outcomes[version] = "skipped, not found"
         else:

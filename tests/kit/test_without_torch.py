@@ -36,6 +36,7 @@ CALLS: Mapping[str, tuple[str, ...]] = {
     "trace": (f"{STEP_5}:hgemm_v5", "--size", "256", "-o", "OUT/step05.html"),
     "explain": ("TX107",),
     "inspect": ("5", "256", "--kernels", STEP_5, "--stage", "passes"),
+    "quiz": ("2", "--question", "1", "--answer", "64"),
     "progress": (STEP_1,),
     "grade": (STEP_1, "--steps", "1"),
     "handin": ("gemm_kernels.py", "-o", "OUT/handin.tar"),

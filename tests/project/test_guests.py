@@ -34,7 +34,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project without the folder of front ends."""
     copy = tmp_path_factory.mktemp("core")
     copied(ROOT / "tirx_mini", copy / "tirx_mini", "frontends")
-    for folder in ("kernels_ref", "docs", "examples"):
+    for folder in ("kernels_ref", "docs", "examples", "tools"):
         copied(ROOT / folder, copy / folder)
     (copy / "sitecustomize.py").write_text(NOT_INSTALLED, encoding="utf-8")
     (copy / "tests").mkdir()

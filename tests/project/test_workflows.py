@@ -29,8 +29,9 @@ def test_ci_runs_the_script_whose_targets_are_there() -> None:
     assert "run: .ci/run\n" in WORKFLOW
     text = script.read_text(encoding="utf-8")
     (beside,) = re.findall(r"(?m)^beside=\((.*)\)$", text)
-    targets = {*re.findall(r"\bmake (\w+)", text), *beside.split()}
-    assert {"install", "lint", "test", "docs", "slides", "pythons", "run"} <= targets
+    targets = {*re.findall(r"\bmake (?:--silent )?([\w-]+)", text), *beside.split()}
+    assert "test" not in targets
+    assert {"install", "lint", "test-all", "test-drift", "docs", "slides", "pythons", "run"} <= targets
     assert all(re.search(rf"(?m)^{target}:", makefile) for target in targets)
 
 
@@ -59,12 +60,15 @@ def test_ci_makes_every_stage_and_fails_with_any_of_them(ci: Callable[..., subpr
     stages = ["test", "lint", "docs", "slides", "pythons", "run"]
     done = ci()
     assert done.returncode == 0, done.stderr
-    assert all(f"made {stage} JOBS=" in done.stdout for stage in stages)
+    targets = {stage: "test-all" if stage == "test" else stage for stage in stages}
+    assert all(f"made {target} JOBS=" in done.stdout for target in targets.values())
     assert re.findall(r"(\w+): passed in \d+ s", done.stdout.rpartition("\n\n")[2]) == stages
-    for stage in stages:
-        done = ci(stage)
+    assert "made --silent test-drift TIMES=build/ci/times.json" in done.stdout
+    for stage, target in targets.items():
+        done = ci(target)
         assert done.returncode == 1 and done.stdout.rpartition("\n\n")[2].count("passed") == len(stages) - 1
         assert f"\n{stage}: FAILED in" in done.stdout
+    assert ci("--silent").returncode == 0, "a list of slow tests that is out of date fails no change"
     assert ci("install").returncode != 0
 
 
@@ -121,6 +125,6 @@ def test_a_machine_without_other_pythons_passes(pythons: Path, capsys: pytest.Ca
     assert main([]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
-        f"Python {version}: skipped, " + ("`make test` runs everything on it" if version == HERE else "not found")
+        f"Python {version}: skipped, " + ("`make test-all` runs everything on it" if version == HERE else "not found")
         for version in supported()
     ]

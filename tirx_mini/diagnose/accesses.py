@@ -9,9 +9,11 @@ from tirx_mini.sim import (
     BorrowedRegister,
     CopyOutOfBounds,
     CopyTooLarge,
+    CtasNeverStart,
     DivisionByZero,
     ElementOutOfBounds,
     EndlessLoop,
+    IndexOverflow,
     LanesDisagree,
     MatrixRowOutOfBounds,
     MisalignedAddress,
@@ -66,8 +68,18 @@ def element_out_of_bounds(fact: ElementOutOfBounds) -> Explanation:
     name = fact.buffer
     return Explanation(
         f"element {fact.element} of {name} is accessed, but {name} has {fact.size} elements",
-        INDEX_HINT,
+        INDEX_HINT if -(1 << 31) <= fact.element < 1 << 31 else f"{INDEX_HINT}; this one does not fit in int32",
         about={"buffer": name},
+    )
+
+
+@explains(IndexOverflow, OUT_OF_BOUNDS)
+def index_overflow(fact: IndexOverflow) -> Explanation:
+    return Explanation(
+        f"an index is computed as {fact.value}, which does not fit in int{fact.bits}: the result of a signed overflow "
+        "is undefined in CUDA C++",
+        f"compute it in int{min(64, 2 * fact.bits)}, or in an unsigned type, which wraps by definition",
+        rule="C++: expressions, signed integer overflow",
     )
 
 
@@ -239,6 +251,18 @@ def runaway_loop(fact: RunawayLoop) -> Explanation:
     return Explanation(
         f"{fact.origin.role} is still in this loop after a great many iterations",
         "check the loop's condition, and that each iteration brings it nearer to its end",
+    )
+
+
+@explains(CtasNeverStart, RUNAWAY_LOOP)
+def ctas_never_start(fact: CtasNeverStart) -> Explanation:
+    several = f" and {fact.waiting - 1} more" if fact.waiting > 1 else ""
+    return Explanation(
+        f"{fact.origin.place} waits in this loop for what another thread writes, and no thread is left to write it: "
+        f"{fact.first}{several} of {fact.ctas} CTAs never start{'' if several else 's'}, as the {fact.resident} that a "
+        f"{fact.gpu} holds at a time stay until this ends",
+        "launch no more CTAs than are resident, or wait only for CTAs of lower numbers, which start before this one",
+        rule="CUDA C++ Programming Guide: thread blocks are scheduled in any order",
     )
 
 

@@ -5,19 +5,23 @@ A schedule is run again in other circumstances where the facts of its first run 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 from tirx_mini.diagnose import Report, failed, report_of, single_launch_time
 from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.sim import Circumstances, Ends, Outcome, Question, Simulation
+from tirx_mini.sim import Circumstances, Ends, HoldingClock, Late, Outcome, Question, Simulation
 
 RUNAWAY = "TX114"
 
 MIXED_RUNS = 4
 """Runs that are made at most of one schedule, to find what other orders of its signals may show."""
+
+MOST_HELD = 2
+"""Warps that are held, one at a time, until nothing else can happen, since a test of theirs found its phase incomplete.
+"""
 
 Run: TypeAlias = Callable[[Circumstances], Outcome]
 """Makes a run of a schedule. It gets the circumstances that the runs before ask for, and adds the schedule's own."""
@@ -70,11 +74,10 @@ def judged(simulation: Simulation, run: Run) -> Report:
 def _judged(simulation: Simulation, run: Run) -> Report:
     func, question = simulation.func, simulation.question
     mixed: Ends = {}
+    outcome: Outcome | None = None
     report: Report | None = None
-    tested = False
     for _ in range(MIXED_RUNS):
         outcome = run(Circumstances(mixed=mixed))
-        tested = outcome.tested
         again = report_of(func, question.gpu, outcome, data=question.data)
         if not question.data:
             return again
@@ -87,15 +90,30 @@ def _judged(simulation: Simulation, run: Run) -> Report:
             for place in (*mixed, *outcome.mixed)
         }
         simulation.restore()
-    assert report is not None
-    if tested and report.ok:
-        results = simulation.results()
+    assert report is not None and outcome is not None
+    if not report.ok or not question.checks:
+        return report
+    results = simulation.results()
+    for circumstances in _other_answers(simulation, outcome):
         simulation.restore()
-        again = report_of(func, question.gpu, run(Circumstances(mixed=mixed, late=True)))
+        again = report_of(func, question.gpu, run(replace(circumstances, mixed=mixed)))
         if any(finding.code != RUNAWAY for finding in again.errors):  # so many tests more may look as if without end
             return again
         simulation.put_back(results)
     return report
+
+
+def _other_answers(simulation: Simulation, outcome: Outcome) -> Iterator[Circumstances]:
+    """Circumstances in which tests of mbarriers have other answers than in a run: in all warps, and in one alone."""
+    if outcome.tested:
+        yield Circumstances(late=Late.ALL)
+    if not simulation.asks_once:
+        return
+    if outcome.tested:
+        yield Circumstances(late=Late.FIRST)
+        yield Circumstances(late=Late.OTHERS)
+    for warp in simulation.doubted(outcome)[:MOST_HELD]:
+        yield Circumstances(clock=HoldingClock((warp,)))
 
 
 def single_time(func: PrimFunc, args: Sequence[Any], question: Question, cycles: float) -> float | None:

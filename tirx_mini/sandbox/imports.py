@@ -60,6 +60,9 @@ def preload(source: bytes, utils: Path) -> Gate:
         room = importlib.import_module(f"{_ROOT}.{name}")
         for each in _modules_of(room):
             importlib.import_module(each)
+    for each in frontends():
+        if each.instructions:  # spellings of instructions, which a kernel may use whatever it imports
+            resolve(each.instructions)
     for each in _stand_ins():
         resolve(each.kernel_imports)
         for name in each.kernel_modules if _imports(each.kernel_package, source) else ():

@@ -10,7 +10,7 @@ the facts into findings.
 """
 
 from .budget import BUDGET, BudgetExceeded, GridOverBudget, MemoryOverBudget
-from .doubts import Doubt, Ends, OpenOrder
+from .doubts import Doubt, Ends, Late, OpenOrder
 from .engines import (
     AccumulatorLane,
     AllocRule,
@@ -155,6 +155,7 @@ from .services import (
     NoSuchRank,
 )
 from .setup import Setup
+from .stillness import CtasNeverStart
 from .timeline import (
     Activity,
     Awaited,
@@ -173,6 +174,7 @@ from .timing import Event, HoldingClock
 from .translate import (
     DivisionByZero,
     EndlessLoop,
+    IndexOverflow,
     Poll,
     RunawayLoop,
     Translation,
@@ -182,6 +184,7 @@ from .translate import (
 )
 
 __all__ = [
+    "CtasNeverStart", "IndexOverflow", "Late",
     "Access", "AccumulatorLane", "Activity", "AllocRule", "AllocWithoutPermit", "Arrival", "ArrivalOverflow", "Awaited",
     "BadAddress", "BadAllocation", "BadBulkSize", "BadCtaMask", "BadDealloc", "BadInitCount", "BadRegisterCount",
     "BadTensorMap", "BadThreadCount", "bank_conflicts", "BarrierChange", "BarrierEvent", "BarrierOfEndedCta",

@@ -46,22 +46,37 @@ gives up.
 """
 
 
+class Late(Enum):
+    """Whose tests of mbarriers come before completions in a run, wherever another order has them there."""
+
+    ALL = auto()
+    FIRST = auto()
+    """Those of the warp that tests first."""
+    OTHERS = auto()
+    """Those of all other warps."""
+
+
 class Tests:
     """Tests of mbarriers that found a phase complete, and would come before its completion in another order.
 
-    late: whether they do in this run, up to `PUT_OFF` of each place. found: whether there was one.
+    late: whose do in this run, up to `PUT_OFF` of each place. found: whether there was one.
     """
 
-    def __init__(self, late: bool) -> None:
+    def __init__(self, late: Late | None) -> None:
         self.late = late
         self.found = False
+        self._first: object = None
         self._failed: Counter[Hashable] = Counter()
 
-    def put_off(self, span: Span | None) -> bool:
+    def put_off(self, warp: object, span: Span | None) -> bool:
         """Whether a test at `span` is to fail, of a phase that is complete and that its thread does not know of."""
         self.found = True
+        if self._first is None:
+            self._first = warp
         place = place_key(span)
-        if not self.late or self._failed[place] == PUT_OFF or self._failed.total() == PUT_OFF_IN_ALL:
+        if self.late is (Late.OTHERS if warp is self._first else Late.FIRST):
+            return False
+        if self.late is None or self._failed[place] == PUT_OFF or self._failed.total() == PUT_OFF_IN_ALL:
             return False
         self._failed[place] += 1
         return True

@@ -56,12 +56,14 @@ from .machine import (
     Time,
     UncheckedMbarrier,
     Values,
+    cta_name,
 )
 from .ordering import Causality, UncheckedCausality
 from .outcome import Outcome, Standing
 from .recording import RecordedMbarrier, RecordedWarp, TimelineRecorder
 from .services import Services
 from .setup import DEFAULT_SETUP, Setup
+from .stillness import Stillness, never_starts
 from .timing import Clock, Traffic, Untimed
 
 
@@ -96,6 +98,7 @@ class Gpu(Services):
         self.pedantic = pedantic
         self.rng = None if seed is None else random.Random(seed)
         self.clock = setup.clock or Clock(self.rng)
+        self.stillness = Stillness(self.clock)
         self.probe = probe
         if probe is not None:
             probe.clock = self.clock
@@ -219,6 +222,13 @@ class Gpu(Services):
         if time > warp.time:
             warp.time = time
         self.clock.at(warp.time, warp, warp.resume)
+
+    def looks(self, warp: RunningWarp) -> None:
+        """A warp looks at memory in a steady loop. Raises `Fault` where that keeps CTAs from starting for ever."""
+        if self._waiting and self.stillness.looked(warp):
+            first, launch = self.origin_of(self._waiting[0]), self.image.launch
+            waiting, resident = (len(each) * launch.cluster_size for each in (self._waiting, self.clusters))
+            raise never_starts(warp, cta_name(first, launch.grid), waiting, resident)
 
     def lasts(self, time: float) -> None:
         """The kernel is not over before `time`: a warp has ended, or a store arrives."""

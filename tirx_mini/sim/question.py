@@ -9,7 +9,7 @@ from typing import Any
 from tirx_mini.hardware import GpuSpec
 
 from .budget import BUDGET
-from .doubts import Ends
+from .doubts import Ends, Late
 from .outcome import Watch
 from .timing import Clock
 
@@ -73,14 +73,14 @@ class Circumstances:
     seed: of a random order; None for the deterministic one.
     clock: what orders the events, where these are not ordered by their times alone.
     mixed: phases that another order may complete with other signals: `Outcome.mixed` of the same run before.
-    late: whether tests of mbarriers precede the completions that another order lets them precede.
+    late: whose tests of mbarriers precede the completions that another order lets them precede.
     cold: whether the L2 is empty at first; otherwise it holds the arguments, if they fit.
     """
 
     seed: int | None = None
     clock: Clock | None = None
     mixed: Ends | None = None
-    late: bool = False
+    late: Late | None = None
     cold: bool = False
 
 

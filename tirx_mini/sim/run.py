@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from .doubts import Doubt
 from .gpu import Gpu
-from .machine import NO_ORDER, Probe
+from .machine import NO_ORDER, Probe, warp_name
 from .outcome import Outcome
 from .plans import BoundKernel, answered, running
 from .question import DETERMINISTIC, Circumstances
@@ -19,6 +20,16 @@ class Simulation(BoundKernel):
     def run(self, circumstances: Circumstances = DETERMINISTIC) -> Outcome:
         """Execute the kernel once."""
         return answered(self, circumstances)
+
+    def doubted(self, outcome: Outcome) -> tuple[int, ...]:
+        """The warps of the first CTA whose tests of mbarriers found a phase incomplete that another order completes.
+
+        They are the numbers of their first events.
+        """
+        doubts = [one.origin for one in outcome.open_orders or () if one.doubt is Doubt.TEST]
+        warps = self.image.launch.warps
+        roles = {origin.role for origin in doubts}
+        return tuple(warp for warp in range(warps) if warp_name(warp, warps) in roles)
 
     def excerpt(self, clusters: Sequence[int], probe: Probe | None = None, *, trace: bool = False) -> Outcome:
         """Execute some clusters alone on the GPU, with their data and without checks."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .budget import BUDGET
-from .doubts import Ends
+from .doubts import Ends, Late
 from .engines import Strips
 from .machine import ORDER, TIME, VALUES, KernelImage, Order, Probe, Time, Values
 from .timing import Clock
@@ -43,7 +43,7 @@ class Setup:
     pedantic: whether also for ordinary reads before writes of the async proxy with no fence between.
     budget: iterations of loops that the run may make, all warps together.
     mixed: phases that another order may complete with other signals: `Outcome.mixed` of the same run before.
-    late: whether tests of mbarriers come before completions, where another order has them there.
+    late: whose tests of mbarriers come before completions, where another order has them there.
     part: what is run of the launch; None for all of it.
     share: which clusters have data, where only some do.
     cold: whether the L2 holds nothing at first; otherwise it holds the arguments, if they fit.
@@ -64,7 +64,7 @@ class Setup:
     pedantic: bool = False
     budget: int = BUDGET
     mixed: Ends = field(default_factory=dict)
-    late: bool = False
+    late: Late | None = None
     part: Part | None = None
     share: Share | None = None
     cold: bool = False

@@ -65,8 +65,8 @@ NUMBERS = {
     "scale_input_d": (0, 3),
 }
 """Values of the modifiers that the table does not enumerate."""
-COLUMNS = {"wgmma.mma_async": (8, 136, 256), "wgmma.mma_async.rs": (8, 136, 256)}
-"""Values of `n` where it is a number of columns."""
+COLUMNS = (8, 136, 256)
+"""Values of `n` where it is a number of columns, as wgmma has it."""
 
 
 def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
@@ -106,8 +106,8 @@ def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
         assert isinstance(number, int)
         named = {"n_cols": const(64, "uint32"), "barrier_id": const(1, "uint32"), "threads": const(64, "uint32")}
         sample = named.get(operand.name, samples[operand.type.kind])
-        integral = str(attrs.get("dtype")) in ("s8", "u8")  # factors of wgmma, whose sums are integers
-        if operand.type.kind is OperandKind.REGISTERS and (operand.type.access is Access.READ or integral):
+        words = str(attrs.get("dtype")) in ("s8", "u8") or entry.name.endswith(".f16")  # sums of wgmma
+        if operand.type.kind is OperandKind.REGISTERS and (operand.type.access is Access.READ or words):
             sample = AddressOf(HANDLE, WORDS, (const(0),))
         out += [sample] * number
     return tuple(out)
@@ -115,7 +115,7 @@ def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
 
 def forms(entry: Instruction) -> Iterator[dict[str, object]]:
     """Every legal combination of the entry's modifiers, of very many those that `_pairs` takes."""
-    numbers = NUMBERS | ({"n": COLUMNS[entry.name]} if entry.name in COLUMNS else {})
+    numbers = NUMBERS | ({"n": COLUMNS} if entry.name.startswith("wgmma.mma_async") else {})
     choices = {a.name: a.choices or numbers.get(a.name) or _either(a.default) for a in entry.attributes}
     if entry.typed:
         choices[entry.typed] = tuple(filter(None, choices[entry.typed]))

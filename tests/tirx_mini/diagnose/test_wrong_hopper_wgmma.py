@@ -124,7 +124,7 @@ def test_the_mistake_is_found_and_named(wrong: Wrong, tmp_path: Path) -> None:
             "wgmma_accumulator_layout(128, 128)",
         ),
         (
-            ('Dreg = Tx.alloc_local((DREG_N,), "float32")', "Dreg = Tx.alloc_local((DREG_N,), dtype)"),
+            ('Dreg = Tx.alloc_local((DREG_N,), "float32")', "Dreg = Tx.alloc_local((DREG_N,), \"bfloat16\")"),
             "into float32",
             "",
         ),

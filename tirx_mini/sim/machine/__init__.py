@@ -60,7 +60,7 @@ from .counting import (
     GridBarrierWait,
     NamedBarrierWait,
 )
-from .cta import Multiprocessor, ResidentCluster, ResidentCta
+from .cta import Multiprocessor, ResidentCluster, ResidentCta, cta_name
 from .divergent import POLL_CYCLES, Divergence
 from .dtypes import numpy_dtype
 from .image import GlobalBuffer, KernelImage, SharedBuffer
@@ -99,13 +99,13 @@ from .register_pool import (
 from .registers import Flight, RegisterArray, Registers, ScatteredRegisters, UniformArray
 from .unchecked import PartMbarrier, UncheckedMbarrier
 from .warp import RunningWarp
-from .warp_facts import LanesDiffer, PartialWarp
+from .warp_facts import LanesDiffer, PartialWarp, warp_name
 
 __all__ = [
     "Arrival", "ArrivalOverflow", "Arriving", "BadInitCount", "BadRegisterCount", "BadThreadCount", "BarrierEvent",
     "BarrierOfEndedCta", "BarrierUse", "batched_memory", "BatchedRegisterArray", "BatchedSharedMemory", "BatchedWarp",
     "Blocking", "BorrowedRegister", "Cluster", "ClusterBarrierMisuse", "ClusterBarrierWait", "conflicts",
-    "CountingBarrier", "CountingWait", "Cta", "Divergence", "EarlySignal", "Element", "element_of",
+    "CountingBarrier", "CountingWait", "Cta", "cta_name", "Divergence", "EarlySignal", "Element", "element_of",
     "ElementOutOfBounds", "EMPTY", "Flight", "FreshWait", "FULL", "GlobalBuffer", "GlobalMemory", "Gpu", "GridBarrier",
     "GridBarrierWait", "IncompletePhase", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree", "LanesWait",
     "Locator", "Mask",
@@ -121,6 +121,6 @@ __all__ = [
     "Time", "TIME", "TxCountOverflow", "UncheckedMbarrier", "UniformArray", "UninitialisedBarrier",
     "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters",
     "VALUES", "Values", "values_by_cluster", "Wait", "Warp", "WideRegisters", "WIDTHS", "WINDOW_BITS",
-    "WrongRegisterDirection",
+    "warp_name", "WrongRegisterDirection",
     "AccessBeforeStart", "RemoteAccessAtExit",
 ]  # fmt: skip

@@ -55,6 +55,12 @@ class Multiprocessor:
         self.stores_free = 0.0
 
 
+def cta_name(block_idx: Sequence[int], grid: Sequence[int]) -> str:
+    """A CTA by its blockIdx, in as many dimensions as the grid has."""
+    used = max((axis + 1 for axis in range(3) if grid[axis] > 1), default=1)
+    return f"CTA {block_idx[0]}" if used == 1 else f"CTA ({', '.join(map(str, block_idx[:used]))})"
+
+
 class ResidentCta:
     """A resident CTA. rank: its %cluster_ctarank. name: its blockIdx, as in "CTA (3, 0, 0)". number: the same, linear.
 
@@ -79,8 +85,7 @@ class ResidentCta:
         self.rank = rank
         grid = gpu.image.launch.grid
         self.number = block_idx[0] + grid[0] * (block_idx[1] + grid[1] * block_idx[2])
-        used = max((axis + 1 for axis in range(3) if grid[axis] > 1), default=1)
-        self.name = f"CTA {block_idx[0]}" if used == 1 else f"CTA ({', '.join(map(str, block_idx[:used]))})"
+        self.name = cta_name(block_idx, grid)
         shared: Complain | None = cluster.order.of(gpu.watch_shared, self)
         tensor: Complain | None = cluster.order.of(gpu.watch_tensor, self)
         nbytes, buffers = gpu.image.launch.smem_bytes, gpu.image.shared

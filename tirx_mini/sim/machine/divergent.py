@@ -115,6 +115,8 @@ class Divergence:
 
     def _run(self, arm: Arm) -> None:
         w = self._warp
+        if arm.wait is None or not arm.wait.polls:
+            w.gpu.stillness.moved()
         w.select(arm.mask)
         w.span = arm.span
         try:

@@ -251,7 +251,7 @@ class Mbarrier:
 
     def _put_off(self, w: Warp) -> bool:
         """Return whether a test comes before the phase is complete, in a run in which all may that other orders let."""
-        return self.phases is not None and not self.phases.sure(w.agent) and w.gpu.tests.put_off(w.span)
+        return self.phases is not None and not self.phases.sure(w.agent) and w.gpu.tests.put_off(w, w.span)
 
     def _acquire(self, w: Warp) -> None:
         """After a completed wait."""

@@ -382,6 +382,8 @@ class RunningWarp:
 
     def resume(self) -> None:
         """Run until the warp waits for something or ends. Called by the clock."""
+        if self.waiting is None or not self.waiting.polls:
+            self.gpu.stillness.moved()
         self.waiting = None
         self.woken = False
         try:

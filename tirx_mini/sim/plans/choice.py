@@ -8,6 +8,7 @@ from ..outcome import Outcome, PlanNote
 from ..question import DETERMINISTIC, Circumstances
 from .batched import BatchedClusters
 from .classes import ClusterClasses
+from .held import HeldPlaces
 from .kernel import BoundKernel
 from .plan import Plan, WholeLaunch
 from .representatives import RepresentativeWarps
@@ -17,6 +18,7 @@ from .time_alone import TimeAlone
 
 PLANS: tuple[Plan, ...] = (
     SampledParts(),
+    HeldPlaces(),
     ShardedClusters(),
     BatchedClusters(),
     ClusterClasses(),

@@ -33,7 +33,7 @@ from ..outcome import Outcome
 from ..outputs import NothingWritten, last_unused, unwritten
 from ..question import Circumstances, Question
 from ..setup import Setup
-from ..translate import translate
+from ..translate import asks_once, translate
 from .equality import Equality
 from .process import running
 from .sampling import Sampling
@@ -166,6 +166,11 @@ class BoundKernel:
         return "two arguments overlap" if overlap else ""
 
     @cached_property
+    def asks_once(self) -> bool:
+        """Return whether the answer of one test of an mbarrier may decide what comes next."""
+        return asks_once(self.func.body)
+
+    @cached_property
     def effort(self) -> float:
         """The iterations of all CTAs; -1 for a launch that is small, or whose loops depend on data."""
         if sum(array.nbytes for array in self.arrays) < WORTH_BYTES:
@@ -187,13 +192,13 @@ class BoundKernel:
         """The values of a machine that answers this question."""
         return VALUES if self.data else NO_VALUES
 
-    def execute(self, circumstances: Circumstances) -> Outcome:
-        """Execute the whole launch, as it is asked for."""
+    def execute(self, circumstances: Circumstances, checks: bool = True) -> Outcome:
+        """Execute the whole launch, as it is asked for, or without its checks."""
         asked = self.question
         setup = replace(
             self.limits, seed=circumstances.seed, clock=circumstances.clock, mixed=circumstances.mixed or {},
             late=circumstances.late, cold=circumstances.cold, trace=asked.trace, log_barriers=asked.log_barriers,
-            values=self.values, order=ORDER if asked.checks else NO_ORDER, functions=asked.functions or {},
+            values=self.values, order=ORDER if asked.checks and checks else NO_ORDER, functions=asked.functions or {},
         )  # fmt: skip
         self.close()
         with running(4 if asked.trace else 1):

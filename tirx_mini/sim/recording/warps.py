@@ -154,11 +154,11 @@ def _noting_names(use: Use, execute: Callable[..., Any], at: int) -> Callable[..
     return passing
 
 
-def _noting_poll(poll: Callable[[Any], Wait]) -> Callable[[RecordedWarp], Wait]:
+def _noting_poll(poll: Callable[[Any, bool], Wait]) -> Callable[[RecordedWarp, bool], Wait]:
     """`poll`, noted as a wait without an end, which lasts until the warp's next step."""
 
-    def noting(w: RecordedWarp) -> Wait:
+    def noting(w: RecordedWarp, steady: bool) -> Wait:
         w.note((POLL, w.time, w.time, w.span, (), NOTHING, None))
-        return poll(w)
+        return poll(w, steady)
 
     return noting

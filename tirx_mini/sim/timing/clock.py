@@ -54,6 +54,10 @@ class Clock:
         tie = self._rng.random() if self._rng else 0.0
         heapq.heappush(self._heap, (time, tie, self._sequence, owner, action, args))
 
+    def owners(self) -> list[EventOwner | None] | None:
+        """What the next events happen to, None among them for bookkeeping; None where that is not known."""
+        return None if self._at_once else [event[3] for event in self._heap]
+
     def clear(self) -> None:
         """Let nothing of all this happen."""
         self._heap.clear()
@@ -128,6 +132,10 @@ class HoldingClock(Clock):
                 if self._held and self._polls >= FAIR_POLLS and all(_spins(event[3]) for event in heap):
                     self._polls = 0
                     self._release()
+
+    def owners(self) -> list[EventOwner | None] | None:
+        """As that of `Clock`; what is held falls due later."""
+        return None if self._held else super().owners()
 
     def _release(self) -> None:
         """Let what has been held longest happen now, and what waited behind it fall due."""

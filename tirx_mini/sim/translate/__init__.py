@@ -35,6 +35,7 @@ from ..machine import GlobalBuffer, KernelImage, SharedBuffer
 from .batchable import batchable
 from .clock_only import ClockStatements
 from .decided import idle_reads
+from .leaving import asks_once, waits_for_memory
 from .needed import extent, needed
 from .pressure import registers_of
 from .repeats import Cut, Repeats, repeats
@@ -42,7 +43,7 @@ from .representatives import Led, led_products
 from .sameness import Samenesses
 from .statements import Statements
 from .storage import Place
-from .support import NAMESPACE, DivisionByZero, EndlessLoop, Poll, RunawayLoop
+from .support import NAMESPACE, DivisionByZero, EndlessLoop, IndexOverflow, Poll, RunawayLoop
 from .threads import selected, thread_values
 from .travels import travelled
 from .uniformity import analyse
@@ -213,7 +214,8 @@ def _scalar(name: str, value: Any, dtype: DataType) -> Value:
 
 
 __all__ = [
-    "Cut", "DivisionByZero", "EndlessLoop", "Led", "Poll", "Repeats", "RunawayLoop", "Translation", "extent",
-    "needed",
-    "registers_of", "repeats", "selected", "thread_values", "translate",
+    "Cut", "DivisionByZero", "EndlessLoop", "IndexOverflow",
+    "Led", "Poll", "Repeats", "RunawayLoop", "Translation", "asks_once",
+    "extent", "needed",
+    "registers_of", "repeats", "selected", "thread_values", "translate", "waits_for_memory",
 ]  # fmt: skip

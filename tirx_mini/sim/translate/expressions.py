@@ -7,9 +7,9 @@ variables of compiler-made parallel loops) is computed while translating, for al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -36,10 +36,13 @@ from tirx_mini.ir import (
 )  # fmt: skip
 
 from ..machine import LANES, Mask, numpy_dtype
+from .addresses import passes_on
 from .affine import Affine
 from .choice import as_choice, choose, is_choice
-from .values import Value, bounds, combined, literal, ranged, wrapped
+from .values import Value, bounds, checked, combined, literal, ranged, wrapped
 from .writer import Writer
+
+_T = TypeVar("_T")
 
 SCALAR_OPS: Mapping[str, str] = {
     **{op: f"({{a}} {op} {{b}})" for op in ("+", "-", "*", "/", "//", "%", "<<", ">>", "&", "|", "^", "and", "or")},
@@ -92,12 +95,18 @@ class Calls(Protocol):
 class Expressions:
     """Translates expressions. `vars` holds the values of the variables in scope."""
 
-    def __init__(self, writer: Writer, launch: Launch, storage: Storage, calls: Calls) -> None:
+    def __init__(
+        self, writer: Writer, launch: Launch, storage: Storage, calls: Calls, addresses: Set[Var | Buffer] = frozenset()
+    ) -> None:
         self.out = writer
         self.launch = launch
         self.storage = storage
         self.calls = calls
         self.vars: dict[Var, Value] = {}
+        self.addresses = addresses
+        self.addressing = False
+        """Whether what is being translated is passed on to an address."""
+
         self.iterations = 0
         """Of the parallel loops around the expression, all together; 0 outside."""
         self.static_names: dict[str, Any] = dict(writer.namespace)
@@ -119,7 +128,20 @@ class Expressions:
     def build(self, expr: Expr) -> Value:
         """`expr` as text that may still hold static lane patterns in full."""
         value = self.loose(expr)
+        if self.addressing and value.dtype.is_integer and value.dtype.is_signed and not value.static:
+            return checked(value)
         return wrapped(value) if value.dtype.is_integer else value
+
+    def part(self, expr: Expr, target: Var | Buffer) -> Value:
+        """`build` of what a variable or scalar gets, which addresses may be computed from."""
+        return self._addressed(target in self.addresses, self.build, expr)
+
+    def _addressed(self, addressing: bool, translate: Callable[[Expr], _T], expr: Expr) -> _T:
+        """Translate an expression that is passed on to an address, or not."""
+        before, self.addressing = self.addressing, addressing
+        result = translate(expr)
+        self.addressing = before
+        return result
 
     def loose(self, expr: Expr) -> Value:
         """`build`, but the value of a sum or product may lie outside of its type by a multiple of the type's size.
@@ -129,6 +151,8 @@ class Expressions:
         method: Callable[[Any], Value] | None = getattr(self, f"_{type(expr).__name__}", None)
         if method is None:
             raise TirxError(f"the simulator cannot compute a {type(expr).__name__}; was the kernel lowered?", expr.span)
+        if self.addressing and not passes_on(expr):
+            return self._addressed(False, method, expr)
         return method(expr)
 
     def ready(self, value: Value) -> Value:
@@ -177,7 +201,7 @@ class Expressions:
 
     def split(self, expr: Expr) -> tuple[Value | None, Value | None, Value | None]:
         """(uniform, static pattern, rest) whose sum is `expr`; None stands for zero."""
-        return Affine(self.build).split(expr)
+        return self._addressed(True, Affine(self.build).split, expr)
 
     def index(self, expr: Expr) -> Value:
         """A flat index as ``uniform + pattern``: one addition in the loop, whatever the layout."""

@@ -4,8 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tirx_mini.ir import Break, BufferLoad, BufferStore, Continue, For, Hint, If, Seq, Stmt, While, walk
-from tirx_mini.isa import BarrierEffect, Memory, instructions
+from tirx_mini.ir import (
+    Break,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Continue,
+    Expr,
+    For,
+    Hint,
+    If,
+    Seq,
+    Stmt,
+    While,
+    children,
+    walk,
+)
+from tirx_mini.isa import BarrierEffect, Memory, instruction_of, instructions
 
 
 def leaves(stmt: Stmt) -> Iterator[Stmt]:
@@ -33,6 +48,42 @@ def spins(loop: While | For) -> bool:
         for entry in called
     )
     return (reads or polls) and not any(entry.blocking for entry in called)
+
+
+SETTLED = ("exch", "cas", "and", "or", "min", "max")
+"""Atomic operations that change memory no more when they are repeated."""
+
+
+def steady(loop: While | For) -> bool:
+    """Return whether an iteration does nothing but look at memory: the next one finds the same until others act."""
+    if counts(loop) or any(isinstance(node, BufferStore) and node.buffer.scope != "local" for node in walk(loop)):
+        return False
+    return all(map(_looks, (node for node in walk(loop) if isinstance(node, Call))))
+
+
+def asks_once(node: Stmt | Expr) -> bool:
+    """Return whether an mbarrier is tested outside of loops that test it until its phase is complete."""
+    if isinstance(node, While) and spins(node):
+        return False
+    entry = instruction_of(node) if isinstance(node, Call) else None
+    if entry is not None and entry.barrier is BarrierEffect.TEST:
+        return True
+    return any(asks_once(child) for child in children(node) if isinstance(child, (Stmt, Expr)))
+
+
+def waits_for_memory(loop: While | For) -> bool:
+    """Return whether the loop goes on until another thread has changed memory, and does nothing meanwhile."""
+    return spins(loop) and steady(loop)
+
+
+def _looks(call: Call) -> bool:
+    """Return whether an instruction changes nothing, or nothing more when it is repeated."""
+    entry = instruction_of(call)
+    if entry is None or entry.blocking or entry.barrier is not None or entry.reads_clock or entry.opaque:
+        return False
+    if entry.is_atomic:
+        return entry.name == "atom.cas" or call.attr("op", None) in SETTLED
+    return entry.writes is Memory.NONE and entry.completion is None
 
 
 def counts(loop: While | For) -> bool:

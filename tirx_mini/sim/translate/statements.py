@@ -36,12 +36,13 @@ from tirx_mini.ir import (
 )  # fmt: skip
 
 from ..machine import UniformArray, numpy_dtype
+from .addresses import address_values
 from .calls import Calls
 from .course import Course
 from .divergent import diverge, is_elect, length_of_run
 from .expressions import Expressions
 from .iterations import Iterations
-from .leaving import counts, leaves, spins
+from .leaving import counts, leaves, spins, steady
 from .memoised import as_series
 from .moves import copied, stored
 from .parallel import together
@@ -74,7 +75,7 @@ class Statements:
         assert func.launch is not None
         self.storage = Storage(writer)
         self.calls = Calls(writer, func.tensor_maps)
-        self.expressions = Expressions(writer, func.launch, self.storage, self.calls)
+        self.expressions = Expressions(writer, func.launch, self.storage, self.calls, address_values(func))
         self.storage.expressions = self.calls.expressions = self.expressions
         self.iterations = Iterations(writer)
         self.loops: list[Loop] = []
@@ -134,7 +135,7 @@ class Statements:
         self.stmt(stmt.body)
 
     def _Bind(self, stmt: Bind) -> None:
-        value = self.expressions.build(stmt.value)
+        value = self.expressions.part(stmt.value, stmt.var)
         if value.static:
             self.expressions.vars[stmt.var] = self.expressions.brief(value)
             return
@@ -216,7 +217,7 @@ class Statements:
 
     def _assign(self, stmt: BufferStore, place: Place) -> None:
         """A mutable scalar."""
-        value = self.expressions.value(stmt.value)
+        value = self.expressions.ready(self.expressions.part(stmt.value, stmt.buffer))
         self.out.at(stmt.span)
         if place.kind == "scalar":
             assert not value.lanes, f"{stmt.buffer.name} was taken to be uniform"
@@ -360,6 +361,8 @@ class Statements:
                 self.out.line(f"{last} = {values}")
             self._count_iteration(stmt)
             self.stmt(stmt.body)
+        if spins(stmt):
+            self.out.line("w.gpu.stillness.moved()")
 
     def _state(self, stmt: While) -> tuple[str, str, tuple[str, ...]] | None:
         """(a local for it, the tuple, the names) of what must change for the loop to end, where that is known."""
@@ -374,7 +377,7 @@ class Statements:
         if polls:
             self.out.line("polls += 1")
             self.out.line("if polls > MAX_POLLS: raise runaway(w)")
-            self.out.line("yield poll(w)")
+            self.out.line(f"yield poll(w, {steady(stmt)})")
         self.iterations.one(stmt.body, parted=parted, polls=polls and not counts(stmt))
 
     def _ragged_while(self, stmt: While) -> None:
@@ -388,6 +391,8 @@ class Statements:
             self._count_iteration(stmt, parted=True)
             self._ragged_body(loop, stmt.body)
         self.out.line(f"w.select({outer})")
+        if spins(stmt):
+            self.out.line("w.gpu.stillness.moved()")
 
     def _ragged_for(self, stmt: For) -> None:
         start, stop = self.expressions.value(stmt.start), self.expressions.value(stmt.stop)

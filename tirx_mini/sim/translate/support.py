@@ -42,6 +42,14 @@ class EndlessLoop(Fact):
     state: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class IndexOverflow(Fact):
+    """A signed value that an address is computed from does not fit in its type. bits: of the type."""
+
+    value: int
+    bits: int
+
+
 def floor_div(w: Any, a: Any, b: Any) -> Any:
     """``a // b``; a zero divisor in an active lane is recorded, and 1 taken in its place."""
     return a // _divisor(w, b)
@@ -149,11 +157,32 @@ def endless(w: Any, state: tuple[str, ...]) -> Exception:
     return Fault(EndlessLoop(w.origin, state))
 
 
-def poll(w: Any) -> Wait:
-    """Let others run for a while, in a loop that reads memory until another warp has changed it."""
+def poll(w: Any, steady: bool) -> Wait:
+    """Let others run for a while, in a loop that reads memory until another warp has changed it.
+
+    steady: whether an iteration does nothing but look.
+    """
+    if steady:
+        w.gpu.looks(w)
     if not w.divergent:
         w.gpu.wake(w, w.time + POLL_CYCLES)
     return Poll(w, w.time, w.span)
+
+
+def signed(w: Any, value: Any, low: int, high: int) -> Any:
+    """A signed value that an address is computed from, reduced to its type; that it leaves this is recorded."""
+    if not isinstance(value, np.ndarray):
+        if low <= value <= high:
+            return value
+        w.gpu.facts.record(IndexOverflow(w.origin, int(value), high.bit_length() + 1))
+        return (value - low & high - low) + low
+    same = (value - low & high - low) + low
+    left = same != value
+    if left.any():
+        active = left & w.mask.bits if left.shape[-1:] == w.mask.bits.shape else left
+        if active.any():
+            w.gpu.facts.record(IndexOverflow(w.origin, int(value[active][0]), high.bit_length() + 1))
+    return same
 
 
 def merge(mask: Mask, new: Any, old: Any) -> np.ndarray:
@@ -171,6 +200,6 @@ NAMESPACE: dict[str, Any] = {
     "zeros": np.zeros, "int64": np.int64, "uint64": np.uint64,
     "Divergence": Divergence, "EMPTY": EMPTY, "MAX_POLLS": MAX_POLLS,
     **{f.__name__: f for f in (floor_div, floor_mod, trunc_div, shift_left, shift_right, least, greatest,
-                               float_to_int, finite, reinterpret, runaway, endless, poll, merge, spread)},
+                               float_to_int, finite, reinterpret, runaway, endless, poll, merge, spread, signed)},
 }  # fmt: skip
 """The names that generated code may use."""

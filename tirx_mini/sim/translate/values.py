@@ -87,6 +87,14 @@ def wrapped(value: Value) -> Value:
     return replace(value, code=code, low=low, high=high, view=False)
 
 
+def checked(value: Value) -> Value:
+    """As `wrapped`, for a signed value that an address is computed from: the run records where it leaves its type."""
+    same = wrapped(value)
+    if same.code == value.code:
+        return same
+    return replace(same, code=f"signed(w, {value.code}, {same.low}, {same.high})")
+
+
 # -- bounds of integer operations ----------------------------------------------------------------------------------
 
 

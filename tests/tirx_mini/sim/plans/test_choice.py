@@ -81,7 +81,7 @@ def test_a_launch_with_a_finding_is_run_as_a_whole() -> None:
 
 def test_plans_have_names_and_reasons() -> None:
     kernel = Simulation(lower(doubled), ones(), Question(gpu_spec("b200")))
-    assert len({plan.name for plan in PLANS}) == 6 and all(plan.assumes for plan in PLANS)
+    assert len({plan.name for plan in PLANS}) == 7 and all(plan.assumes for plan in PLANS)
     assert all(plan.refusal(kernel, Circumstances()) for plan in PLANS)  # the arguments were not kept
     plan = kernel.run().plan
     assert plan is not None and [name for name, _ in plan.others] == [plan.name for plan in PLANS]

@@ -1,0 +1,48 @@
+"""Launches whose loops wait for CTAs that never start: found without clocks, which grow with the warps."""
+
+from __future__ import annotations
+
+from tirx_mini.ir import While
+
+from ..launch import resident_clusters
+from ..outcome import Outcome
+from ..question import Circumstances
+from ..stillness import CtasNeverStart
+from ..translate import waits_for_memory
+from .kernel import BoundKernel
+from .plan import Plan, not_for_findings
+
+MANY_WARPS = 512
+"""Resident warps from which on a run without checks costs little beside one with them."""
+
+
+class HeldPlaces(Plan):
+    """Executes a launch without checks, to see whether all of its CTAs ever start."""
+
+    name = "a run without checks, to see which CTAs start"
+    assumes = "that CTAs wait for others which cannot start while they wait"
+
+    def refusal(self, kernel: BoundKernel, circumstances: Circumstances) -> str:
+        """As `Plan.refusal`."""
+        if reason := not_for_findings(kernel, circumstances):
+            return reason
+        launch = kernel.image.launch
+        most = resident_clusters(kernel.image, kernel.spec) * launch.cluster_size
+        if launch.num_ctas <= most:
+            return "all CTAs are resident at a time"
+        if most * launch.warps < MANY_WARPS:
+            return "few warps are resident at a time"
+        waits = any(isinstance(node, While) and waits_for_memory(node) for node in kernel.func.nodes)
+        return "" if waits else "no loop waits for what another thread writes"
+
+    def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome:
+        """As `Plan.run`."""
+        return kernel.execute(circumstances, checks=False)
+
+    def holds(self, outcome: Outcome) -> bool:
+        """As `Plan.holds`."""
+        return isinstance(outcome.fault, CtasNeverStart)
+
+    def saves(self, kernel: BoundKernel, outcome: Outcome) -> str:
+        """As `Plan.saves`."""
+        return "the order of all accesses"

@@ -1,0 +1,67 @@
+"""Launches in which all that happens is that warps look at memory, which nobody is left to change.
+
+A loop is *steady* if an iteration does nothing but look: what it finds is the same until somebody else acts. Where each
+event that is due is the next look of such a loop, and all have looked since anything else happened, nothing ever will.
+If CTAs are left that have not started, the loops keep them from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .facts import Fact, Fault, Origin
+from .machine import Mask, RunningWarp
+from .timing import Clock
+
+LOOKS = 8
+"""The looks of one warp, with nothing else in between, after which the others are looked at: once in so many."""
+
+
+@dataclass(frozen=True)
+class CtasNeverStart(Fact):
+    """Warps wait in loops for what changes memory, and hold the place of CTAs that have not started.
+
+    first: the blockIdx of the first of these, as in "CTA 148". waiting: how many have not started. ctas: of the grid.
+    resident: how many have started and not ended.
+    """
+
+    first: str
+    waiting: int
+    resident: int
+    ctas: int
+    gpu: str
+
+
+class Stillness:
+    """The looks of steady loops since anything else has happened, by the warps that made them."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._looks: dict[RunningWarp, int] = {}
+        self._lanes: dict[RunningWarp, set[Mask]] = {}
+
+    def moved(self) -> None:
+        """Something happens other than a look."""
+        if self._looks:
+            self._looks.clear()
+            self._lanes.clear()
+
+    def looked(self, warp: RunningWarp) -> bool:
+        """A warp looks at memory in a steady loop. Return whether nothing but such looks will ever happen."""
+        looks, lanes = self._looks, self._lanes.setdefault(warp, set())
+        if lanes and warp.mask not in lanes:  # lanes have left the loop
+            self.moved()
+            lanes = self._lanes.setdefault(warp, set())
+        lanes.add(warp.mask)
+        count = looks[warp] = looks.get(warp, 0) + 1
+        if count % LOOKS or min(looks.values()) < LOOKS // 2:
+            return False
+        owners = self._clock.owners()
+        return owners is not None and all(owner in looks for owner in owners)
+
+
+def never_starts(warp: RunningWarp, first: str, waiting: int, resident: int) -> Fault:
+    """The exception to raise in a launch that is still, with CTAs that have not started."""
+    launch, gpu = warp.cta.gpu.image.launch, warp.cta.gpu.spec.name
+    origin = Origin(warp.role, warp.place, warp.cta.name, warp.span)
+    return Fault(CtasNeverStart(origin, first, waiting, resident, launch.num_ctas, gpu))
