@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tirx_mini.ir import BOOL, Const, DataType, Expr, binary, cast, const, int_value, select
+from tirx_mini.ir import BOOL, Call, Const, DataType, Expr, binary, cast, const, int_value, select
 from tirx_mini.isa import TABLE, value_of
 
 from .context import Context, refused
@@ -47,6 +47,7 @@ def _shuffle(context: Context, instruction: Instruction) -> None:
     shuffled = value_of("shfl.idx.segment", moved.dtype, moved, chosen, mask, width=32, span=context.span)
     same = context.of_warps(moved) if mode == "idx" and isinstance(chosen, Const) else moved
     if same is not moved:
+        assert isinstance(shuffled, Call)
         context.evaluate(shuffled)
         context.write(first, same)
     else:
