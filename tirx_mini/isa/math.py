@@ -138,7 +138,7 @@ def fma(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32) -> f32:
     """a * b + c, rounded once."""
     x, y, z = (np.asarray(value, np.float32).astype(np.float64) for value in (a, b, c))
     with np.errstate(all="ignore"):
-        total = np.asarray(x * y + z)
+        total: Any = np.asarray(x * y + z)
         halfway = total.view(np.int64) & _BEHIND == _HALF  # between two numbers of float32: the lost part decides
         if not (halfway | ((np.abs(total) < _SMALLEST) & (total != 0))).any():
             return total.astype(np.float32)[()]

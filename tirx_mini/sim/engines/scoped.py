@@ -34,7 +34,6 @@ from ..machine import (
 from ..ordering import FENCED, Access, Actor, CtaPlace, Operation, Proxy, Release, Segment, Strong, in_scope
 from .reductions import OPERATIONS
 
-ALL = np.arange(LANES)
 ACQUIRES, RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
 
 
@@ -72,9 +71,8 @@ class ReadOnlyPath(Fact):
 class Run:
     """The addresses of an access that lie in one memory.
 
-    lanes: int[n], the position of each among the active lanes. offsets: int64[n], in bytes of the memory. view: gives
-    the memory as items of a width. segment: its shadow, None where accesses are not checked. slot: of the global
-    buffer, None for shared memory; name: likewise.
+    lanes: int[n], the position of each among the active lanes. offsets: int64[n], in bytes of the memory. view: the
+    memory as items of a width. segment: its shadow, None without checks. slot, name: of the global buffer.
     """
 
     lanes: np.ndarray
@@ -232,7 +230,7 @@ class ScopedAccesses:
             shared = low >> WINDOW_BITS < ctas
             if not shared or low >> WINDOW_BITS == high >> WINDOW_BITS:
                 home = low >> WINDOW_BITS if shared else -1 - (low >> spacing)
-                yield from self._at(w, access, home, ALL[: len(addresses)], addresses, nbytes, write)
+                yield from self._at(w, access, home, np.arange(len(addresses)), addresses, nbytes, write)
                 return
         windows = addresses >> WINDOW_BITS
         homes = np.where(windows < ctas, windows, -1 - (addresses >> spacing))
@@ -249,8 +247,7 @@ class ScopedAccesses:
             return
         run = self._shared(w, access, home, lanes, own, n, write)
         while run.segment is not None and int(run.offsets.max()) >= run.segment.stop:
-            inside = run.offsets < run.segment.stop
-            yield replace(run, lanes=run.lanes[inside], offsets=run.offsets[inside])
+            yield replace(run, lanes=run.lanes[inside := run.offsets < run.segment.stop], offsets=run.offsets[inside])
             lanes, offsets = run.lanes[~inside], run.offsets[~inside]
             shadow = w.cta.cluster.ctas[home].smem.shadow
             run = replace(run, lanes=lanes, offsets=offsets, segment=shadow.segment(int(offsets.min())))
