@@ -107,11 +107,12 @@ def add_launch_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--smem", type=positive, default=0, metavar="N", help="bytes of dynamic shared memory")
     group.add_argument("-D", "--define", action="append", default=[], metavar="NAME=VALUE", help="a macro of CUDA C++")
     group.add_argument("-I", "--include", action="append", default=[], metavar="DIR", help="a folder for #include")
+    group.add_argument("--optimize", action="store_true", help="compile CUDA C++ as for a GPU, and predict that time")
 
 
 def launch_of(options: argparse.Namespace) -> LaunchText:
     """The launch that the command line gives."""
     return LaunchText(
         options.args, options.grid, options.block, options.cluster, options.smem, tuple(options.include),
-        tuple(options.define),
+        tuple(options.define), options.optimize,
     )  # fmt: skip

@@ -25,7 +25,7 @@ EXAMPLE = "write a number, or an array as in float16[512,512]"
 class LaunchText:
     """A launch as it is written. args: "float16[512,512], 64"; grid, block, cluster: "8,4", "" where not given.
 
-    smem: bytes of dynamic shared memory. include, define: for a file that a compiler reads.
+    smem: bytes of dynamic shared memory. include, define, optimize: for a file that a compiler reads.
     """
 
     args: str = ""
@@ -35,6 +35,7 @@ class LaunchText:
     smem: int = 0
     include: tuple[str, ...] = ()
     define: tuple[str, ...] = ()
+    optimize: bool = False
 
 
 class LaunchedFiles(Protocol):

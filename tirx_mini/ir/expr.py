@@ -288,9 +288,7 @@ def const(value: int | float | bool, dtype: str | None = None, *, span: Span | N
 def wrap(value: int, dtype: DataType) -> int:
     """`value` wrapped to the range of an integer type, as in two's complement arithmetic."""
     value &= (1 << dtype.bits) - 1
-    if dtype.is_signed and value >> (dtype.bits - 1):
-        value -= 1 << dtype.bits
-    return value
+    return value - (1 << dtype.bits) if dtype.is_signed and value >> (dtype.bits - 1) else value
 
 
 def as_expr(value: Any, dtype: str | None = None) -> Expr:

@@ -136,7 +136,17 @@ def sqrt(gpu: Machine, thread: Thread, x: f32) -> f32:
 )
 def fma(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32) -> f32:
     """a * b + c, rounded once."""
+    x, y, z = (np.asarray(value, np.float32).astype(np.float64) for value in (a, b, c))
+    with np.errstate(all="ignore"):
+        total: Any = np.asarray(x * y + z)
+        halfway = total.view(np.int64) & _BEHIND == _HALF  # between two numbers of float32: the lost part decides
+        if not (halfway | ((np.abs(total) < _SMALLEST) & (total != 0))).any():
+            return total.astype(np.float32)[()]
     return _rounded(lambda x, y, z: sum_to_odd(x * y, z), a, b, c)
+
+
+_BEHIND, _HALF = np.int64((1 << 29) - 1), np.int64(1 << 28)
+"""The bits that float64 has more than float32, and a half of the last one of these."""
 
 
 @instruction(

@@ -9,6 +9,7 @@ wrote, also through atomic operations in between, sees all that happened before 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 from tirx_mini.ir import DataType, Expr
@@ -34,6 +35,7 @@ WIDE: Mapping[tuple[str, object], tuple[int, ...]] = {("vec", "v8"): (100, 101, 
 """The architectures whose accesses of global memory have up to 32 bytes (PTX ISA: "ld", "st", target notes)."""
 
 
+@lru_cache(maxsize=512)
 def access(
     sem: str, scope: str, space: str, type: str, words: int = 1, returned: str = "", nc: bool = False, evict: str = ""
 ) -> MemoryAccess:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tirx_mini.codegen import CudaSource
@@ -81,15 +81,21 @@ def compile_cuda(source: CudaSource, arch: str, *, line_info: bool = False) -> C
 
 
 def compile_ptx(
-    text: str, file: str, arch: str, flags: Sequence[str] = (), names: Sequence[str] = ()
+    text: str,
+    file: str,
+    arch: str,
+    flags: Sequence[str] = (),
+    names: Sequence[str] = (),
+    headers: Mapping[str, str] | None = None,
 ) -> tuple[str, dict[str, str]]:
     """CUDA C++ of anyone's as PTX with line information, and the names in it of the kernels that C++ names.
 
-    file: the name of the text in line information. names: of kernels, also instances of templates. Needs no GPU.
+    file: the name of the text in line information. names: of kernels, also instances of templates. headers: texts that
+    stand for files of these names. Needs no GPU.
 
     Raises `TirxError` at the line that NVRTC rejects, `ToolchainError` if there is no compiler.
     """
-    program = Program(compiler_of(arch), text, file)
+    program = Program(compiler_of(arch), text, file, headers)
     for name in names:
         program.ask(name)
     include = toolchain().include

@@ -7,7 +7,7 @@ small kernel.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 SUCCESS, COMPILATION_FAILED = 0, 6
@@ -63,11 +63,17 @@ def _builtins(path: Path) -> ctypes.CDLL | None:
 
 
 class Program:
-    """A text that NVRTC compiles. Raises `RuntimeError` where NVRTC cannot do what is asked."""
+    """A text that NVRTC compiles. Raises `RuntimeError` where NVRTC cannot do what is asked.
 
-    def __init__(self, nvrtc: Nvrtc, text: str, name: str) -> None:
+    headers: texts by the names that the text includes; they come before files.
+    """
+
+    def __init__(self, nvrtc: Nvrtc, text: str, name: str, headers: Mapping[str, str] | None = None) -> None:
         self.nvrtc, handle = nvrtc, ctypes.c_void_p()
-        nvrtc("nvrtcCreateProgram", ctypes.byref(handle), text.encode(), name.encode(), 0, None, None)
+        files = headers or {}
+        strings = ctypes.c_char_p * len(files)
+        texts, names = strings(*map(str.encode, files.values())), strings(*map(str.encode, files))
+        nvrtc("nvrtcCreateProgram", ctypes.byref(handle), text.encode(), name.encode(), len(files), texts, names)
         self.handle = handle
 
     def __del__(self) -> None:

@@ -56,10 +56,11 @@ def size_of(declaration: Declaration) -> int:
 
 
 def bits_of(kind: str) -> int:
-    """The width of a type of PTX."""
+    """The width of a type of PTX; 0 for a word that is no type."""
     if kind == "pred":
         return 8
-    number = int((re.search(r"\d+", kind) or re.match(r"", "0"))[0])  # type: ignore[index]
+    digits = re.search(r"\d+", kind)
+    number = int(digits[0]) if digits else 0
     return number * 2 if kind.endswith("x2") else number
 
 

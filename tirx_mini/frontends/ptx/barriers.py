@@ -6,6 +6,7 @@ constant begins an array of barriers, a view of the variable that it lies in.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
 from tirx_mini.ir import (
@@ -30,7 +31,7 @@ from tirx_mini.ir import (
     const,
     seq,
 )
-from tirx_mini.isa import OperandKind, instruction_of
+from tirx_mini.isa import BarrierEffect, OperandKind, instruction_of
 from tirx_mini.records import dataclass, replace
 
 BARRIER_BYTES = 8
@@ -41,11 +42,15 @@ _DEEPEST = 40
 
 @dataclass(frozen=True)
 class Place:
-    """An address in parts: the variable, the bytes from its beginning, and what is added; None where nothing is."""
+    """An address in parts: the variable, the bytes from its beginning, and what is added; None where nothing is.
+
+    begins: whether it is that of an initialisation.
+    """
 
     buffer: Buffer
     offset: int
     rest: Expr | None
+    begins: bool = False
 
 
 def with_barriers(func: PrimFunc) -> PrimFunc:
@@ -56,7 +61,8 @@ def with_barriers(func: PrimFunc) -> PrimFunc:
         for pointer in _barriers(call):
             place = _place(pointer.value, bound, 0)
             if place is not None:
-                places[pointer] = place
+                entry = instruction_of(call)
+                places[pointer] = replace(place, begins=entry is not None and entry.barrier is BarrierEffect.INIT)
     if not places:
         return func
     views = _views(places.values())
@@ -114,42 +120,36 @@ def _parts(expr: Expr, bound: Mapping[Var, Expr], depth: int) -> tuple[Buffer | 
 
 def _views(places: Iterable[Place]) -> dict[Buffer, dict[int, Buffer]]:
     """For each variable, the arrays of barriers in it by their first byte."""
-    found: dict[Buffer, dict[int, Buffer]] = {}
-    offsets: dict[Buffer, set[int]] = {}
-    bases: dict[Buffer, set[int]] = {}
+    known: dict[Buffer, list[Place]] = {}
     for place in places:
-        offsets.setdefault(place.buffer, set()).add(place.offset)
-        if place.rest is not None:
-            bases.setdefault(place.buffer, set()).add(place.offset)
-    for buffer, known in offsets.items():
-        staged = bases.get(buffer, set())
-        begins = sorted(staged | {offset for offset in known if not _covered(offset, staged, known)})
-        ends = [*begins[1:], buffer.nbytes]
-        found[buffer] = {
-            first: _view(buffer, first, _length(first, end, first in staged, known))
-            for first, end in zip(begins, ends, strict=True)
-        }
-    return found
+        known.setdefault(place.buffer, []).append(place)
+    return {buffer: _arrays(buffer, found) for buffer, found in known.items()}
 
 
-def _covered(offset: int, staged: set[int], known: set[int]) -> bool:
-    """Return whether a barrier is one of an array with stages, which begins before it without a gap."""
-    below = offset
-    while below not in staged:
-        below -= BARRIER_BYTES
-        if below not in known:
-            return False
-    return True
+def _arrays(buffer: Buffer, places: list[Place]) -> dict[int, Buffer]:
+    """The arrays of one variable: those with stages, and single barriers outside of them."""
+    offsets = {place.offset for place in places}
+    staged = sorted({place.offset for place in places if place.rest is not None})
+    named = {place.offset for place in places if not place.begins and place.rest is None}
+    lengths: dict[int, int] = {}
+    for first, after in itertools.pairwise(staged):
+        lengths[first] = (after - first) // BARRIER_BYTES
+    if staged:
+        lengths[staged[-1]] = _stages(buffer, staged[-1], offsets, named, min(lengths.values(), default=MOST_STAGES))
+    inside = {first + BARRIER_BYTES * stage for first, count in lengths.items() for stage in range(count)}
+    lengths |= dict.fromkeys(offsets - inside, 1)
+    return {first: _view(buffer, first, max(1, count)) for first, count in sorted(lengths.items())}
 
 
-def _length(first: int, end: int, staged: bool, known: set[int]) -> int:
-    """The barriers from the byte `first` on."""
-    if not staged:
-        return 1
+def _stages(buffer: Buffer, first: int, offsets: set[int], named: set[int], most: int) -> int:
+    """The barriers of the last array: as many as the others have, or as are initialised and not named by themselves."""
     count = 1
-    while first + BARRIER_BYTES * count in known and first + BARRIER_BYTES * count < end:
+    while count < most and first + BARRIER_BYTES * count in offsets and (
+        most < MOST_STAGES or first + BARRIER_BYTES * count not in named
+    ):
         count += 1
-    return count if count > 1 else max(1, min(MOST_STAGES, (end - first) // BARRIER_BYTES))
+    room = max(1, (buffer.nbytes - first) // BARRIER_BYTES)
+    return count if first + BARRIER_BYTES in offsets else min(most, room)
 
 
 def _view(buffer: Buffer, first: int, count: int) -> Buffer:

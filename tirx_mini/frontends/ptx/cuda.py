@@ -11,6 +11,7 @@ from pathlib import Path
 from tirx_mini.hardware import DEFAULT_ARCH
 from tirx_mini.runtime import compile_ptx
 
+from .headers import HEADERS
 from .programs import PtxModule
 from .reader import read
 
@@ -51,6 +52,6 @@ def read_cuda(
         *(f"--include-path={folder}" for folder in folders),
         *(f"--define-macro={macro}" for macro in macros),
     ]
-    ptx, lowered = compile_ptx(text, name, arch, flags, names)
+    ptx, lowered = compile_ptx(text, name, arch, flags, names, HEADERS)
     ptx = re.sub(rf'"[^"\n]*{re.escape(name)}"', lambda _: f'"{name}"', ptx)  # NVRTC puts the folder in front
     return PtxModule(read(ptx), ptx, tuple(lowered.items()), text)

@@ -39,7 +39,7 @@ def with_element_types(variables: tuple[Declaration, ...], code: Iterable[Instru
 
 def _typed(variable: Declaration, kinds: set[str]) -> Declaration:
     widths = {bits_of(kind) for kind in kinds}
-    if len(widths) != 1 or variable.type != "b8":
+    if len(widths) != 1 or 0 in widths or variable.type != "b8":
         return variable
     width = widths.pop() // 8
     count = None if variable.shape == (None,) else size_of(variable) // width

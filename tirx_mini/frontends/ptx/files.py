@@ -57,4 +57,7 @@ def read_file(path: Path, name: str, launch: LaunchText, gpu: str | None) -> Ent
         return read_ptx(path.read_text(encoding="utf-8", errors="replace"), file=str(path)).entry(name)
     names = (name,) if "<" in name or "::" in name else ()
     arch = gpu_spec(gpu or DEFAULT_GPU).arch
-    return read_cuda(path, arch=arch, names=names, include=launch.include, define=launch.define).entry(name)
+    module = read_cuda(
+        path, arch=arch, names=names, include=launch.include, define=launch.define, optimize=launch.optimize
+    )
+    return module.entry(name)

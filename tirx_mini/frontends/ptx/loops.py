@@ -12,6 +12,7 @@ from tirx_mini.ir import TirxError
 from tirx_mini.records import replace
 
 from .blocks import Block, Branch, Graph, Jump, Table, Terminator, components, predecessors, reverse_postorder
+from .syntax import Instruction
 
 MOST_BLOCKS = 20_000
 """Copies stop here: a graph with many loops that cross one another would grow without end."""
@@ -91,6 +92,19 @@ def _retargeted(end: Terminator, number: Mapping[int, int]) -> Terminator:
     return end
 
 
+def direct(found: Mapping[int, Block], root: int = 0) -> dict[int, Block]:
+    """The blocks without those that only jump: what led to one leads to where it jumps."""
+    to = {number: block.end.target for number, block in found.items() if not block.code and isinstance(block.end, Jump)}
+    for number in list(to):
+        seen = {number}
+        while to[number] in to and to[number] not in seen:
+            seen.add(to[number])
+            to[number] = to[to[number]]
+    blocks = {number: replace(block, end=_retargeted(block.end, to)) for number, block in found.items()}
+    reached = set(reverse_postorder(successors(blocks), root))
+    return {number: block for number, block in blocks.items() if number in reached}
+
+
 def loop_bodies(graph: Graph, root: int) -> dict[int, set[int]]:
     """The blocks of each loop, by its entry, in a graph whose loops have one entry each."""
     place = {node: i for i, node in enumerate(reverse_postorder(graph, root))}
@@ -108,3 +122,47 @@ def loop_bodies(graph: Graph, root: int) -> dict[int, set[int]]:
                     body.add(each)
                     waiting.extend(before[each])
     return found
+
+
+_ACQUIRES = ("cas", "exch")
+_RELEASES = ("atom", "red", "st")
+_TOGETHER = ("bar", "barrier", "shfl", "vote", "match", "redux", "elect", "mma", "wgmma", "tcgen05", "call", "trap")
+"""Instructions of several threads, by the first parts of their opcodes."""
+
+
+def with_locks(found: Mapping[int, Block], root: int = 0) -> tuple[dict[int, Block], dict[int, set[int]]]:
+    """The blocks, those behind loops that acquire a lock in two: up to the release, and the rest.
+
+    The second result has the first halves, by the entries of the loops. A lane that holds a lock must get to its
+    release while other lanes of its warp still try: these halves belong to the loop, and lanes meet behind them.
+    """
+    blocks = dict(found)
+    held: dict[int, set[int]] = {}
+    graph = successors(blocks)
+    before = predecessors(graph)
+    for header, body in loop_bodies(graph, root).items():
+        if not any(_acquires(each) for node in body for each in blocks[node].code):
+            continue
+        for node in sorted({each for inside in body for each in graph[inside]} - body):
+            cut = _released(blocks[node])
+            if cut and len(before[node]) == 1:
+                rest = max(blocks) + 1
+                blocks[rest] = replace(blocks[node], code=blocks[node].code[cut:])
+                blocks[node] = Block(blocks[node].code[:cut], Jump(rest))
+                held.setdefault(header, set()).add(node)
+    return blocks, held
+
+
+def _acquires(instruction: Instruction) -> bool:
+    return instruction.opcode[0] == "atom" and any(word in _ACQUIRES for word in instruction.opcode)
+
+
+def _released(block: Block) -> int:
+    """How many instructions of a block lead to the last one that may release a lock, before any of several threads."""
+    cut = 0
+    for place, each in enumerate(block.code):
+        if each.opcode[0] in _TOGETHER:
+            break
+        if each.opcode[0] in _RELEASES and "local" not in each.opcode:
+            cut = place + 1
+    return cut

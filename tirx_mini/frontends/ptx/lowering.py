@@ -37,6 +37,7 @@ from . import memory, moves, warps
 from .arguments import Bound, bind
 from .barriers import with_barriers
 from .calls import call
+from .conditions import with_elections
 from .context import Context, refused
 from .entries import call_entry
 from .local_memory import place_locals
@@ -98,7 +99,7 @@ def lower(
     stmts = body.all()
     params, given = _with_variables(bound, variables.arrays)
     func = PrimFunc(kernel.name, params, seq(*stmts), launch=launch, span=kernel.span)
-    func = with_barriers(lower_returns(func))
+    func = with_barriers(with_elections(lower_returns(func)))
     if any(entry.waits_for_grids for entry in called(func)):
         func = replace(func, launch=replace(launch, programmatic=True))
     return Lowered(func, given)
@@ -236,6 +237,8 @@ class _Body:
             self._instruction(node)
         except TirxError as error:
             raise error.at(node.span) from None
+        except (KeyError, IndexError, ValueError, StopIteration) as error:  # words or operands that no handler expects
+            raise refused(node) from error
 
     def _instruction(self, node: Instruction) -> None:
         context, name = self.context, node.opcode[0]

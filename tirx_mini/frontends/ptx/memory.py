@@ -26,6 +26,7 @@ from tirx_mini.records import dataclass
 
 from .arguments import bits_of
 from .context import ADDRESS, Context, as_type, refused
+from .entries import call_entry
 from .local_accesses import access_local, is_local
 from .opcodes import TYPES
 from .origins import ANYWHERE
@@ -69,8 +70,12 @@ class Form:
 
 def load_or_store(context: Context, instruction: Instruction) -> None:
     """ld, ldu and st."""
+    if instruction.opcode[1] in ("mmio", "bulk", "async"):
+        if not call_entry(context, instruction):
+            raise refused(instruction)
+        return
     form = Form.of(instruction.opcode)
-    if "mmio" in instruction.opcode:
+    if form.kind not in TYPES:
         raise refused(instruction)
     if is_local(context, instruction, form.space):
         access_local(context, instruction, form.kind, form.space)
@@ -222,9 +227,7 @@ def _store(context: Context, instruction: Instruction, form: Form) -> None:
     if form.space in ("param", "const"):
         raise refused(instruction)
     pointer = context.address(address)
-    dtype = TYPES.get(form.kind)
-    if dtype is None:
-        raise refused(instruction)
+    dtype = TYPES[form.kind]
     items = source.items if isinstance(source, Vector) else (source,)
     values: list[Expr] = [context.read(item, dtype) for item in items]
     kind, vector = form.kind, form.words

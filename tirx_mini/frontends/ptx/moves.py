@@ -47,6 +47,10 @@ def compute(context: Context, instruction: Instruction) -> bool:
 def apply(context: Context, instruction: Instruction, found: Operation) -> None:
     """Set the result of an operation."""
     result, *operands = instruction.operands
+    if instruction.opcode[0] in ("min", "max") and len(operands) == len(found.operands) + 1:
+        pair = found.compute
+        types = (*found.operands, found.operands[0])
+        found = Operation(types, found.result, lambda a, b, c: pair(pair(a, b), c))
     if len(operands) != len(found.operands):
         raise TirxError(f"`{instruction.text}` has {len(operands)} operands, not {len(found.operands)}", context.span)
     args = [context.read(operand, dtype) for operand, dtype in zip(operands, found.operands, strict=True)]

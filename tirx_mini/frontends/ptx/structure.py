@@ -13,7 +13,7 @@ from typing import TypeAlias
 from tirx_mini.records import dataclass, replace
 
 from .blocks import Block
-from .loops import reducible
+from .loops import direct, reducible, with_locks
 from .syntax import Break, Continue, Exit, Flag, If, Loop, Node, SetFlag, Switch, Test
 from .tree import Again, Before, Cases, Choice, Part, Repeat, Stop, To, tree
 
@@ -28,7 +28,8 @@ END: Place = ("end", 0)
 def structured(found: Mapping[int, Block]) -> tuple[tuple[Node, ...], tuple[str, ...]]:
     """Blocks as statements, and the names of the flags that these use."""
     structuring = _Structuring()
-    nodes, _ = structuring.sequence(tree(reducible(found)), frozenset({END}), None, 0)
+    blocks, held = with_locks(reducible(direct(found)))
+    nodes, _ = structuring.sequence(tree(blocks, held), frozenset({END}), None, 0)
     return nodes, tuple(structuring.flags.values())
 
 

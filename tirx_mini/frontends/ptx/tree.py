@@ -7,7 +7,7 @@ lanes that leave a loop meet there. Exits to such places are `To`, back edges ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TypeAlias
 
 from tirx_mini.ir import Span
@@ -87,9 +87,12 @@ class Repeat:
 Part: TypeAlias = Instruction | Choice | Cases | Before | Repeat | To | Again | Stop
 
 
-def tree(found: Mapping[int, Block], root: int = 0) -> tuple[Part, ...]:
-    """The blocks as nested parts. Each loop has one entry (`reducible`)."""
-    return tuple(_Tree(found, root).code(root))
+def tree(found: Mapping[int, Block], also: Mapping[int, Collection[int]] | None = None) -> tuple[Part, ...]:
+    """The blocks as nested parts, from block 0 on. Each loop has one entry (`reducible`).
+
+    also: blocks that belong to a loop, by its entry, although they do not lead back to it.
+    """
+    return tuple(_Tree(found, 0, also or {}).code(0))
 
 
 class _Tree:
@@ -99,12 +102,12 @@ class _Tree:
     behind what it starts.
     """
 
-    def __init__(self, found: Mapping[int, Block], root: int) -> None:
+    def __init__(self, found: Mapping[int, Block], root: int, also: Mapping[int, Collection[int]]) -> None:
         self.blocks = found
         graph = successors(found)
         order = reverse_postorder(graph, root)
         self.place = {node: i for i, node in enumerate(order)}
-        self.loops = loop_bodies(graph, root)
+        self.loops = {head: body | set(also.get(head, ())) for head, body in loop_bodies(graph, root).items()}
         self.behind: dict[int, list[int]] = {}
         self.behind_loop: dict[int, list[int]] = {}
         self.follows: set[int] = set()

@@ -46,7 +46,8 @@ def _shuffle(context: Context, instruction: Instruction) -> None:
     first, second = (result.first, result.second) if isinstance(result, Pair) else (result, Sink())
     shuffled = value_of("shfl.idx.segment", moved.dtype, moved, chosen, mask, width=32, span=context.span)
     same = context.of_warps(moved) if mode == "idx" and isinstance(chosen, Const) else moved
-    if same is not moved and isinstance(shuffled, Call):
+    if same is not moved:
+        assert isinstance(shuffled, Call)
         context.evaluate(shuffled)
         context.write(first, same)
     else:

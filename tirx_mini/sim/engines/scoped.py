@@ -9,7 +9,7 @@ themselves is that of one run, so no race is excused by it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from tirx_mini.isa import GENERIC_BITS, GENERIC_SHARED, MemoryAccess
 from ..facts import Fact, Fault
 from ..machine import (
     LANES,
+    OFFSET_MASK,
     WINDOW_BITS,
     ElementOutOfBounds,
     Gpu,
@@ -27,7 +28,6 @@ from ..machine import (
     Registers,
     RunningWarp,
     numpy_dtype,
-    offset_of,
     spend_global,
     spend_shared,
 )
@@ -71,9 +71,8 @@ class ReadOnlyPath(Fact):
 class Run:
     """The addresses of an access that lie in one memory.
 
-    lanes: int[n], the position of each among the active lanes. offsets: int64[n], in bytes of the memory. view: gives
-    the memory as items of a width. segment: its shadow, None where accesses are not checked. slot: of the global
-    buffer, None for shared memory; name: likewise.
+    lanes: int[n], the position of each among the active lanes. offsets: int64[n], in bytes of the memory. view: the
+    memory as items of a width. segment: its shadow, None without checks. slot, name: of the global buffer.
     """
 
     lanes: np.ndarray
@@ -215,26 +214,50 @@ class ScopedAccesses:
         """The memories that the active lanes access; for an address that all give, one place."""
         nbytes = numpy_dtype(access.dtype).itemsize * access.words
         if isinstance(address, np.ndarray) and address.ndim:
-            addresses = address[w.mask.lanes].astype(np.int64)
+            addresses = (address if w.mask.full else address[w.mask.lanes]).astype(np.int64, copy=False)
+            low, high = int(addresses.min()), int(addresses.max())
         else:
-            addresses = np.array([int(address)], np.int64)
-        if (addresses % nbytes).any():
-            raise Fault(MisalignedAddress(w.origin, int(addresses[addresses % nbytes > 0][0]), nbytes))
-        memory = self.gpu.memory
-        if not access.space:
+            low = high = int(address)
+            addresses = np.array([low], np.int64)
+        wrong = addresses & (nbytes - 1)
+        if wrong.any():
+            raise Fault(MisalignedAddress(w.origin, int(addresses[wrong > 0][0]), nbytes))
+        if not access.space and high >> GENERIC_BITS:
             addresses = np.where(addresses >> GENERIC_BITS == 1, addresses - GENERIC_SHARED, addresses)
+            low, high = int(addresses.min()), int(addresses.max())
+        ctas, spacing = len(w.cta.cluster.ctas), self.gpu.memory.SPACING
+        if low >> spacing == high >> spacing and (high >> WINDOW_BITS >= ctas) == (low >> WINDOW_BITS >= ctas):
+            shared = low >> WINDOW_BITS < ctas
+            if not shared or low >> WINDOW_BITS == high >> WINDOW_BITS:
+                home = low >> WINDOW_BITS if shared else -1 - (low >> spacing)
+                yield from self._at(w, access, home, np.arange(len(addresses)), addresses, nbytes, write)
+                return
         windows = addresses >> WINDOW_BITS
-        homes = np.where(windows < len(w.cta.cluster.ctas), windows, -1 - (addresses >> memory.SPACING))
+        homes = np.where(windows < ctas, windows, -1 - (addresses >> spacing))
         for home in np.unique(homes).tolist():
             lanes = np.flatnonzero(homes == home)
-            own = addresses[lanes]
-            yield (self._shared if home >= 0 else self._global)(w, access, home, lanes, own, nbytes, write)
+            yield from self._at(w, access, home, lanes, addresses[lanes], nbytes, write)
+
+    def _at(
+        self, w: RunningWarp, access: MemoryAccess, home: int, lanes: np.ndarray, own: np.ndarray, n: int, write: bool
+    ) -> Iterator[Run]:
+        """The accesses of one memory; of shared memory, one for each part of it that has a shadow of its own."""
+        if home < 0:
+            yield self._global(w, access, lanes, own, n, write)
+            return
+        run = self._shared(w, access, home, lanes, own, n, write)
+        while run.segment is not None and int(run.offsets.max()) >= run.segment.stop:
+            yield replace(run, lanes=run.lanes[inside := run.offsets < run.segment.stop], offsets=run.offsets[inside])
+            lanes, offsets = run.lanes[~inside], run.offsets[~inside]
+            shadow = w.cta.cluster.ctas[home].smem.shadow
+            run = replace(run, lanes=lanes, offsets=offsets, segment=shadow.segment(int(offsets.min())))
+        yield run
 
     def _shared(
         self, w: RunningWarp, access: MemoryAccess, rank: int, lanes: np.ndarray, own: np.ndarray, n: int, write: bool
     ) -> Run:
         cta = w.cta.cluster.ctas[rank]
-        offsets = np.array([offset_of(int(a)) for a in own], np.int64)
+        offsets = own & OFFSET_MASK
         wrong = access.space == "global" or (cta is not w.cta and access.space in ("shared", "shared::cta"))
         if wrong or offsets.max() + n > cta.smem.size or not cta.alive:
             raise Fault(BadAddress(w.origin, access.space, int(own.max()), n))
@@ -248,7 +271,7 @@ class ScopedAccesses:
         return Run(lanes, offsets, cta.smem.view, segment)
 
     def _global(
-        self, w: RunningWarp, access: MemoryAccess, home: int, lanes: np.ndarray, own: np.ndarray, n: int, write: bool
+        self, w: RunningWarp, access: MemoryAccess, lanes: np.ndarray, own: np.ndarray, n: int, write: bool
     ) -> Run:
         memory = self.gpu.memory
         found = memory.locate(int(own.max()) + n - 1)

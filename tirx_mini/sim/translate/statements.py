@@ -372,8 +372,7 @@ class Statements:
         return self.out.fresh("last"), f"({values})", tuple(buffer.name for buffer in state)
 
     def _count_iteration(self, stmt: While | For, *, parted: bool = False) -> None:
-        polls = spins(stmt)
-        if polls:
+        if polls := spins(stmt):
             self.out.line("polls += 1")
             self.out.line("if polls > MAX_POLLS: raise runaway(w)")
             self.out.line(f"yield poll(w, {steady(stmt)})")
@@ -403,8 +402,7 @@ class Statements:
                 self.out.line(f"if not {loop.live}: break")
         else:
             name, end = self.out.fresh(stmt.var.name), self.out.fresh("stop")
-            self.out.line(f"{name} = spread({start.code}, int64)")
-            self.out.line(f"{end} = {stop.code}{'.copy()' if stop.view else ''}")
+            self.out.line(f"{name}, {end} = spread({start.code}, int64), {stop.code}{'.copy()' if stop.view else ''}")
             self.expressions.vars[stmt.var] = Value(name, stmt.var.dtype, True, start.low, stop.high)
             with self._loop(loop, "while True:"):
                 self.out.line(f"{loop.live} = {loop.live}.where({name} {'<' if stmt.step > 0 else '>'} {end})")
@@ -415,8 +413,8 @@ class Statements:
         self.out.line(f"w.select({outer})")
 
     def _ragged_head(self, stmt: For | While) -> tuple[str, Loop]:
-        loop = Loop(stmt, self.out.fresh("live"), self.out.fresh("gone"), self.out.fresh("left"))
-        outer = self.out.fresh("outer")
+        *names, outer = map(self.out.fresh, ("live", "gone", "left", "outer"))
+        loop = Loop(stmt, *names)
         self.out.settle()
         self.out.line(f"{outer} = {loop.live} = w.mask")
         return outer, loop
@@ -444,7 +442,6 @@ class Statements:
         if not loop.live:
             self.out.line(keyword)
             return
-        self.out.line(f"{loop.gone} = {loop.gone}.plus(w.mask)")
-        if for_good:
-            self.out.line(f"{loop.left} = {loop.left}.plus(w.mask)")
+        for name in (loop.gone, loop.left)[: 1 + for_good]:
+            self.out.line(f"{name} = {name}.plus(w.mask)")
         self.out.line("w.select(EMPTY)")

@@ -176,3 +176,13 @@ def test_what_is_not_executed_is_refused_in_a_sentence_with_its_line(line: str) 
     finding = report.findings[0]
     assert report.verdict == "incomplete" and finding.span is not None
     assert text.splitlines()[finding.span.line - 1].strip() == line
+
+
+def test_bulk_stores_of_zeros() -> None:
+    body = """mov.u32 %r20, 7; st.shared.v4.u32 [%r2], {%r20, %r20, %r20, %r20}; bar.sync 0;
+        setp.eq.u32 %p1, %r0, 0; @%p1 st.bulk.weak.shared::cta [%r1], 256, 0; bar.sync 0;""" + COPY
+    text = entry("a b", READ + body, TILE, ".version 9.0\n.target sm_100a\n.address_size 64\n")
+    out = np.zeros(512, np.uint8)
+    report = run(text, np.zeros(512, np.uint8), out, gpu="b200")
+    assert report.verdict == "ok", report
+    assert not out[:256].any() and (out[256:].view(np.uint32) == 7).all()

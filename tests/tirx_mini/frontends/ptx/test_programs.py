@@ -184,6 +184,25 @@ def test_folders_and_macros_of_cuda(tmp_path: Path) -> None:
 
 
 @pytest.mark.compiler
+def test_headers_of_c_and_of_the_driver() -> None:
+    source = (
+        "#include <assert.h>\n#include <cstdio>\n#include <cfloat>\n#include <math.h>\n#include <stdint.h>\n"
+        "#include <climits>\n#include <cuda.h>\n"
+        "__global__ void k(int* x, float* y, const __grid_constant__ CUtensorMap map) {\n"
+        '  assert(x[0] == 3);\n  printf("%d\\n", x[0]);\n  x[0] = INT_MAX - (int)sizeof(int64_t);\n'
+        "  y[0] = FLT_MAX; y[1] = INFINITY;\n}\n"
+    )
+    kernel = tirx_mini.read_cuda(source).entry("k")
+    x, y = np.array([3], np.int32), np.zeros(2, np.float32)
+    tensor_map = tirx_mini.TensorMap(np.zeros((32, 32), np.float32), box=(32, 32))
+    assert kernel.simulate([x, y, tensor_map], grid=1, block=1).ok
+    assert x[0] == 2**31 - 9 and y[0] == np.finfo(np.float32).max and np.isinf(y[1])
+    report = kernel.simulate([x, y, tensor_map], grid=1, block=1)
+    assert (report.verdict, report.findings[0].code) == ("fault", "TX307")
+    assert report.findings[0].span is not None and report.findings[0].span.line == 9
+
+
+@pytest.mark.compiler
 def test_an_error_of_the_compiler_is_at_its_line(tmp_path: Path) -> None:
     file = tmp_path / "k.cu"
     file.write_text("__global__ void k(int* x) {\n  *x = y;\n}\n")

@@ -170,6 +170,29 @@ def test_brx_idx_is_a_switch() -> None:
     )
 
 
+def test_a_lane_that_holds_a_lock_gets_to_its_release() -> None:
+    """Lanes meet behind the release, and not behind the loop in which the others still try."""
+    same(
+        structure(
+            "TRY: atom.global.cas.b32 %r1, [%r2], 0, 1; @%p1 bra TRY; bra OUT; OUT: add.u32 %r3, %r3, 1;"
+            "st.global.u32 [%r4], %r3;"
+            "atom.global.exch.b32 %r5, [%r2], 0; bar.sync 0; st.global.u32 [%r4], %r3; ret;"
+        ),
+        """
+        loop:
+          atom.global.cas.b32 %r1, [%r2], 0, 1
+          if %p1:
+            continue
+          add.u32 %r3, %r3, 1
+          st.global.u32 [%r4], %r3
+          atom.global.exch.b32 %r5, [%r2], 0
+          break
+        bar.sync 0
+        st.global.u32 [%r4], %r3
+        """,
+    )
+
+
 def test_many_early_exits_do_not_nest_without_end() -> None:
     text = structure("".join(f"@%p1 bra END; mov.u32 %r1, {i};" for i in range(300)) + "END: ret;")
     assert max(len(line) - len(line.lstrip()) for line in text.splitlines()) < 60
