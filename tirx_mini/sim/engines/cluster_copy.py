@@ -178,7 +178,7 @@ class ClusterCopies:
 
     def _start(self, sent: Sent) -> None:
         gpu, now = self.gpu, self.gpu.clock.now
-        moved = max(gpu.traffic.shared(cta.sm.traffic, now, sent.nbytes) for cta in sent.sides)
+        moved = max(gpu.traffic.read_shared(cta.sm.traffic, now, sent.nbytes) for cta in sent.sides)
         gpu.clock.at(moved + gpu.traffic.jitter(gpu.spec.remote_latency), sent, self._land, sent)
 
     def _land(self, sent: Sent) -> None:

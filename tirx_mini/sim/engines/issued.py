@@ -120,6 +120,7 @@ class Known:
     flops: float
     cta_group: int
     span: Span | None
+    fill: float
 
 
 @dataclass(eq=False)

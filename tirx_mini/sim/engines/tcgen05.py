@@ -41,6 +41,7 @@ from .issued import (
     untimed,
 )
 from .memoised import MemoisedBursts, MemoisedSeries
+from .mma_time import fill_of, latency, steps_of
 from .operands import Operands, read_tmem, scaled
 from .scaled import multiply_scaled
 from .submatrix import Submatrix, below
@@ -58,9 +59,9 @@ class TensorCores:
         self._pipes: dict[Warp, dict[int, Pipe]] = {}
         self._last: dict[Cta, dict[Pipeline, Mma | Repeat]] = {}
         self._uncommitted: dict[Cta, list[Issued]] = {}
-        self._step = partial(_step, gpu.spec.tensor_flops_per_cycle)
+        self._step = partial(steps_of, gpu.spec)
         self._series = MemoisedSeries(self._step)
-        self._bursts = MemoisedBursts(self._step)
+        self._bursts = MemoisedBursts(self._step, partial(fill_of, gpu.spec))
         self._operands = Operands(gpu.probe)
         self._copies = Copies(gpu)
 
@@ -267,7 +268,7 @@ class TensorCores:
                 arithmetic += cycles
             gpu.count("tensor_cycles", arithmetic * len(sms))
         if batch.mmas:
-            pipe.free = max(pipe.free, end + gpu.traffic.jitter(spec.mma_latency))
+            pipe.free = max(pipe.free, end + gpu.traffic.jitter(latency(spec, batch.mmas[-1])))
             if gpu.recorder is not None:
                 mmas = [mma for mma in batch.mmas if not isinstance(mma, Repeat)]
                 busy = sum(cycles for mma in mmas for _, cycles, _ in self._steps(mma))
@@ -284,7 +285,7 @@ class TensorCores:
                 begin = sm.tensor_free
         end = begin + cycles
         for sm in sms:
-            read = traffic.shared(sm.traffic, begin, nbytes)
+            read = traffic.read_shared(sm.traffic, begin, nbytes)
             if read > end:
                 end = read
         for sm in sms:
@@ -434,17 +435,3 @@ class TensorCores:
         lanes = lanes_of(shape, mma.lane)
         with keeping(cta.tmem.words(mma.column, columns), mma.kept, cta.rank % mma.cta_group):
             store_product(cta.tmem, mma.column, lanes, product, shape.d, mma.accumulate, mma.kept.scale)
-
-
-def _step(flops_per_cycle: float, mma: Mma | TmemCopy) -> tuple[float, float]:
-    """Return the cycles of arithmetic of an MMA, and the bytes of operands that it reads of one SM's shared memory.
-
-    64 rows take as long as 128. The operands are its rows of A, and its rows of B once for each CTA of a pair. A copy
-    has no arithmetic.
-    """
-    if isinstance(mma, TmemCopy):
-        return 0.0, mma.nbytes
-    shape = mma.shape
-    rows, width = shape.m // mma.cta_group, shape.depth * shape.a.itemsize
-    read = 0 if isinstance(mma.a, TmemOperand) else rows
-    return max(128, rows) * shape.n * width / flops_per_cycle, (read + shape.n) * width

@@ -137,7 +137,7 @@ class TmaEngine:
         nbytes = copy.copier.box_bytes
         there = last
         for cta, _ in copy.targets:
-            written = gpu.traffic.shared(cta.sm.traffic, first, nbytes)
+            written = gpu.traffic.write_shared(cta.sm.traffic, first, nbytes)
             if written > there:
                 there = written
         done = there + spec.tma_latency - spec.l2_latency
@@ -189,7 +189,7 @@ class TmaEngine:
         spec = gpu.spec
         begin = max(gpu.clock.now, sm.stores_free)
         nbytes = copy.copier.box_bytes
-        moved = gpu.traffic.shared(sm.traffic, begin, nbytes)
+        moved = gpu.traffic.read_shared(sm.traffic, begin, nbytes)
         sm.stores_free = max(begin + nbytes / spec.tma_store_bytes_per_cycle, moved)
         copy.read_time = sm.stores_free + gpu.traffic.jitter(spec.tma_store_read_latency)
         passed = gpu.traffic.store_tile(sm.traffic, begin, (copy.copier.slot, copy.coords), nbytes)

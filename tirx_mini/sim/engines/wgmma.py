@@ -119,7 +119,7 @@ class Warpgroup:
         if mmas:
             begin = min(now, max(self.free, group.begun))
         work = self._work(group)
-        operands = gpu.traffic.shared(sm.traffic, begin, work.nbytes) if mmas else now
+        operands = gpu.traffic.read_shared(sm.traffic, begin, work.nbytes) if mmas else now
         gpu.count("tensor_cycles", work.cycles)
         left = work.cycles - (now - begin) / (1 + sm.tensor.flows)
         sm.tensor.serve(self.flow, left, lambda took: self._multiplied(group, begin, operands))
