@@ -77,7 +77,7 @@ def test_rows_of_pages_are_joined_and_compared_agent_by_agent(left: dict[int, in
         a = pages.replaced(a, agent, epoch)
     for agent, epoch in right.items():
         b = pages.replaced(b, agent, epoch)
-    both, either, one = pages.PagedClocks([pages.join(a, b)]), pages.PagedClocks([pages.meet(a, b)]), pages.PagedClocks([a])
+    both, either, one = (pages.PagedClocks([row]) for row in (pages.join(a, b), pages.meet(a, b), a))
     for agent in (*FAR, 10**6):
         mine, theirs = left.get(agent, 0), right.get(agent, 0)
         assert one.item(0, agent) == mine
