@@ -18,7 +18,7 @@ from .clocks import ORDER
 from .operations import Operation, Proxy, is_wide
 from .pages import NOTHING, PagedClocks, Root, entry, holds, replaced
 
-LARGE = 64
+LARGE = 16
 """Members from which on a set is a crowd, and those of a part."""
 
 NOWHERE = (-1, -1)
