@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from tirx_mini.isa import FRAGMENT_REGISTERS, WgmmaProduct
 
 from ..facts import Fault, Origin
 from ..machine import Blocking, Cta, RegisterArray, Registers, Warp
-from ..ordering import Actor, Agent, Operation, Proxy, Snapshot
+from ..ordering import Actor, Agent, Operation, Proxy, Snapshot, common
 from ..timing import Flow
 from .batched import multiply_registers_each
 from .operands import Operands, scaled
@@ -236,10 +237,8 @@ class Warpgroup:
 
     def _actor(self, group: Group, mma: Issued, position: int) -> Actor:
         """Who carries out an MMA: it comes after what happens before its issue in each of the warps."""
-        clocks = [part[position].clocks for part in group.parts.values()]
-        width = min(each.shape[1] for each in clocks)
-        common = np.minimum.reduce([each[:, :width] for each in clocks])
-        snapshot = Snapshot(self.agent.index, group.epoch, common, None)
+        clocks = common([part[position].clocks for part in group.parts.values()])
+        snapshot = Snapshot(self.agent.index, group.epoch, clocks, None)
         domain = self.cta.cluster.domain
         return Actor(snapshot, domain, Proxy.ASYNC, Operation.WGMMA, mma.role, mma.span, mma.time)
 
@@ -259,7 +258,7 @@ class WarpWgmma:
         self._committed: deque[tuple[int, tuple[Issued, ...]]] = deque()
         self.number = 0
         self._others: tuple[int, ...] = ()
-        self._clocks_then: np.ndarray | None = None
+        self._clocks_then: Any = None
         self._seen = -1
         self._values = w.cta.cluster.values
         self._whole = w.warp_id // WARPGROUP_WARPS * WARPGROUP_WARPS + WARPGROUP_WARPS <= len(w.cta.warps)
@@ -356,8 +355,8 @@ class WarpWgmma:
             found = self._mine[id(series)] = arrays, mmas
         return found[1]
 
-    def _clocks(self) -> np.ndarray:
-        """The warp's clocks as they are now; the same array as long as they do not change."""
+    def _clocks(self) -> Any:
+        """The warp's clocks as they are now; the same object as long as they do not change."""
         agent = self._warp.agent
         clocks = self._clocks_then
         if clocks is None or self._seen != agent.version:

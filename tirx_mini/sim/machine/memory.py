@@ -231,7 +231,10 @@ class GlobalMemory:
 def _overlapping(
     buffers: Sequence[GlobalBuffer], arrays: Sequence[np.ndarray]
 ) -> list[list[tuple[GlobalBuffer, int]]]:
-    """The buffers in groups that overlap in main memory, each with its offset in bytes from the first of its group."""
+    """The buffers in groups that overlap in main memory, each with its offset in bytes from the first of its group.
+
+    Groups are in the order of their first arguments, wherever these lie in memory.
+    """
     starts = {b.slot: a.__array_interface__["data"][0] for b, a in zip(buffers, arrays, strict=True)}
     groups: list[list[tuple[GlobalBuffer, int]]] = []
     first = end = 0
@@ -242,7 +245,7 @@ def _overlapping(
             first = start
         groups[-1].append((buffer, start - first))
         end = max(end, start + buffer.nbytes)
-    return groups
+    return sorted(groups, key=lambda group: min(buffer.slot for buffer, _ in group))
 
 
 def _flat_bytes(array: np.ndarray) -> np.ndarray:

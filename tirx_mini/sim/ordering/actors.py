@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from tirx_mini.ir import Span
 
 from .clocks import BEFORE, Agent, Snapshot
-from .operations import CtaPlace, KnownValue, Operation, Proxy, Strong
+from .operations import CtaPlace, KnownValue, Operation, Proxy, Strong, is_wide
 
 ELECTED_LANE = 64
 """Added to the number of a lane that elect.sync chose: it may be any lane (PTX ISA: "elect.sync")."""
@@ -62,12 +62,19 @@ class Access:
 class Release:
     """What a thread releases with a write (PTX ISA: "Release and Acquire Patterns").
 
-    clocks: int32[ROWS, agents] of what happens before it. scope, place: of the release operation or fence.
+    clocks: as of an agent, of what happens before it. scope, place: of the release operation or fence.
+    each: of what many threads release together, the release of each.
     """
 
-    clocks: np.ndarray
+    clocks: Any
     scope: str
     place: CtaPlace
+    each: Callable[[], Iterator[Release]] | None = None
+
+    @property
+    def wide(self) -> bool:
+        """Return whether its scope has all threads of the launch."""
+        return is_wide(self.scope)
 
 
 class Actor:
@@ -120,7 +127,7 @@ class Actor:
         self.span = span
         self.time = time
         self.tcgen05 = False
-        self.fenced: np.ndarray | None = None
+        self.fenced: Any = None
         self.own: tuple[int, ...] = ()
         self.handed: tuple[int, ...] = ()
         self.value: KnownValue | None = None
