@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -288,6 +288,7 @@ def tile_of_box(copier: BoxCopier, offset: int) -> WrittenTile | None:
     )  # fmt: skip
 
 
+@lru_cache(maxsize=256)
 def _table(box: tuple[int, ...], itemsize: int, swizzle: int, phase: int) -> ChunkTable:
     per = CHUNK // itemsize
     shape = (*box[:-1], box[-1] // per)
