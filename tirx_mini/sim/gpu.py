@@ -117,7 +117,7 @@ class Gpu(Services):
         self.traffic = (Untimed if untimed else Traffic)(spec, self.clock, self.rng, nbytes)
         self.tma = TmaEngine(self, setup.strips)
         self.tensor = TensorCores(self)
-        self.wgmma = WgmmaEngines(probe)
+        self.wgmma = WgmmaEngines(self)
         self.leaders = Leaders(self.wgmma)
         self.representatives = (Representatives if equal and seed is None else NoRepresentatives)(self.wgmma)
         self.cp_async_groups = CpAsync()

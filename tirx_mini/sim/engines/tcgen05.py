@@ -21,7 +21,7 @@ from tirx_mini.isa import PLAIN, BlockScales, InstructionDescriptor, Kept, SmemD
 from ..facts import Origin
 from ..machine import Cta, Gpu, Mbarrier, Signal, Sm, Warp
 from ..ordering import BEFORE, ORDER, Access, Actor, Agent, Operation
-from .accumulators import keeping, lanes_of, rows_in_tmem, store_product
+from .accumulators import groups_of, keeping, lanes_of, rows_in_tmem, store_product
 from .batched import multiply_each
 from .issued import (
     Batch,
@@ -38,6 +38,7 @@ from .issued import (
     chain,
     copies_of,
     pair,
+    step_of,
     untimed,
 )
 from .memoised import MemoisedBursts, MemoisedSeries
@@ -47,6 +48,7 @@ from .scaled import multiply_scaled
 from .submatrix import Submatrix, below
 from .sums import accumulate_tmem, multiply
 from .tcgen05_facts import CommitAtExit, CommitOfOtherThread, MmaAtExit
+from .tile_reads import TileReads
 from .tmem_copy import Copies
 from .unread import LostResult, unread_columns
 
@@ -63,7 +65,8 @@ class TensorCores:
         self._series = MemoisedSeries(self._step)
         self._bursts = MemoisedBursts(self._step, partial(fill_of, gpu.spec))
         self._operands = Operands(gpu.probe)
-        self._copies = Copies(gpu)
+        self._tiles = TileReads(gpu)
+        self._copies = Copies(gpu, self._tiles)
 
     def pipe(self, w: Warp) -> Pipe:
         """The pipe that the executing thread issues to."""
@@ -243,6 +246,7 @@ class TensorCores:
         """Record the MMAs that nothing has waited for, and forget its accumulators."""
         self._execute_all(self._uncommitted.pop(cta, ()))
         self._last.pop(cta, None)
+        self._tiles.forget(cta)
 
     # -- time ----------------------------------------------------------------------------------------------------
 
@@ -373,6 +377,7 @@ class TensorCores:
             return
         actor = by.series.actor if by is not None else actor_of_product(mma)
         lefts, right = self._factors(group, ctas, actor, id(group) if by is not None else None)
+        cta.cluster.order.record(self._tiles.of_tcgen05, self._operands, group, ctas, id(group) if by else None)
         issuer = (by or mma).pipe
         right = scaled(right, self.gpu.probe, issuer.cta, issuer.warp)
         for c, left in zip(ctas, lefts, strict=True):
@@ -395,7 +400,8 @@ class TensorCores:
         rows, columns, parts = shape.m // mma.cta_group, shape.n // mma.cta_group, shape.parts(mma.cta_group)
         if isinstance(mma.a, TmemOperand):
             width = mma.a.columns(shape)
-            in_tmem = (read_tmem(c.tmem, group, width, actor) for c in ctas)
+            lanes = groups_of(shape, mma.lane)
+            in_tmem = (read_tmem(c.tmem, group, width, lanes, actor) for c in ctas)
             a = [[Submatrix.whole(each) for each in rows_in_tmem(words, shape, parts, mma.lane)] for words in in_tmem]
         else:
             a = [[read(c.smem, group, "a", rows, actor, known)] * parts for c in ctas]
@@ -413,7 +419,8 @@ class TensorCores:
 
     def _record(self, cta: Cta, mma: Mma, columns: int, actor: Actor) -> None:
         """Record the access of an MMA to its accumulator."""
-        shadow, where = cta.tmem.shadow, (slice(None), slice(mma.column, mma.column + columns))
+        shadow = cta.tmem.shadow
+        where = groups_of(mma.shape, mma.lane), slice(mma.column, mma.column + columns)
         if mma.accumulate:
             shadow.inspect(where, actor)
         elif (lost := shadow.unread(where, Operation.TCGEN05_MMA)) is not None:

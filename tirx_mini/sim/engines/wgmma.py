@@ -25,6 +25,7 @@ from .batched import multiply_registers_each
 from .operands import Operands, scaled
 from .submatrix import Submatrix
 from .sums import accumulate_registers, fragments, multiply
+from .tile_reads import TileReads
 from .wgmma_facts import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, WgmmasDiffer, WgmmaWait
 from .wgmma_group import Group, Issued, Series, Work, from_registers, work_of
 
@@ -36,7 +37,7 @@ class Warpgroup:
     each of them with the arrays of registers in which it accumulates.
     """
 
-    def __init__(self, cta: Cta, number: int, agent: Agent, operands: Operands) -> None:
+    def __init__(self, cta: Cta, number: int, agent: Agent, operands: Operands, tiles: TileReads) -> None:
         self.cta = cta
         self.number = number
         self.name = f"warpgroup {number}" if len(cta.warps) > WARPGROUP_WARPS else "the warpgroup"
@@ -48,7 +49,7 @@ class Warpgroup:
         self.led: dict[Warp, tuple[RegisterArray, ...]] = {}
         self._parts: dict[int, tuple[Series, dict[Warp, tuple[RegisterArray, ...]], dict[int, tuple[Issued, ...]]]] = {}
         self.free = self.done = 0.0
-        self._operands = operands
+        self._operands, self._tiles = operands, tiles
         self._anyone = Actor(agent, cta.cluster.domain, Proxy.ASYNC, Operation.WGMMA, self.name)
 
     @property
@@ -213,6 +214,7 @@ class Warpgroup:
         actor = self.cta.cluster.order.of(self._actor, group, mma, batch[0]) or self._anyone
         known = (id(group.series), batch[0]) if group.series is not None else None
         registers = [group.parts[warp][batch[0]].registers for warp in range(WARPGROUP_WARPS)]
+        self.cta.cluster.order.record(self._tiles.of_wgmma, self._operands, mmas, self.cta, known)
         if self.cta.cluster.width:
             multiply_registers_each(self._operands, mmas, self.cta, registers, known)
             return

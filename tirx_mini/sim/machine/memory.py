@@ -30,7 +30,9 @@ MAX_GRANULE = 16
 GLOBAL_SPACING = 40
 """Global buffer `slot` begins at address (slot + 1) << 40."""
 
-LANE_GROUPS = 4
+GROUP_LANES = 16
+"""Lanes of tensor memory that are checked together. An accumulator of 64 rows has so many of each 32 (PTX ISA: data
+path layout F)."""
 
 
 class Box(Protocol):
@@ -263,7 +265,7 @@ class TensorMemory:
     """
 
     def __init__(self, log: AccessLog, complain: Complain | None) -> None:
-        shape = (LANE_GROUPS, TMEM_COLUMNS)
+        shape = (TMEM_LANES // GROUP_LANES, TMEM_COLUMNS)
         watched = complain is not None
         self.shadow = Segment(0, prod(shape), 1, log, complain, shape=shape) if watched else Unwatched()
         self.lazy = LazySums()

@@ -31,7 +31,8 @@ class Access:
     """
 
     __slots__ = (
-        "agent", "cluster", "cta", "decides", "epoch", "known", "operation", "parted", "pipeline", "proxy", "released",
+        "agent", "cluster", "cta", "decides", "epoch", "form", "known", "operation", "parted", "pipeline", "proxy",
+        "released",
         "repeated", "role", "span", "strong", "time", "value", "warp", "word", "write",
     )  # fmt: skip
 
@@ -56,6 +57,7 @@ class Access:
         self.repeated = False
         self.decides = actor.decides
         self.cta = actor.cta
+        self.form = actor.form
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,10 +103,11 @@ class Actor:
     stored: of a store that is about to be made, the items of memory, which of them it writes, and what.
     cta: of a copy from or to global memory, the CTA that issued it: the async proxy is each CTA's own.
     word: the lanes that are active, lane 0 lowest. parted: how often the lanes of the warp have parted and come back.
+    form: of a write, how the bytes are to be read: a layout, or a dtype; None for what says nothing of it.
     """
 
     __slots__ = (
-        "agent", "awaited", "cluster", "cta", "decides", "fenced", "handed", "issued", "lanes", "operation",
+        "agent", "awaited", "cluster", "cta", "decides", "fenced", "form", "handed", "issued", "lanes", "operation",
         "ordered", "own", "parted", "pipeline", "preceded", "proxy", "role", "span", "stored", "strong", "tcgen05",
         "thread", "time", "value", "word",
     )  # fmt: skip
@@ -144,6 +147,7 @@ class Actor:
         self.decides = False
         self.cta: CtaPlace | None = None
         self.stored: tuple[np.ndarray, Any, Any] | None = None
+        self.form: Any = None
 
     def crosses(self, access: Access) -> bool:
         """Whether this one sees an access before it only behind fence.proxy.async (PTX ISA: "Causality Order").
