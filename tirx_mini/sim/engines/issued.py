@@ -314,17 +314,3 @@ def pair(cta: Cta) -> Sequence[Cta]:
     """The two CTAs of a pair, even rank first."""
     ctas, even = cta.cluster.ctas, cta.rank & ~1
     return ctas[even : even + 2]
-
-
-def step_of(flops_per_cycle: float, mma: Mma | TmemCopy) -> tuple[float, float]:
-    """Return the cycles of arithmetic of an MMA, and the bytes of operands that it reads of one SM's shared memory.
-
-    64 rows take as long as 128. The operands are its rows of A, and its rows of B once for each CTA of a pair. A copy
-    has no arithmetic.
-    """
-    if isinstance(mma, TmemCopy):
-        return 0.0, mma.nbytes
-    shape = mma.shape
-    rows, width = shape.m // mma.cta_group, shape.depth * shape.a.itemsize
-    read = 0 if isinstance(mma.a, TmemOperand) else rows
-    return max(128, rows) * shape.n * width / flops_per_cycle, (read + shape.n) * width

@@ -38,7 +38,6 @@ from .issued import (
     chain,
     copies_of,
     pair,
-    step_of,
     untimed,
 )
 from .memoised import MemoisedBursts, MemoisedSeries
