@@ -11,6 +11,7 @@ Kernels compute D (M, N) = A (M, K) @ B (N, K).T.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -21,7 +22,16 @@ import numpy as np
 
 import tirx_mini as tvm
 from tirx_mini.arguments import check_room
-from tirx_mini.course import TIME_TOLERANCE, Matrix, WatchShare, matches, measured_times, shares, wrong_finding
+from tirx_mini.course import (
+    LARGEST_TRACED,
+    TIME_TOLERANCE,
+    Matrix,
+    WatchShare,
+    matches,
+    measured_times,
+    shares,
+    wrong_finding,
+)
 from tirx_mini.course import check_shape as check_shape  # kernels import it from here
 from tirx_mini.diagnose import Finding
 from tirx_mini.hardware import DEFAULT_ARCH, DEFAULT_GPU, gpu_spec, same_generation
@@ -266,7 +276,17 @@ def check_timing(
         raise TooSlow(
             f"the result is right, but the kernel takes {ms * 1000:.1f} us where {known} "
             f"({how}); at most {tolerance:.0%} more is allowed, that is {bound * 1000:.1f} us"
+            + (_bound_of(run) if simulated else "")
         )
+
+
+def _bound_of(run: Run) -> str:
+    """A line that says what bounds a simulated kernel; "" where its timeline is too large to record."""
+    if math.prod(_shape(run)[:3]) > LARGEST_TRACED**3:
+        return ""
+    spec = gpu_spec(Target(run.target).detail or DEFAULT_GPU).with_sms(run.sms)
+    found = tvm.simulate(run.kernel, gpu=spec, data=False, trace=True).bound
+    return f"\nIt is {found}" if found is not None else ""
 
 
 def _good_times(run: Run, reference: PrimFunc | None, step: int | None) -> dict[str, float]:

@@ -7,9 +7,10 @@ Sources, by letter:
 
     A  PTX ISA 9.0 and CUDA C++ Programming Guide, "Compute Capabilities" (limits)
     B  NVIDIA Hopper, Blackwell data sheets and HGX specifications (SMs, memory, dense tensor throughput)
-    C  published micro-benchmarks of B200 and B300: tcgen05.mma throughput, latency from die to die (SemiAnalysis,
-       "Dissecting Nvidia Blackwell"), clock and L2 (Chips and Cheese, "Nvidia's B200"), the latency model of Triton's
-       modulo scheduler (Meta), arXiv 2512.02189; of Hopper: arXiv 2501.12084
+    C  published micro-benchmarks of B200 and B300: rates and latencies of tcgen05.mma, a main loop of one CTA
+       (SemiAnalysisAI/microbench-blackwell), latency from die to die (SemiAnalysis, "Dissecting Nvidia Blackwell"),
+       clock and L2 (Chips and Cheese, "Nvidia's B200"), the latency model of Triton's modulo scheduler (Meta),
+       arXiv 2512.02189; of Hopper: arXiv 2501.12084
     D  derived from the others
     E  fitted to measured times: docs/h100.csv, and docs/b200.csv with what cuBLAS reaches there
 
@@ -167,8 +168,13 @@ class GpuSpec:
     l2_latency: cycles of an access that hits the L2.
     hbm_latency: cycles of one that misses it.
     tma_latency: cycles of a TMA load that hits the L2, in addition to the transfer.
-    mma_latency: cycles of an MMA in addition to its arithmetic.
-    smem_bytes_per_cycle: bytes a cycle of an SM's shared memory, for all that use it: warps, TMA, tensor core.
+    mma_latency: cycles of an MMA in addition to its arithmetic, with operands that are there.
+    pair_latency: cycles that an MMA of a pair of SMs takes longer.
+    pair_read_share: share of the cycles in which a pair's MMA reads its rows of A that the exchange of B adds to them.
+    pair_mma_cycles: cycles that an MMA of a pair takes at least.
+    smem_bytes_per_cycle: bytes a cycle of an SM's shared memory, for warps, and for all that TMA and tensor core read
+        of it; what TMA writes goes beside that.
+    smem_write_share: share of the cycles of such writes in which nothing can be read.
     l1_fill_bytes_per_cycle: bytes a cycle of the ordinary loads of one SM.
     launch_latency_us: microseconds of a launch in addition to its CTAs, in a row of launches.
     cluster_launch_latency_us: microseconds that a launch of clusters takes longer.
@@ -212,6 +218,10 @@ class GpuSpec:
     l1_fill_bytes_per_cycle: float
     launch_latency_us: float
     cluster_launch_latency_us: float
+    pair_latency: float = 0.0
+    pair_read_share: float = 0.0
+    pair_mma_cycles: float = 0.0
+    smem_write_share: float = 0.05  # C: a main loop of 268 cycles: 256 of reads beside 256 of writes
     hidden_latency_us: float = 0.9  # E
     single_launch_latency_us: float = 2.2  # E: docs/h200_single.csv
     single_cluster_latency_us: float = 0.7  # E: as in a CUDA graph on an H100
@@ -225,7 +235,7 @@ class GpuSpec:
     bar_latency: float = 30
     cluster_barrier_latency: float = 190
     remote_latency: float = 190
-    commit_latency: float = 80
+    commit_latency: float = 56  # with mma_latency
     tmem_load_latency: float = 110
     tmem_columns_per_cycle: float = 1
     tma_store_read_latency: float = 130
@@ -252,6 +262,15 @@ class GpuSpec:
         if not 1 <= sms <= self.sms:
             raise ValueError(f"{self.name} has {self.sms} SMs: --sms takes 1 to {self.sms}, not {sms}")
         return replace(self, sms=sms)
+
+    def at_clock(self, ghz: float) -> GpuSpec:
+        """The same GPU with its SMs at another clock. The L2 and the HBM keep theirs: an SM counts other cycles."""
+        ratio = ghz / self.clock_ghz
+        cycles = ("l2_latency", "l2_far_latency", "hbm_latency", "tma_latency", "tma_store_latency")
+        rates = ("l2_bytes_per_cycle", "tma_store_bytes_per_cycle")
+        changed = {name: getattr(self, name) * ratio for name in cycles}
+        changed |= {name: getattr(self, name) / ratio for name in rates}
+        return replace(self, clock_ghz=ghz, **changed)
 
     @property
     def l2_shared_bytes(self) -> float:
@@ -282,18 +301,23 @@ B200 = GpuSpec(
     clock_ghz=1.965, rated_ghz=1.86, tensor_flops_per_cycle=8192,   # C: as nvidia-smi reports; D: 2250 / 148 / 8192; C
     hbm_tbps=7.2, l2_bytes=126 << 20,                               # C
     l2_partitions=2, l2_far_latency=300,                            # C: one on each die; from die to die
-    port_bytes_per_cycle=128, l2_bytes_per_cycle=72,                # E: as an H100; E
-    l2_latency=310, hbm_latency=700,                                # C
-    tma_latency=410, mma_latency=120,                               # C: TMA's 460 less the waiting thread's 50
-    smem_bytes_per_cycle=122, l1_fill_bytes_per_cycle=64,           # E: of 128; C
-    launch_latency_us=3.0, cluster_launch_latency_us=2.4,           # E: launches in a stream
+    port_bytes_per_cycle=128, l2_bytes_per_cycle=65,                # E: as an H100; E: steps 8 and 9
+    l2_latency=400, hbm_latency=1150, tma_latency=500,              # E: steps 5 to 7, with all SMs at work
+    l2_unevenness=0.3,                                              # E: step 4
+    mma_latency=20, pair_latency=37,                                # C: of 200 and 234 cycles until a thread has waited
+    pair_read_share=1 / 12, pair_mma_cycles=18,                     # C: M 128 and 256, N 64 to 112; A in tensor memory
+    smem_bytes_per_cycle=128, l1_fill_bytes_per_cycle=64,           # C: MMAs that wait for operands; C
+    tma_store_latency=550, tma_store_bytes_per_cycle=9,             # E: step 10, whose stores nothing hides
+    launch_latency_us=3.5, cluster_launch_latency_us=2.15,          # E: launches in a stream
     sustained_utilisation=0.45,                                     # E: at 1000 W
 )  # fmt: skip
 
 B300 = replace(
-    B200, name="B300", cuda_name="NVIDIA B300 SXM6 AC", architecture=BLACKWELL_ULTRA,    # B: SMs, throughput, memory
-    sustained_utilisation=0.50,                                     # D: at 1100 W; clocks and caches as on a B200
+    B200.at_clock(1.09),                                            # C: cycles/ns of a GEMM of 4096³ at its power limit
+    name="B300", cuda_name="NVIDIA B300 SXM6 AC", architecture=BLACKWELL_ULTRA,          # B: SMs, throughput, memory
+    sustained_utilisation=1.0,                                      # D: that clock is the one under load
 )  # fmt: skip
+"""Caches and memory as on a B200. Its clock is the one under full load: small kernels are faster than predicted."""
 
 H100 = GpuSpec(
     name="H100", cuda_name="NVIDIA H100 80GB HBM3", architecture=HOPPER, sms=132,        # B
@@ -303,6 +327,7 @@ H100 = GpuSpec(
     l2_latency=260, hbm_latency=600,                                # C
     tma_latency=430, mma_latency=40,                                # E
     smem_bytes_per_cycle=122, l1_fill_bytes_per_cycle=32,           # E: of 128; C: 5.5 to 7 TB/s of ordinary loads
+    smem_write_share=1.0,
     launch_latency_us=1.0, cluster_launch_latency_us=0.7,           # E: launches of a CUDA graph
     l2_unevenness=3.0,                                              # E
     sustained_utilisation=0.60,                                     # E: at 700 W, on random data

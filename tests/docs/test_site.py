@@ -85,19 +85,17 @@ def test_axe_finds_nothing(show: Callable[..., Any], server: str, axe: str, name
     assert violations(page, axe) == []
 
 
-def test_nothing_overflows_on_a_phone_or_a_desk(show: Callable[..., Any], site: Path) -> None:
+@pytest.mark.parametrize("screen", [SCREEN, PHONE], ids=["desk", "phone"])
+def test_nothing_overflows(show: Callable[..., Any], site: Path, screen: dict[str, int]) -> None:
     pages = sorted(path for path in site.rglob("*.html") if path.name != "404.html")  # that is for the root of a server
-    page = show(pages[0].as_uri(), viewport=PHONE)
+    page = show(pages[0].as_uri(), viewport=screen)
     wide: dict[str, list[str]] = {}
     for path in pages:
-        page.set_viewport_size(PHONE)
         go(page, path.as_uri())
         page.evaluate("() => document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-        for screen in (PHONE, SCREEN):
-            page.set_viewport_size(screen)
-            found = page.evaluate(OVERFLOWING)
-            if found or page.evaluate("() => document.documentElement.scrollWidth") > screen["width"]:
-                wide[f"{path.relative_to(site).as_posix()}, {screen['width']} pixels"] = found
+        found = page.evaluate(OVERFLOWING)
+        if found or page.evaluate("() => document.documentElement.scrollWidth") > screen["width"]:
+            wide[path.relative_to(site).as_posix()] = found
     assert wide == {}
 
 

@@ -173,8 +173,10 @@ def test_a_slow_kernel_fails_the_time_bound() -> None:
     assert run.ms is not None
     check_timing(run, kernel)
     slow = Run(run.kernel, run.target, run.ms * 1.31, run.report)
-    with pytest.raises(TooSlow, match=r"predicted.*at most 30% more"):
+    with pytest.raises(TooSlow, match=r"predicted.*at most 30% more.* us\nIt is bound by a grid of one CTA: ") as error:
         check_timing(slow, kernel)
+    known = tvm.simulate(kernel, data=False, trace=True).bound
+    assert str(error.value).endswith(f"\nIt is {known}"), "the same sentence as in every other view"
 
 
 def test_a_failure_on_the_gpu_precedes_its_explanation() -> None:

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from tests.texts import SUFFIXES
 from tirx_mini.frontends.tile_ir.nv_tileas import IN_ORDER, PRINTING
 from tirx_mini.frontends.tilelang.pipeline import PASSES
 from tirx_mini.ir import Pass
 from tirx_mini.passes import PIPELINE
-from tools.texts import TextError, files, main, read, run
+from tools.texts import COMMENTS, TextError, files, main, read, run
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ROOT / "tests" / "tirx_mini"
@@ -30,6 +31,10 @@ def copy(tmp_path: Path) -> Path:
 def passes_of(folder: Path) -> set[str]:
     """The passes that the texts below a folder name."""
     return {name.removeprefix("..") for path in files([folder]) for name in read(path).options["passes"].split()}
+
+
+def test_each_kind_of_text_is_collected() -> None:
+    assert set(COMMENTS) == SUFFIXES
 
 
 @pytest.mark.parametrize(

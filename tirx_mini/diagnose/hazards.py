@@ -84,6 +84,11 @@ _UNWRITTEN: Mapping[Operation, str] = MappingProxyType({
 })  # fmt: skip
 _UNWRITTEN_ELSE = "write it first, and check offsets, stages and loop bounds"
 
+_HALF = "16 of each 32 lanes: the accumulator of an MMA with M = 64 has only the other 16"
+_WHOLE = (
+    "encode M = 128 in the instruction descriptor, or load 64 rows with a shape of 16 lanes (16x64b, 16x128b, 16x256b)"
+)
+
 _ORDERED_BY: Mapping[tuple[Operation, Operation], str] = MappingProxyType({
     (Operation.TCGEN05_MMA, Operation.TCGEN05_LD):
         "before reading, wait for the mbarrier that tcgen05.commit signals, in its right phase",
@@ -121,6 +126,8 @@ def hazard(fact: Hazard) -> Explanation:
         about["other_role"] = earlier.role
         verb = verb_of(earlier.operation, earlier.write)
         notes = ((f"the {earlier.operation} of {earlier.role} {verb} it here", earlier.span),)
+    if fact.extent.beside is not None:
+        notes = (("the MMA writes its 64 rows here", fact.extent.beside.span),)
     if fact.extent.others:
         notes = (*notes, (f"{fact.extent.buffer} shares memory with {' and '.join(fact.extent.others)}", None))
     severity = "warning" if fact.kind in FORGIVEN else "error"
@@ -174,6 +181,8 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
     """(what is wrong, what to write)."""
     earlier = fact.earlier
     does = f"the {fact.operation} of {fact.origin.role} {verb_of(fact.operation, fact.writes)} {where}"
+    if earlier is None and fact.extent.beside is not None:
+        return f"{does}, of which nothing has written {_HALF}", _WHOLE
     if earlier is None:
         return f"{does}, which nothing has written", _UNWRITTEN.get(fact.operation, _UNWRITTEN_ELSE)
     did = f"{_PAST[verb_of(earlier.operation, earlier.write)]} by the {earlier.operation} of {earlier.role}"

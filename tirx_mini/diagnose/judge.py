@@ -26,6 +26,7 @@ from .findings import Finding, Report, verdict_of, worst_first
 from .hazards import FENCES
 from .kind import IN_FLIGHT_AT_EXIT, NOT_MODELLED, Explanation
 from .kinds import FACT_RULES
+from .launches import NAN_RESULT
 from .proof import proof_of
 from .roots import causes_first, consequence, explains_others, may_follow, with_suspects
 from .times import predicted_time
@@ -63,7 +64,7 @@ def report_of(
     func: PrimFunc, spec: GpuSpec, outcome: Outcome, schedules: int = 1, seed: int = 0, data: bool = True
 ) -> Report:
     """What is reported of a run. data: whether it computed values."""
-    findings = [finding_of(entry) for entry in outcome.facts]
+    findings = _without_nans([finding_of(entry) for entry in outcome.facts])
     suspicions: list[Finding] = []
     deadlock = explain_deadlock(func, outcome.blocked, outcome.repeats) if outcome.blocked else None
     if deadlock is not None:
@@ -189,6 +190,13 @@ def finding_of(entry: Entry) -> Finding:
     known = {name: value for name, value in details.items() if value not in ("", None, ())}
     severity = explanation.severity or rule.severity
     return Finding(kind.name, severity, explanation.message, origin.span, known, explanation.order)
+
+
+def _without_nans(findings: list[Finding]) -> list[Finding]:
+    """The findings without results that are NaN, where something else is wrong, or not modelled: that is why."""
+    others = [finding for finding in findings if finding.kind != NAN_RESULT.name]
+    wrong = any(finding.severity == "error" or finding.kind == NOT_MODELLED.name for finding in others)
+    return others if wrong else findings
 
 
 def _without_echoes(findings: Sequence[Finding]) -> list[Finding]:

@@ -14,7 +14,7 @@ from typing import Any
 from tirx_mini.ir import ERROR_KINDS
 from tirx_mini.sim import Fact
 
-from . import accesses, barriers, hazards, instructions, kind, lanes, launches, lifetimes, tensor_memory
+from . import accesses, barriers, hazards, instructions, kind, lanes, launches, lifetimes, tensor_memory, tiles
 from .deadlock import (
     BYTE_COUNT,
     EARLY_COMMIT,
@@ -29,7 +29,7 @@ from .deadlock import (
 )
 from .kind import FactRule, Kind, by_name, collect, of_error
 
-_MODULES = (kind, barriers, hazards, lanes, accesses, instructions, tensor_memory, launches, lifetimes)
+_MODULES = (kind, barriers, hazards, lanes, accesses, instructions, tensor_memory, launches, lifetimes, tiles)
 
 CAUSES: Mapping[str, Kind] = by_name(rule.kind for rule in RULES)
 """Why nothing can advance: what findings of the kind "deadlock" are told apart by."""

@@ -10,6 +10,7 @@ from tirx_mini.sim import (
     GridOverBudget,
     GridTooLarge,
     MemoryOverBudget,
+    NanResult,
     NothingWritten,
     PartialCluster,
     SharedMemoryExceeded,
@@ -57,6 +58,25 @@ def partial_cluster(fact: PartialCluster) -> Explanation:
     return Explanation(
         f"a grid of {fact.grid} CTAs is not a multiple of the cluster {fact.cluster}", rule="CUDA: cluster launch"
     )
+
+
+NAN_RESULT = Kind("nan-result", "TX503", "fault", "A result is NaN only where an argument or the arithmetic makes it.")
+
+
+@explains(NanResult, NAN_RESULT)
+def nan_result(fact: NanResult) -> Explanation:
+    about = {"buffer": fact.buffer}
+    if fact.poison:
+        return Explanation(
+            f"{fact.element} is NaN with the bits of memory that nothing has written, and no argument has NaN",
+            "look for what the result is computed from: a load before its data, or of other lanes or columns",
+            (), about,
+        )  # fmt: skip
+    return Explanation(
+        f"{fact.element} is NaN, and no argument has NaN or an infinity: the kernel computes it",
+        "look for a division of zero by zero, a difference of infinities, or a root or logarithm of a negative number",
+        (), about, severity="note",
+    )  # fmt: skip
 
 
 @explains(TooManyThreads, LAUNCH_LIMIT)

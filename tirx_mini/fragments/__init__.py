@@ -1,7 +1,19 @@
 """Work on tiles in registers, once for every language: products on tensor cores, reductions."""
 
-from .products import MMA_SYNC, PRODUCTS, STEP_BYTES, TCGEN05, WGMMA, TensorProduct, choices, mma_sync, tensor_product
+from .products import (
+    MMA_SYNC,
+    PRODUCTS,
+    STEP_BYTES,
+    TCGEN05,
+    WGMMA,
+    TensorProduct,
+    choices,
+    exists_on,
+    mma_sync,
+    tensor_product,
+)
 
 __all__ = [
-    "MMA_SYNC", "PRODUCTS", "STEP_BYTES", "TCGEN05", "TensorProduct", "WGMMA", "choices", "mma_sync", "tensor_product",
+    "MMA_SYNC", "PRODUCTS", "STEP_BYTES", "TCGEN05", "TensorProduct", "WGMMA", "choices", "exists_on", "mma_sync",
+    "tensor_product",
 ]  # fmt: skip

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tirx_mini.hardware import compute_capability
 from tirx_mini.ir import DataType, Expr, Span, Stmt
-from tirx_mini.isa import MMA_SYNC, PTX_TYPES, issue
+from tirx_mini.isa import MMA_SYNC, PTX_TYPES, TABLE, issue, mma_format
 from tirx_mini.records import dataclass
 
 WGMMA, TCGEN05 = "wgmma", "tcgen05"
@@ -61,6 +62,17 @@ def tensor_product(instruction: str, operand: object, sums: object) -> TensorPro
     """The product of two operands of a dtype that an instruction computes; None where it computes none."""
     wanted = str(operand).replace("tfloat32", "float32"), str(sums)
     return next((p for p in PRODUCTS if (p.operand, p.sums) == wanted and instruction in p.by), None)
+
+
+def exists_on(arch: str, instruction: str, product: TensorProduct) -> bool:
+    """Return whether an architecture that has the instruction computes the product by it.
+
+    Integers are multiplied by tcgen05 on some alone (PTX ISA: "tcgen05.mma", .kind::i8).
+    """
+    if instruction != TCGEN05:
+        return True
+    kind, _ = mma_format(product.operand)
+    return TABLE["tcgen05.mma"].missing_on(compute_capability(arch), {"kind": kind}) is None
 
 
 def choices(instruction: str) -> str:

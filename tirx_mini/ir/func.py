@@ -12,7 +12,7 @@ from tirx_mini.records import dataclass, replace
 from .buffer import Buffer
 from .expr import Var
 from .span import Span
-from .stmt import Stmt, TensorMap
+from .stmt import Stmt, TensorMap, TileWrite
 from .text import node_text
 from .walk import Node, walk
 
@@ -102,6 +102,7 @@ class PrimFunc:
     launch: the launch configuration; None until the function is lowered.
     tensor_maps: the tensor maps of its TMA copies; empty until the function is lowered.
     spelling: the dialect that its text is in: COURSE, NATIVE or TIR.
+    tile_writes: of a lowered function, where its tile calls were and what they write; no part of its text.
     """
 
     name: str
@@ -111,6 +112,7 @@ class PrimFunc:
     launch: Launch | None = None
     tensor_maps: tuple[TensorMap, ...] = ()
     spelling: str = COURSE
+    tile_writes: tuple[TileWrite, ...] = ()
     span: Span | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:

@@ -296,3 +296,14 @@ class TensorMap:
         for extent in self.box:
             total *= extent
         return total
+
+
+@dataclass(frozen=True)
+class TileWrite:
+    """A tile call, at `span`, and the shared buffer whose elements it puts where the buffer's layout says, if any.
+
+    buffer: with its layout, its source and its place in that, as they are when tile calls are dispatched.
+    """
+
+    buffer: Buffer | None
+    span: Span | None = None

@@ -157,7 +157,7 @@ def _equal(a: Any, b: Any, forth: dict[Any, Any], back: dict[Any, Any]) -> bool:
     if isinstance(a, tuple):
         return len(a) == len(b) and all(_equal(x, y, forth, back) for x, y in zip(a, b, strict=True))
     if isinstance(a, (Expr, Stmt, Buffer, Range, PrimFunc)) or hasattr(type(a), "__dataclass_fields__"):
-        own = ("span", "name") if isinstance(a, (Var, Buffer)) else ("span", "written", "spelling")
+        own = ("span", "name") if isinstance(a, (Var, Buffer)) else ("span", "written", "spelling", "tile_writes")
         names = (f.name for f in fields(a) if f.name not in own)
         return all(_equal(getattr(a, n), getattr(b, n), forth, back) for n in names)
     return bool(a == b)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tirx_mini.hardware import SWIZZLE_PERIOD, TMA_SMEM_ALIGN
-from tirx_mini.ir import AllocBuffer, Buffer, DataType, DeclBuffer, Mutator, PrimFunc, Stmt, seq
+from tirx_mini.ir import AllocBuffer, Buffer, DataType, DeclBuffer, Mutator, PrimFunc, Stmt, TileWrite, seq
 from tirx_mini.layout import swizzle_mode
 from tirx_mini.records import replace
 
@@ -34,7 +34,20 @@ def plan_shared_memory(func: PrimFunc) -> PrimFunc:
         total = offsets[root] + _extent(root)
     smem = Buffer("smem", (total,), DataType("uint8"), "shared", align=POOL_ALIGN)
     body = _Place(smem, offsets, set(pools)).stmt(func.body)
-    return replace(func, body=seq(AllocBuffer(smem), body), launch=replace(launch, smem_bytes=total))
+    return replace(
+        func, body=seq(AllocBuffer(smem), body), launch=replace(launch, smem_bytes=total),
+        tile_writes=tuple(_placed(write, smem, offsets) for write in func.tile_writes),
+    )  # fmt: skip
+
+
+def _placed(write: TileWrite, smem: Buffer, offsets: dict[Buffer, int]) -> TileWrite:
+    """A tile write, whose buffer's place is now one in `smem`."""
+    if write.buffer is None or write.buffer.root not in offsets:
+        return replace(write, buffer=None)
+    offset, buffer = offsets[write.buffer.root], write.buffer
+    while buffer.source is not None:
+        offset, buffer = offset + buffer.byte_offset, buffer.source
+    return replace(write, buffer=replace(write.buffer, source=smem, byte_offset=offset))
 
 
 def _is_pool(root: Buffer) -> bool:

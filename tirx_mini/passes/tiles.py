@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import COPY_FENCES, TVM, Expr, PrimFunc, Stmt, TileCall, TirxError
+from tirx_mini.ir import (
+    COPY_FENCES,
+    TVM,
+    Buffer,
+    Const,
+    Expr,
+    If,
+    PrimFunc,
+    Seq,
+    Stmt,
+    TileCall,
+    TileWrite,
+    TirxError,
+)
 from tirx_mini.records import replace
 from tirx_mini.tile import RULES, SCOPES, Context, TensorMaps, dispatch, tiles_of
 
@@ -12,8 +25,9 @@ from .ranges import RangedMutator, launch_of
 def dispatch_tile_primitives(func: PrimFunc) -> PrimFunc:
     """`func` without tile calls. Raises TirxError for a call that no rule supports."""
     maps = TensorMaps(list(func.tensor_maps))
-    body = _Dispatch(func, maps).stmt(func.body)
-    return replace(func, body=body, tensor_maps=tuple(maps.maps))
+    dispatched = _Dispatch(func, maps)
+    body = dispatched.stmt(func.body)
+    return replace(func, body=body, tensor_maps=tuple(maps.maps), tile_writes=tuple(dispatched.writes))
 
 
 class _Dispatch(RangedMutator):
@@ -21,10 +35,19 @@ class _Dispatch(RangedMutator):
         super().__init__(launch_of(func))
         self.launch, self.maps, self.fences = launch_of(func), maps, dict(func.attrs).get(COPY_FENCES, True)
         self.by_threads = func.dialect == TVM
+        self.writes: list[TileWrite] = []
 
     def expr(self, node: Expr) -> Expr:
         """Tile calls are statements: expressions stay as they are."""
         return node
+
+    def visit_If(self, node: If) -> Stmt:
+        """A branch that is never taken needs no instructions."""
+        cond = self.analyzer.simplify(node.cond)
+        if isinstance(cond, Const):
+            taken = node.then if cond.value else node.orelse
+            return self.stmt(taken) if taken is not None else Seq((), span=node.span)
+        return super().visit_If(node)
 
     def visit_TileCall(self, node: TileCall) -> Stmt:
         assert node.scope is not None
@@ -39,7 +62,21 @@ class _Dispatch(RangedMutator):
                 "open a scope around it: `with Tx.cta():` for all threads, `with Tx.warpgroup():`, `with Tx.warp():`, "
                 "or `with Tx.thread():` for each thread by itself",
             )
+        self.writes.append(TileWrite(_written(node), node.span))
         return dispatch(node, ctx, RULES)
+
+
+def _written(call: TileCall) -> Buffer | None:
+    """The shared buffer that a call writes, if its place is known."""
+    tiles = tiles_of(call)
+    if not tiles or tiles[0].scope != "shared":
+        return None
+    buffer: Buffer | None = tiles[0].buffer
+    while buffer is not None:
+        if buffer.elem_offset is not None:
+            return None
+        buffer = buffer.source
+    return tiles[0].buffer
 
 
 def _private(call: TileCall) -> bool:

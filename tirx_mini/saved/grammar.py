@@ -62,6 +62,7 @@ from tirx_mini.ir import (
     Str,
     TensorMap,
     TileCall,
+    TileWrite,
     TirxError,
     Unary,
     Var,
@@ -291,9 +292,10 @@ GRAMMAR: Mapping[type, Mapping[str, Check]] = MappingProxyType({
     TileCall: {"op": _name, "operands": _exprs, "options": _pairs, "scope": optional(_among(SCOPE_KINDS))},
     TensorMap: {"var": _var, "buffer": _buffer, "dims": _many(_extent), "strides": _many(_index),
                 "box": _many(_extent), "swizzle": _bytes, "l2_promotion": _bytes, "nan_fill": _bool},
+    TileWrite: {"buffer": optional(_buffer)},
     Launch: {"grid": _three, "threads": _extent, "cluster": _three, "smem_bytes": _bytes, "programmatic": _bool},
     PrimFunc: {"name": _name, "params": _many(a(Buffer, Var)), "body": _stmt, "attrs": _many(_attribute),
-               "launch": optional(a(Launch)), "tensor_maps": _many(a(TensorMap)),
+               "launch": optional(a(Launch)), "tensor_maps": _many(a(TensorMap)), "tile_writes": _many(a(TileWrite)),
                "spelling": _among((COURSE, NATIVE, TIR))},
 })  # fmt: skip
 """The fields of every class but `span`, which all nodes of the IR have. The file of a span is its number."""
@@ -367,7 +369,7 @@ RULES: Mapping[type, Callable[[Any], None]] = MappingProxyType({
 @cache
 def field_names(cls: type) -> tuple[str, ...]:
     own = tuple(GRAMMAR[cls])
-    return (*own, "span") if issubclass(cls, (Expr, Stmt, Buffer, TensorMap, PrimFunc)) else own
+    return (*own, "span") if issubclass(cls, (Expr, Stmt, Buffer, TensorMap, TileWrite, PrimFunc)) else own
 
 
 @cache

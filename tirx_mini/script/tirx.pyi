@@ -314,7 +314,7 @@ def truncmod(a: ExprLike, b: ExprLike) -> Expr: ...
 class _Primitives:
     """Tile primitives: operations on tiles, which the threads of a scope execute together."""
 
-    def copy(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'stmatrix', 'ldstmatrix', 'vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None, vec_len: int | None = None, cache: Literal['nc'] | None = None, l1_evict: str | None = None, l2_evict: str | None = None, prefetch_size: str | int | None = None) -> None:
+    def copy(self, dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'stmatrix', 'ldstmatrix', 'ldmatrix', 'vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None, vec_len: int | None = None, cache: Literal['nc'] | None = None, l1_evict: str | None = None, l2_evict: str | None = None, prefetch_size: str | int | None = None) -> None:
         """Copy a tile. For the executing threads, the copy is complete when the call returns.
 
         dispatch: the rule that implements the call; without it, the first that supports it
@@ -678,7 +678,7 @@ wg: _Scope
 
 tile: _Tiles
 
-def copy(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'stmatrix', 'ldstmatrix', 'vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None, vec_len: int | None = None, cache: Literal['nc'] | None = None, l1_evict: str | None = None, l2_evict: str | None = None, prefetch_size: str | int | None = None) -> None:
+def copy(dst: Tile, src: Tile, dispatch: Literal['tcgen05.ld', 'tmem<->local', 'tcgen05.st', 'stmatrix', 'ldstmatrix', 'ldmatrix', 'vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None, vec_len: int | None = None, cache: Literal['nc'] | None = None, l1_evict: str | None = None, l2_evict: str | None = None, prefetch_size: str | int | None = None) -> None:
     """Copy a tile. For the executing threads, the copy is complete when the call returns.
 
     dispatch: the rule that implements the call; without it, the first that supports it

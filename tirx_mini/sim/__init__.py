@@ -32,9 +32,11 @@ from .engines import (
     CopyOutOfLanes,
     CopyOutOfShared,
     CopyTooLarge,
+    FactorsMisread,
     FreedBeforePeer,
     FreedTwice,
     GroupOfOtherThread,
+    HalfRead,
     ImplicitTmemLane,
     LoadAtExit,
     LostResult,
@@ -42,16 +44,21 @@ from .engines import (
     MisalignedBox,
     MisalignedBoxStart,
     MisalignedCopy,
+    Misread,
     MissingWgmmaFence,
     MixedCtaGroups,
     MmaAtExit,
     NoPair,
     OperandOutOfBounds,
+    OtherResult,
+    OwnAccumulator,
     PairWait,
     ReadOnlyPath,
+    Seen,
     StoreAtExit,
     StoreBeforeTensor,
     TensorMapRule,
+    TileMisread,
     TmemAtExit,
     TmemColumnsExceeded,
     TmemNotHeld,
@@ -91,6 +98,7 @@ from .machine import (
     CountingBarrier,
     CountingWait,
     EarlySignal,
+    Element,
     ElementOutOfBounds,
     FreshWait,
     GridBarrierWait,
@@ -135,13 +143,14 @@ from .machine import (
     UnsynchronisedRegisters,
     Wait,
     WideRegisters,
+    WrittenTile,
     WrongRegisterDirection,
     numpy_dtype,
 )
 from .machine import conflicts as bank_conflicts
 from .ordering import Access, EarlyAccess, Operation
 from .outcome import Outcome, PlanNote, Sampled, Size, Standing, Watch
-from .outputs import NothingWritten, Unwritten, boxes_of
+from .outputs import NanResult, NothingWritten, Unwritten, boxes_of
 from .plans import Sampling
 from .question import DEFAULT_LIMIT, Circumstances, Question
 from .run import Simulation
@@ -214,5 +223,7 @@ __all__ = [
     "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnreadColumns",
     "UnsynchronisedRegisters", "Unwritten", "Wait", "WarpgroupTooSmall", "Watch", "WgmmaAtExit", "WgmmasDiffer",
     "WgmmaWait", "WideRegisters", "WrongRegisterDirection", "WrongTmemLane",
-    "AccessBeforeStart", "FreedBeforePeer", "ReadOnlyPath", "RemoteAccessAtExit",
+    "AccessBeforeStart", "Element", "FactorsMisread", "FreedBeforePeer", "HalfRead", "Misread", "NanResult",
+    "OtherResult",
+    "OwnAccumulator", "ReadOnlyPath", "RemoteAccessAtExit", "Seen", "TileMisread", "WrittenTile",
 ]  # fmt: skip

@@ -58,7 +58,7 @@ from .machine import (
     Values,
     cta_name,
 )
-from .ordering import Causality, UncheckedCausality
+from .ordering import Epochs, UncheckedCausality, causality
 from .outcome import Outcome, Standing
 from .recording import RecordedMbarrier, RecordedWarp, TimelineRecorder
 from .services import Services
@@ -93,7 +93,8 @@ class Gpu(Services):
         unchecked = RecordedMbarrier if trace else PartMbarrier if part is not None or equal else UncheckedMbarrier
         self._checked_mbarrier, self.unchecked_mbarrier = checked, unchecked
         self._share = share
-        self.causality = self._order.of(Causality) if image.grid_wide else None
+        warps = image.launch.num_ctas * image.launch.warps
+        self.causality = self._order.of(causality, warps) if image.grid_wide else None
         self.footprints: dict[Hashable, Any] = {}
         self.pedantic = pedantic
         self.rng = None if seed is None else random.Random(seed)
@@ -116,15 +117,14 @@ class Gpu(Services):
         self.traffic = (Untimed if untimed else Traffic)(spec, self.clock, self.rng, nbytes)
         self.tma = TmaEngine(self, setup.strips)
         self.tensor = TensorCores(self)
-        self.wgmma = WgmmaEngines(probe)
+        self.wgmma = WgmmaEngines(self)
         self.leaders = Leaders(self.wgmma)
         self.representatives = (Representatives if equal and seed is None else NoRepresentatives)(self.wgmma)
         self.cp_async_groups = CpAsync()
         self.scoped = ScopedAccesses(self)
         self.launches = LaunchControl(self)
         self.cluster_copies = ClusterCopies(self)
-        causality = self.causality or UncheckedCausality()
-        self.grid_barrier = GridBarrier(causality, image.launch.num_ctas * image.launch.warps * LANES)
+        self.grid_barrier = GridBarrier(self.causality or UncheckedCausality(), warps * LANES)
         self.barrier_log: list[BarrierEvent] | None = [] if setup.log_barriers else None
         self.repeats: dict[Hashable, RepeatedWait] = {}
         self.fresh_waits: dict[Hashable, tuple[Origin, Element, int]] = {}
@@ -277,7 +277,7 @@ class Gpu(Services):
         self.cp_async_groups.warp_ended(warp)
         self.scoped.warp_ended(warp)
 
-    def cta_ended(self, cta: ResidentCta, ordered: np.ndarray) -> None:
+    def cta_ended(self, cta: ResidentCta, ordered: Epochs) -> None:
         """Engines record what a CTA leaves behind, and free it. ordered: the epochs before its end, by agent."""
         self.tma.cta_ended(cta, ordered)
         self.cluster_copies.cta_ended(cta, ordered)

@@ -66,6 +66,7 @@ class Extent:
     buffer: its name in the source, None where no buffer is. first, last: its elements (shared and global memory).
     low, high: in bytes of shared memory where no buffer is; the first and last column of tensor memory.
     others: arguments that share memory with this one.
+    beside: of unwritten tensor memory, the MMA with M = 64 that wrote the other 16 of each 32 lanes, if there is one.
     """
 
     space: Space
@@ -75,6 +76,7 @@ class Extent:
     low: int
     high: int
     others: tuple[str, ...] = ()
+    beside: Access | None = None
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,14 @@ def _kept(earlier: Access, actor: Actor) -> bool:
     return asynchronous or (earlier.strong is not None and actor.strong is not None)
 
 
+def _beside(conflict: Conflict, unit: int) -> Access | None:
+    """The MMA that wrote the neighbours of an unwritten group of lanes, those of the other half of a warp's lanes."""
+    group, column = divmod(unit, TMEM_COLUMNS)
+    number = conflict.segment.writes[group ^ 1, column].item()
+    written = conflict.segment.log.accesses[number] if number > 0 else None
+    return written if written is not None and written.operation is Operation.TCGEN05_MMA else None
+
+
 class HazardWatch:
     """Turns conflicts in one memory of a CTA, or in global memory, into facts."""
 
@@ -235,8 +245,10 @@ class HazardWatch:
         low, high = conflict.extent()
         if self._space is Space.TENSOR:  # units are (lane group, column), row by row
             names = self._gpu.image.tmem_names
-            columns = sorted((low % TMEM_COLUMNS, (high - 1) % TMEM_COLUMNS))
-            return Extent(self._space, names[0] if len(names) == 1 else None, None, None, columns[0], columns[1])
+            first, last = sorted((low % TMEM_COLUMNS, (high - 1) % TMEM_COLUMNS))
+            beside = _beside(conflict, low) if conflict.earlier is None else None
+            name = names[0] if len(names) == 1 else None
+            return Extent(self._space, name, None, None, first, last, beside=beside)
         if self._space is Space.SHARED:
             buffer = self._gpu.locator.find(low)
             if buffer is None:

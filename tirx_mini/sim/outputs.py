@@ -6,14 +6,15 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tirx_mini.ir import AddressOf, BufferLoad, BufferStore, PrimFunc, Span
 
-from .facts import Fact
-from .machine import GlobalBuffer, GlobalMemory
+from .facts import Fact, Origin
+from .machine import Element, GlobalBuffer, GlobalMemory, element_of
 
 Interval = tuple[int, int]
 """[start, stop) of one dimension."""
@@ -34,6 +35,18 @@ class NothingWritten(Fact):
 
 
 @dataclass(frozen=True)
+class NanResult(Fact):
+    """NaN in an argument that a kernel has written, where no argument held one before.
+
+    element: the first. poison: whether its bits are those of memory that nothing has written.
+    """
+
+    buffer: str
+    element: Element
+    poison: bool
+
+
+@dataclass(frozen=True)
 class Unwritten:
     """What no thread wrote of an argument that the kernel writes.
 
@@ -43,6 +56,24 @@ class Unwritten:
     buffer: str
     shape: tuple[int, ...]
     boxes: tuple[Box, ...]
+
+
+def is_finite(array: npt.NDArray[Any]) -> bool:
+    """Return whether an array has no NaN, and no infinity, from which NaN may come."""
+    return array.dtype.kind not in "fV" or bool(np.isfinite(array).all())
+
+
+def nan_result(buffer: GlobalBuffer, array: npt.NDArray[Any], span: Span | None) -> NanResult | None:
+    """The NaN in an argument, if there is any: first those of memory that nothing has written."""
+    flat = array.reshape(-1)
+    places = np.flatnonzero(np.isnan(flat)) if array.dtype.kind in "fV" else np.zeros(0, np.int64)
+    if not places.size:
+        return None
+    bits = flat.view(f"u{flat.dtype.itemsize}")[places].astype(np.uint64)
+    high = np.uint64(1 << 8 * flat.dtype.itemsize - 1)
+    poisoned = (bits | high == 2 * int(high) - 1) & (flat.dtype.itemsize > 1)
+    element = element_of(buffer, int(places[int(np.argmax(poisoned))]))
+    return NanResult(Origin("", "", "", span), buffer.name, element, bool(poisoned.any()))
 
 
 def unwritten(memory: GlobalMemory) -> list[Unwritten]:

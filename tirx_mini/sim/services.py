@@ -258,7 +258,7 @@ class Services:
         fenced = () if releases else w.cta.cluster.order.of(self._fenced, w) or ()
         w.cta.cluster.barrier.arrive(w, releases, aligned, fenced)
 
-    def _fenced(self, w: RunningWarp) -> Sequence[np.ndarray]:
+    def _fenced(self, w: RunningWarp) -> Sequence[Any]:
         """The clocks of what fences before a relaxed arrival at the cluster's barrier release by it."""
         cluster = w.cta.cluster
         clocks = self.scoped.fenced(w, "cluster")

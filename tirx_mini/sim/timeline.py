@@ -161,12 +161,14 @@ class Tile:
     """One output tile of a CTA. name: the part of the output, "D[0:128, 256:384]", or "tile 2" where that is unknown.
 
     start, end: from the end of the CTA's work for the tile before to the end of its own, in cycles.
+    multiplied: when its last MMA ended, which may be before `start`, while the tile before is written; 0 without MMAs.
     """
 
     cta: int
     start: float
     end: float
     name: str
+    multiplied: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def returns() -> str:
         f"wait_group.read returns, and its writes are done at cycle {store.end:.0f}, where wait_group returns.",
         f"One TMA store of {dict(store.operands)['bytes']} bytes, and when each wait for it returns",
     )  # fmt: skip
-    lanes = Lanes(picture, 500, 1700, left=236)
+    lanes = Lanes(picture, 500, 2500, left=236)
     tops = [TOP + index * (lanes.tall + GAP) for index in range(4)]
     bottom = tops[-1] + lanes.tall + 10
     for time, words in ((begin, "starts"), (read, "source read"), (store.end, "writes done")):

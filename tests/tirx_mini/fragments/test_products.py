@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tirx_mini.fragments import MMA_SYNC, PRODUCTS, TCGEN05, WGMMA, TensorProduct, choices, mma_sync, tensor_product
+from tirx_mini.fragments import (
+    MMA_SYNC,
+    PRODUCTS,
+    TCGEN05,
+    WGMMA,
+    TensorProduct,
+    choices,
+    exists_on,
+    mma_sync,
+    tensor_product,
+)
 from tirx_mini.ir import Buffer, DataType, Evaluate, TirxError
 from tirx_mini.isa import TABLE, mma_depth, mma_format
 
@@ -38,6 +48,16 @@ def test_products_that_no_instruction_has() -> None:
     wrong = TensorProduct("bfloat16", "float16", (MMA_SYNC,))
     with pytest.raises(TirxError, match="C and D have the same type"):
         mma_sync([buffer.ptr_to([0]) for buffer in fragments(wrong)], wrong)
+
+
+@pytest.mark.parametrize("arch", ["sm_100a", "sm_103a", "sm_110a"])
+@pytest.mark.parametrize("operand", ["int8", "uint8", "float16"])
+def test_integers_in_tensor_memory_on_the_gpus_that_have_them(arch: str, operand: str) -> None:
+    product = tensor_product(TCGEN05, operand, "float32" if operand == "float16" else "int32")
+    has_them = arch in ("sm_100a", "sm_110a")
+    assert product is not None
+    assert exists_on(arch, TCGEN05, product) == (has_them or operand == "float16")
+    assert exists_on(arch, MMA_SYNC, product)
 
 
 def test_operands_that_mix_and_sums_that_begin_at_zero() -> None:

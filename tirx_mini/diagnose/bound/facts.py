@@ -93,8 +93,10 @@ class Facts:
             lane = self.scene.lane(cta.cta, TrackKind.TENSOR)
             if lane is None:
                 continue
+            before = 0.0
             for tile in (tile for tile in self.timeline.tiles if tile.cta == cta.cta):
-                mmas = [m for m in lane.intervals if tile.start < m.end <= tile.end]
+                mmas = [m for m in lane.intervals if before < m.end <= tile.multiplied]
+                before = max(before, tile.multiplied)
                 if mmas:
                     busy = covered((m.start, m.end) for m in mmas)
                     end = max(m.end for m in mmas)

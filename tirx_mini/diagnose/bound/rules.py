@@ -163,8 +163,8 @@ def bandwidth(facts: Facts) -> Cause | None:
     """A memory has no time to spare: it moves too many bytes for each MMA."""
     tensor = facts.used("tensor core")
     shared = _shares(facts)
-    names = ("shared memory",) if shared else ("L2", "HBM", "shared memory")
-    name = next((name for name in names if facts.used(name) >= max(BUSY, tensor)), None)
+    least = BUSY if shared else max(BUSY, tensor)
+    name = next((name for name in ("L2", "HBM", "shared memory") if facts.used(name) >= least), None)
     if name is None or (shared and _consumers(facts) > 1):
         return None
     loaded, through = facts.per_batch("tma_load_bytes") / 1024, facts.per_batch("shared_bytes") / 1024

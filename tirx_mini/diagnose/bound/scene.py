@@ -97,14 +97,11 @@ class Scene:
 
     def _last_products(self, cta: int) -> list[tuple[float, float, float]]:
         """(start, end of the last MMA, end) of each tile of a CTA."""
-        lane = self.lane(cta, TrackKind.TENSOR)
-        found: list[tuple[float, float, float]] = []
-        for tile in self.timeline.tiles:
-            if tile.cta == cta and lane is not None:
-                last = lane.ended(tile.end)
-                if last is not None and last.end > tile.start:
-                    found.append((tile.start, last.end, tile.end))
-        return found
+        return [
+            (tile.start, tile.multiplied, tile.end)
+            for tile in self.timeline.tiles
+            if tile.cta == cta and tile.multiplied
+        ]
 
     def writes_back(self, cta: int, interval: Interval) -> bool:
         """Whether a warp of a CTA does something between the last MMA of a tile and the first load of the next."""

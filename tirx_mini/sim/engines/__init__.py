@@ -13,6 +13,7 @@ from .sums import DEPTH, accumulate_registers, accumulate_tmem, fragments
 from .tcgen05 import TensorCores
 from .tcgen05_facts import CommitAtExit, CommitOfOtherThread, FreedBeforePeer, MmaAtExit
 from .tensor_map import BatchedBox, BoxCopier, LoadedBox, Strips, TensorMapRule, broken_rule
+from .tile_facts import FactorsMisread, Misread, OwnAccumulator, Seen, TileMisread
 from .tma import BulkWait, TmaEngine
 from .tma_rules import (
     BadBulkSize,
@@ -50,7 +51,7 @@ from .tmem_access import (
     check_column,
 )
 from .tmem_copy import CopyAtExit, CopyOutOfLanes, CopyOutOfShared
-from .unread import LostResult, UnreadColumns
+from .unread import HalfRead, LostResult, OtherResult, UnreadColumns
 from .wgmma import WarpWgmma
 from .wgmma_engines import WgmmaEngines
 from .wgmma_facts import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, WgmmasDiffer, WgmmaWait
@@ -68,5 +69,6 @@ __all__ = [
     "StoreAtExit", "StoreBeforeTensor", "Strips", "Submatrix", "TensorCores", "TensorMapRule", "TmaEngine",
     "TmemAccesses", "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns",
     "WarpgroupTooSmall", "WarpWgmma", "WgmmaAtExit", "WgmmaEngines", "WgmmasDiffer", "WgmmaWait", "WrongTmemLane",
-    "FreedBeforePeer", "ReadOnlyPath",
+    "FactorsMisread", "FreedBeforePeer", "HalfRead", "Misread", "OtherResult", "OwnAccumulator", "ReadOnlyPath",
+    "Seen", "TileMisread",
 ]  # fmt: skip

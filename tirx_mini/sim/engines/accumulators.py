@@ -16,7 +16,7 @@ import numpy as np
 from tirx_mini.hardware import TMEM_LANES
 from tirx_mini.isa import InstructionDescriptor, Kept
 
-from ..machine import TensorMemory
+from ..machine import GROUP_LANES, TensorMemory
 
 _LAYOUT_F = np.concatenate([np.arange(16) + 32 * group for group in range(4)])
 
@@ -24,6 +24,11 @@ _LAYOUT_F = np.concatenate([np.arange(16) + 32 * group for group in range(4)])
 def lanes_of(shape: InstructionDescriptor, lane: int) -> Any:
     """The lanes of an accumulator that begins at `lane`, one part of its columns after the other."""
     return _LAYOUT_F + lane if shape.half else slice(None)
+
+
+def groups_of(shape: InstructionDescriptor, lane: int) -> slice:
+    """The groups of lanes that an accumulator occupies which begins at `lane`."""
+    return slice(lane // GROUP_LANES, None, 2) if shape.half else slice(None)
 
 
 def rows_in_tmem(words: np.ndarray, shape: InstructionDescriptor, parts: int, lane: int) -> list[np.ndarray]:

@@ -112,7 +112,7 @@ def move_load(copy: BulkCopy) -> None:
     data = copier.read(copy.coords)
     for (cta, _), agent in zip(copy.targets, copy.parts, strict=True):
         actor = actor_of(copy)
-        actor.agent = agent
+        actor.agent, actor.form = agent, (copier, copy.offset, copy.coords)
         actor.cta = (copy.cta.cluster.index, copy.cta.rank)
         copier.read_shadow(copy.coords, actor)
         actor.cta = None  # who may read what it brings follows from its mbarrier

@@ -19,7 +19,7 @@ from tirx_mini.isa import MemoryAccess
 
 from ..facts import Fault, Origin
 from ..machine import LANES, Cta, Gpu, Mbarrier, Registers, Signal, Warp, numpy_dtype, offset_of
-from ..ordering import Actor, Agent, Operation, Proxy
+from ..ordering import Actor, Agent, Epochs, Operation, Proxy
 from .scoped import BadAddress, MisalignedAddress
 from .tma_rules import BadBulkSize, BoxOutOfSharedMemory, BulkCopyAtExit
 
@@ -178,7 +178,7 @@ class ClusterCopies:
 
     def _start(self, sent: Sent) -> None:
         gpu, now = self.gpu, self.gpu.clock.now
-        moved = max(gpu.traffic.shared(cta.sm.traffic, now, sent.nbytes) for cta in sent.sides)
+        moved = max(gpu.traffic.read_shared(cta.sm.traffic, now, sent.nbytes) for cta in sent.sides)
         gpu.clock.at(moved + gpu.traffic.jitter(gpu.spec.remote_latency), sent, self._land, sent)
 
     def _land(self, sent: Sent) -> None:
@@ -190,10 +190,10 @@ class ClusterCopies:
             sent.barrier.complete_tx(sent.cta, sent.agent, sent.nbytes, now, sent.signal, sent.role, sent.span)
         sent.cta.cluster.causality.finish(sent.agent)
 
-    def cta_ended(self, cta: Cta, ordered: np.ndarray) -> None:
+    def cta_ended(self, cta: Cta, ordered: Epochs) -> None:
         """Record what may still read or write the shared memory of a CTA that ends. ordered: epochs before."""
         for sent in self._in_flight.pop(cta, ()):
-            if ordered[sent.agent.index] >= sent.epoch:
+            if ordered.item(sent.agent.index) >= sent.epoch:
                 continue
             origin = Origin(sent.role, sent.role, cta.name, sent.span)
             self.gpu.facts.record(BulkCopyAtExit(origin, sent.what, cta is sent.target))

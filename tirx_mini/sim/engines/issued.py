@@ -120,6 +120,7 @@ class Known:
     flops: float
     cta_group: int
     span: Span | None
+    fill: float
 
 
 @dataclass(eq=False)
@@ -288,6 +289,7 @@ def actor_of_product(mma: Mma) -> Actor:
     """The same of an MMA: it comes after those of its pipeline and the copies."""
     actor = actor_of(mma, Operation.TCGEN05_MMA)
     actor.preceded = mma.pipeline, copies_of(mma.cta_group)
+    actor.form = mma.shape.d
     return actor
 
 

@@ -56,8 +56,9 @@ def _grouped(mmas: Sequence[Mma]) -> tuple[list[Mma], ...]:
 class MemoisedBursts:
     """Series that take the time which they took the first time: in runs of parts of a launch."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: Step, fill: Callable[[Mma], float]) -> None:
         self._step = step
+        self._fill = fill
         self._known: dict[Hashable, Known] = {}
         self._learning: tuple[Hashable, float, int] | None = None
 
@@ -86,4 +87,4 @@ class MemoisedBursts:
         if mmas and len(mmas) == len(issued):
             steps = tuple((mma.time - begin, *self._step(mma)) for mma in mmas)
             flops = sum(2.0 * mma.shape.m * mma.shape.n * mma.shape.depth for mma in mmas)
-            self._known[key] = Known(steps, w.time - begin, flops, mmas[0].cta_group, w.span)
+            self._known[key] = Known(steps, w.time - begin, flops, mmas[0].cta_group, w.span, self._fill(mmas[-1]))

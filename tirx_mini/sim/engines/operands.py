@@ -116,7 +116,7 @@ class Operands:
         known: what tells these MMAs from all others of the run, where they come again.
         """
         fmt = getattr(group[0].shape, which)
-        place = self._place(smem, group, which, rows, known)
+        place = self.place(smem, group, which, rows, known)
         pattern, base = place.pattern, place.base
         if self._probe is not None:
             self._probe.read(smem, place.low, place.high)
@@ -137,7 +137,7 @@ class Operands:
         self, smem: BatchedSharedMemory, group: Sequence[MatrixProduct], which: str, rows: int, known: Hashable
     ) -> list[Submatrix]:
         """`read` for each of the clusters that are executed together: their operands are boxes."""
-        place = self._place(smem, group, which, rows, known)
+        place = self.place(smem, group, which, rows, known)
         home = smem.boxes.get(place.home)
         if isinstance(home, BatchedBox):
             part = place.part
@@ -160,7 +160,7 @@ class Operands:
             blocks.append(block)
         return blocks
 
-    def _place(
+    def place(
         self, smem: SharedMemory, group: Sequence[MatrixProduct], which: str, rows: int, known: Hashable
     ) -> Place:
         """Where the operand lies, checked: once where the MMAs are known."""
@@ -260,13 +260,18 @@ def _first_row(pattern: Pattern, boxes: Sequence[tuple[int, LoadedBox]], low: in
     return int(found[0]) // chunks if straight and found[0] % chunks == 0 else None
 
 
-def read_tmem(tmem: TensorMemory, group: Sequence[MatrixProduct], columns: int, actor: Actor) -> np.ndarray:
-    """Matrix A of all MMAs of a group from tensor memory, `columns` for each, side by side: float32[128, depth]."""
+def read_tmem(
+    tmem: TensorMemory, group: Sequence[MatrixProduct], columns: int, groups: slice, actor: Actor
+) -> np.ndarray:
+    """Matrix A of all MMAs of a group from tensor memory, `columns` for each, side by side: float32[128, depth].
+
+    groups: of lanes, those that hold it.
+    """
     parts = []
     for mma in group:
         first = mma.a_start & 0xFFFF
         where = slice(first, first + columns)
-        tmem.shadow.read((slice(None), where), actor)
+        tmem.shadow.read((groups, where), actor)
         parts.append(tmem.words(first, columns))
     fmt = group[0].shape.a
     return to_float(np.ascontiguousarray(np.concatenate(parts, axis=1)).view(numpy_dtype(fmt.dtype)), fmt.dtype)

@@ -31,7 +31,7 @@ from ..machine import (
     spend_global,
     spend_shared,
 )
-from ..ordering import FENCED, Access, Actor, CtaPlace, Operation, Proxy, Release, Segment, Strong, in_scope
+from ..ordering import Access, Actor, CtaPlace, Operation, Proxy, Release, Released, Segment, Strong, apart, in_scope
 from .reductions import OPERATIONS
 
 ACQUIRES, RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
@@ -185,11 +185,17 @@ class ScopedAccesses:
         if sem in ACQUIRES:
             for release, readers in list(patterns.observed.items()):
                 some_left, others = readers & ~word, word & ~readers
-                if not (some_left and others) and _reaches(release, scope, place):
-                    self._acquire(w, release)
+                if some_left and others:
+                    continue
+                if _reaches(release, scope, place):
+                    w.agent.acquire_older(release.clocks)
                     del patterns.observed[release]
                     if some_left:
                         patterns.observed[release] = some_left
+                elif release.each is not None:
+                    for each in release.each():
+                        if _reaches(each, scope, place):
+                            w.agent.acquire_older(each.clocks)
         if _covers(scope, "gpu"):
             self._fenced = True
             for agent in w.lanes.within(word, w.agent):
@@ -201,7 +207,7 @@ class ScopedAccesses:
             kept = [(lanes, r) for lanes, r in patterns.fences if lanes & ~word or not _covers(scope, r.scope)]
             patterns.fences = [*kept, (word, self._released(w, scope))]
 
-    def fenced(self, w: RunningWarp, scope: str) -> list[np.ndarray]:
+    def fenced(self, w: RunningWarp, scope: str) -> list[Any]:
         """The clocks of what fences of at least `scope` release by a relaxed arrival of the active lanes."""
         patterns, word = self._patterns.get(w), w.mask.word
         if patterns is None:
@@ -357,7 +363,7 @@ class ScopedAccesses:
         run.segment.strong_write(where, actor, released, update=True, absorbed=acquired if both else ())
 
     def _observe(
-        self, w: RunningWarp, access: MemoryAccess, found: Sequence[tuple[int, Access]]
+        self, w: RunningWarp, access: MemoryAccess, found: Released
     ) -> Collection[int]:
         """A strong read finds these writes: acquire what they release, or keep it for a fence. Returns those acquired.
 
@@ -366,11 +372,11 @@ class ScopedAccesses:
         if not found or w.span in self.gpu.image.idle:
             return ()
         place, acquired = _place(w), []
-        for number, write in found:
+        for number, releases in found:
             open_ = False
-            for release in write.released:
+            for release in apart(releases, access.scope):
                 if access.sem in ACQUIRES and _reaches(release, access.scope, place):
-                    self._acquire(w, release)
+                    w.agent.acquire_older(release.clocks)
                 else:
                     patterns = self._patterns.setdefault(w, Patterns())
                     patterns.observed[release] = patterns.observed.get(release, 0) | w.mask.word
@@ -386,7 +392,7 @@ class ScopedAccesses:
         patterns = self._patterns.get(w)
         word = w.mask.word
         fences = tuple(r for lanes, r in patterns.fences if not word & ~lanes) if patterns else ()
-        if self._fenced and _covers(access.scope, "gpu") and w.agent.clocks[FENCED].any():
+        if self._fenced and _covers(access.scope, "gpu") and w.agent.has_fenced:
             fences = (*fences, Release(w.agent.fenced_clocks(), "gpu", _place(w)))
         return (*fences, self._released(w, access.scope)) if access.sem in RELEASES else fences
 
@@ -394,12 +400,6 @@ class ScopedAccesses:
         clock = w.cta.cluster.causality.transient_clock()
         w.release(clock)
         return Release(clock.clocks, scope, _place(w))
-
-    @staticmethod
-    def _acquire(w: RunningWarp, release: Release) -> None:
-        clocks = w.agent.clocks[:, : release.clocks.shape[1]]
-        np.maximum(clocks, release.clocks, out=clocks)
-        w.agent.version += 1
 
 
 def _place(w: RunningWarp) -> CtaPlace:

@@ -21,7 +21,7 @@ from tirx_mini.isa import PLAIN, BlockScales, InstructionDescriptor, Kept, SmemD
 from ..facts import Origin
 from ..machine import Cta, Gpu, Mbarrier, Signal, Sm, Warp
 from ..ordering import BEFORE, ORDER, Access, Actor, Agent, Operation
-from .accumulators import keeping, lanes_of, rows_in_tmem, store_product
+from .accumulators import groups_of, keeping, lanes_of, rows_in_tmem, store_product
 from .batched import multiply_each
 from .issued import (
     Batch,
@@ -41,11 +41,13 @@ from .issued import (
     untimed,
 )
 from .memoised import MemoisedBursts, MemoisedSeries
+from .mma_time import fill_of, latency, steps_of
 from .operands import Operands, read_tmem, scaled
 from .scaled import multiply_scaled
 from .submatrix import Submatrix, below
 from .sums import accumulate_tmem, multiply
 from .tcgen05_facts import CommitAtExit, CommitOfOtherThread, MmaAtExit
+from .tile_reads import TileReads
 from .tmem_copy import Copies
 from .unread import LostResult, unread_columns
 
@@ -58,11 +60,12 @@ class TensorCores:
         self._pipes: dict[Warp, dict[int, Pipe]] = {}
         self._last: dict[Cta, dict[Pipeline, Mma | Repeat]] = {}
         self._uncommitted: dict[Cta, list[Issued]] = {}
-        self._step = partial(_step, gpu.spec.tensor_flops_per_cycle)
+        self._step = partial(steps_of, gpu.spec)
         self._series = MemoisedSeries(self._step)
-        self._bursts = MemoisedBursts(self._step)
+        self._bursts = MemoisedBursts(self._step, partial(fill_of, gpu.spec))
         self._operands = Operands(gpu.probe)
-        self._copies = Copies(gpu)
+        self._tiles = TileReads(gpu)
+        self._copies = Copies(gpu, self._tiles)
 
     def pipe(self, w: Warp) -> Pipe:
         """The pipe that the executing thread issues to."""
@@ -242,6 +245,7 @@ class TensorCores:
         """Record the MMAs that nothing has waited for, and forget its accumulators."""
         self._execute_all(self._uncommitted.pop(cta, ()))
         self._last.pop(cta, None)
+        self._tiles.forget(cta)
 
     # -- time ----------------------------------------------------------------------------------------------------
 
@@ -267,7 +271,7 @@ class TensorCores:
                 arithmetic += cycles
             gpu.count("tensor_cycles", arithmetic * len(sms))
         if batch.mmas:
-            pipe.free = max(pipe.free, end + gpu.traffic.jitter(spec.mma_latency))
+            pipe.free = max(pipe.free, end + gpu.traffic.jitter(latency(spec, batch.mmas[-1])))
             if gpu.recorder is not None:
                 mmas = [mma for mma in batch.mmas if not isinstance(mma, Repeat)]
                 busy = sum(cycles for mma in mmas for _, cycles, _ in self._steps(mma))
@@ -284,7 +288,7 @@ class TensorCores:
                 begin = sm.tensor_free
         end = begin + cycles
         for sm in sms:
-            read = traffic.shared(sm.traffic, begin, nbytes)
+            read = traffic.read_shared(sm.traffic, begin, nbytes)
             if read > end:
                 end = read
         for sm in sms:
@@ -372,6 +376,7 @@ class TensorCores:
             return
         actor = by.series.actor if by is not None else actor_of_product(mma)
         lefts, right = self._factors(group, ctas, actor, id(group) if by is not None else None)
+        cta.cluster.order.record(self._tiles.of_tcgen05, self._operands, group, ctas, id(group) if by else None)
         issuer = (by or mma).pipe
         right = scaled(right, self.gpu.probe, issuer.cta, issuer.warp)
         for c, left in zip(ctas, lefts, strict=True):
@@ -394,7 +399,8 @@ class TensorCores:
         rows, columns, parts = shape.m // mma.cta_group, shape.n // mma.cta_group, shape.parts(mma.cta_group)
         if isinstance(mma.a, TmemOperand):
             width = mma.a.columns(shape)
-            in_tmem = (read_tmem(c.tmem, group, width, actor) for c in ctas)
+            lanes = groups_of(shape, mma.lane)
+            in_tmem = (read_tmem(c.tmem, group, width, lanes, actor) for c in ctas)
             a = [[Submatrix.whole(each) for each in rows_in_tmem(words, shape, parts, mma.lane)] for words in in_tmem]
         else:
             a = [[read(c.smem, group, "a", rows, actor, known)] * parts for c in ctas]
@@ -412,7 +418,8 @@ class TensorCores:
 
     def _record(self, cta: Cta, mma: Mma, columns: int, actor: Actor) -> None:
         """Record the access of an MMA to its accumulator."""
-        shadow, where = cta.tmem.shadow, (slice(None), slice(mma.column, mma.column + columns))
+        shadow = cta.tmem.shadow
+        where = groups_of(mma.shape, mma.lane), slice(mma.column, mma.column + columns)
         if mma.accumulate:
             shadow.inspect(where, actor)
         elif (lost := shadow.unread(where, Operation.TCGEN05_MMA)) is not None:
@@ -434,17 +441,3 @@ class TensorCores:
         lanes = lanes_of(shape, mma.lane)
         with keeping(cta.tmem.words(mma.column, columns), mma.kept, cta.rank % mma.cta_group):
             store_product(cta.tmem, mma.column, lanes, product, shape.d, mma.accumulate, mma.kept.scale)
-
-
-def _step(flops_per_cycle: float, mma: Mma | TmemCopy) -> tuple[float, float]:
-    """Return the cycles of arithmetic of an MMA, and the bytes of operands that it reads of one SM's shared memory.
-
-    64 rows take as long as 128. The operands are its rows of A, and its rows of B once for each CTA of a pair. A copy
-    has no arithmetic.
-    """
-    if isinstance(mma, TmemCopy):
-        return 0.0, mma.nbytes
-    shape = mma.shape
-    rows, width = shape.m // mma.cta_group, shape.depth * shape.a.itemsize
-    read = 0 if isinstance(mma.a, TmemOperand) else rows
-    return max(128, rows) * shape.n * width / flops_per_cycle, (read + shape.n) * width

@@ -16,7 +16,7 @@ from tirx_mini.ir import TensorMap
 
 from ..facts import Fault, Origin
 from ..machine import Blocking, Cta, Gpu, Mbarrier, Signal, Warp
-from ..ordering import Operation, Unequal
+from ..ordering import Epochs, Operation, Unequal
 from .batched import store_each
 from .bulk_copies import BulkCopy, BulkGroups, BulkWait, Incoming, actor_of, move_load, move_store, take_store
 from .tensor_map import BoxCopier, LinearCopier, RowsCopier, Strips, broken_rule
@@ -137,7 +137,7 @@ class TmaEngine:
         nbytes = copy.copier.box_bytes
         there = last
         for cta, _ in copy.targets:
-            written = gpu.traffic.shared(cta.sm.traffic, first, nbytes)
+            written = gpu.traffic.write_shared(cta.sm.traffic, first, nbytes)
             if written > there:
                 there = written
         done = there + spec.tma_latency - spec.l2_latency
@@ -189,7 +189,7 @@ class TmaEngine:
         spec = gpu.spec
         begin = max(gpu.clock.now, sm.stores_free)
         nbytes = copy.copier.box_bytes
-        moved = gpu.traffic.shared(sm.traffic, begin, nbytes)
+        moved = gpu.traffic.read_shared(sm.traffic, begin, nbytes)
         sm.stores_free = max(begin + nbytes / spec.tma_store_bytes_per_cycle, moved)
         copy.read_time = sm.stores_free + gpu.traffic.jitter(spec.tma_store_read_latency)
         passed = gpu.traffic.store_tile(sm.traffic, begin, (copy.copier.slot, copy.coords), nbytes)
@@ -288,11 +288,11 @@ class TmaEngine:
 
     # -- ends ----------------------------------------------------------------------------------------------------
 
-    def cta_ended(self, cta: Cta, ordered: np.ndarray) -> None:
+    def cta_ended(self, cta: Cta, ordered: Epochs) -> None:
         """Record copies that may still use the shared memory of a CTA that ends."""
         facts = self.gpu.facts
         for agent, load in self._incoming.pop(cta, {}).items():
-            if ordered[agent] < load.epoch:
+            if ordered.item(agent) < load.epoch:
                 facts.record(LoadAtExit(Origin(load.role, load.role, cta.name, load.span), load.buffer))
         for warp in cta.warps:
             for groups in self._groups.pop(warp, {}).values():

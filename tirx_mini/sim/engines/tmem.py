@@ -11,11 +11,11 @@ from tirx_mini.hardware import TMEM_ALLOCATIONS, TMEM_COLUMNS
 from tirx_mini.ir import Span
 
 from ..doubts import Doubt
-from ..facts import Fact, Fault, place_key
+from ..facts import Fact, Fault
 from ..machine import Cta, Sm, Wait, Warp
 from ..ordering import Actor, Operation, Proxy, UncheckedCausality
 from .tcgen05_facts import FreedBeforePeer
-from .unread import unread_columns
+from .unread import keep_unread
 
 MIN_COLUMNS = TMEM_ALLOCATIONS[0]
 
@@ -323,7 +323,7 @@ class TmemAllocator:
         bad = BadDealloc(w.origin, address, columns, tuple(self.blocks.values()), self.last_freed)
         if block is None or not block.whole or not 0 < columns <= block.columns:
             raise Fault(bad)
-        self._keep_unread(address, columns)
+        keep_unread(self.cta, address, columns)
         self.cta.tmem.shadow.write((slice(None), slice(address, address + columns)), _actor(w))
         del self.blocks[address]
         if columns < block.columns:
@@ -341,12 +341,6 @@ class TmemAllocator:
         allocated = peer.allocated or self.peer_allocated
         if allocated is None or not w.agent.happens_after(*allocated):
             w.gpu.facts.record(FreedBeforePeer(w.origin, peer.cta.name, self._met))
-
-    def _keep_unread(self, first: int, columns: int) -> None:
-        """Keep which results of MMAs nobody has read in columns that are freed."""
-        missed = unread_columns(self.cta, first, columns)
-        if missed is not None:
-            self.cta.gpu.unread.setdefault(place_key(missed.span), missed)
 
     def _freed_twice(self, w: Warp, address: int, columns: int) -> bool:
         """Return whether exactly these columns were freed before; records it."""

@@ -13,9 +13,10 @@ import numpy as np
 from tirx_mini.hardware import TMEM_COLUMNS
 
 from ..facts import Fact, Fault
-from ..machine import Cluster, Cta, Registers, Warp
+from ..machine import GROUP_LANES, Cluster, Cta, Registers, Warp
 from ..ordering import ORDER, Actor, Agent, Operation, Proxy
 from .tmem import TmemAllocators
+from .unread import check_result
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,7 @@ class WarpTmem:
     def load(self, w: Warp, address: int, lanes: np.ndarray, columns: np.ndarray, registers: Registers) -> None:
         """tcgen05.ld: the registers hold the values when they are used, or after the wait."""
         lane, where = self._place(w, address, lanes, columns, Operation.TCGEN05_LD)
+        w.cta.cluster.order.record(check_result, w, lane, where.start, registers)
         values = w.cta.cluster.values.of(self._values, lane, where, lanes, columns)
         begin = max(w.time, self._done)
         self._done = begin + (where.stop - where.start) / w.gpu.spec.tmem_columns_per_cycle
@@ -147,14 +149,14 @@ class WarpTmem:
             registers.invalidate(len(values), load)
         self._loading.append(load)
 
-    def _record(self, access: Callable[..., None], operation: Operation, where: slice) -> None:
-        """Record an access to some columns of the warp's lanes."""
-        access((self._warp.warp_id % 4, where), self._actor(operation, self._start(operation)))
+    def _record(self, access: Callable[..., None], operation: Operation, groups: slice, where: slice) -> None:
+        """Record an access to some columns of groups of lanes."""
+        access((groups, where), self._actor(operation, self._start(operation)))
 
     def _values(self, lane: int, where: slice, lanes: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """What a load reads, uint32[registers, 32]."""
         w, tmem = self._warp, self._warp.cta.tmem
-        w.cta.cluster.order.record(self._record, tmem.shadow.read, Operation.TCGEN05_LD, where)
+        w.cta.cluster.order.record(self._record, tmem.shadow.read, Operation.TCGEN05_LD, _groups(lane, lanes), where)
         width = where.stop - where.start
         rows = lanes.shape == (width, 32) and lane % 32 == 0 and _is_rows(lanes)
         found = [
@@ -166,7 +168,8 @@ class WarpTmem:
     def store(self, w: Warp, address: int, lanes: np.ndarray, columns: np.ndarray, registers: Registers) -> None:
         """tcgen05.st."""
         lane, where = self._place(w, address, lanes, columns, Operation.TCGEN05_ST)
-        w.cta.cluster.order.record(self._record, w.cta.tmem.shadow.write, Operation.TCGEN05_ST, where)
+        order, shadow = w.cta.cluster.order, w.cta.tmem.shadow
+        order.record(self._record, shadow.write, Operation.TCGEN05_ST, _groups(lane, lanes), where)
         words = w.cta.cluster.values.of(registers.read, len(lanes))
         if words is not None:
             w.cta.tmem.words(where.start, where.stop - where.start)[lanes + lane, columns] = words
@@ -187,6 +190,11 @@ class WarpTmem:
         elif self._stored:
             w.time = max(w.time, self._done)
             self._stored = False
+
+
+def _groups(lane: int, lanes: np.ndarray) -> slice:
+    """The groups of lanes that an access from `lane` on concerns."""
+    return slice(lane // GROUP_LANES, (lane + int(lanes.max())) // GROUP_LANES + 1)
 
 
 def _is_rows(lanes: np.ndarray) -> bool:

@@ -10,9 +10,10 @@ from tirx_mini.hardware import SWIZZLE_PERIOD, TMEM_LANES
 from tirx_mini.isa import CP_SHAPES, cp_lanes, operand_chunks
 
 from ..facts import Fact, Fault, Origin
-from ..machine import Cta, Gpu
+from ..machine import GROUP_LANES, LANES, Cta, Gpu
 from ..ordering import Operation
 from .issued import TmemCopy, actor_of, pair
+from .tile_reads import TileReads
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,9 @@ class CopyOutOfLanes(Fact):
 class Copies:
     """Carries out copies."""
 
-    def __init__(self, gpu: Gpu) -> None:
+    def __init__(self, gpu: Gpu, tiles: TileReads) -> None:
         self._gpu = gpu
+        self._tiles = tiles
 
     def execute(self, copy: TmemCopy) -> None:
         """Copy in each CTA that takes part."""
@@ -67,15 +69,15 @@ class Copies:
             raise Fault(CopyOutOfShared(origin, low, high, cta.smem.size))
         cta.cluster.values.apply(self._move, copy, cta, items, lanes)
 
-    @staticmethod
-    def _move(copy: TmemCopy, cta: Cta, items: np.ndarray, lanes: np.ndarray) -> None:
+    def _move(self, copy: TmemCopy, cta: Cta, items: np.ndarray, lanes: np.ndarray) -> None:
         """Move rows of shared memory into tensor memory."""
         rows, columns = CP_SHAPES[copy.shape, copy.multicast]
         actor = actor_of(copy, Operation.TCGEN05_CP)
+        actor.form = cta.cluster.order.of(self._tiles.of_copy, copy, cta, items)
         cta.smem.shadow.read_items(items.reshape(-1) * 16, 16, actor)
         where = slice(copy.column, copy.column + columns)
-        for group in sorted({int(lane) // 32 for lane in lanes.reshape(-1)}):
-            cta.tmem.shadow.write((group, where), actor)
+        for first in sorted({int(lane) // LANES * LANES // GROUP_LANES for lane in lanes.reshape(-1)}):
+            cta.tmem.shadow.write((slice(first, first + LANES // GROUP_LANES), where), actor)
         words = np.ascontiguousarray(cta.smem.view(16)[items]).view(np.uint32).reshape(rows, columns)
         target = cta.tmem.words(copy.column, columns)
         for each in range(lanes.shape[1]):

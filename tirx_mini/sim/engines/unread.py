@@ -1,14 +1,16 @@
-"""Results of MMAs in tensor memory that nobody has read."""
+"""Results of MMAs in tensor memory that nobody has read, or that are read as what they are not."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from tirx_mini.ir import Span
 
-from ..facts import Fact
-from ..machine import Cta
-from ..ordering import Access, Operation
+from ..facts import Fact, Origin, place_key
+from ..machine import GROUP_LANES, Cta, Registers, Warp
+from ..ordering import Access, Operation, Segment
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,34 @@ class LostResult(Fact):
     @property
     def other(self) -> Span | None:
         return self.earlier.span
+
+
+@dataclass(frozen=True)
+class HalfRead(Fact):
+    """Of an accumulator of 128 rows, all warps read 16 of their 32 lanes, and nobody reads the others. origin: of the
+    last read. rows: of the MMA, at `mma`. columns: those that are read so, first and last."""
+
+    rows: int
+    mma: Span | None
+    columns: tuple[int, int]
+
+    @property
+    def other(self) -> Span | None:
+        return self.mma
+
+
+@dataclass(frozen=True)
+class OtherResult(Fact):
+    """A tcgen05.ld takes results of one type to registers of another one. name: of the registers. mma: that wrote."""
+
+    written: str
+    registers: str
+    name: str
+    mma: Span | None
+
+    @property
+    def other(self) -> Span | None:
+        return self.mma
 
 
 @dataclass(frozen=True)
@@ -45,3 +75,48 @@ def unread_columns(cta: Cta, first: int, columns: int) -> UnreadColumns | None:
     numbers = range(first, first + columns)
     missed = [n for n in numbers if shadow.unread((slice(None), slice(n, n + 1)), written) is not None]
     return UnreadColumns(missed[0], missed[-1], access.span)
+
+
+def keep_unread(cta: Cta, first: int, columns: int) -> None:
+    """Keep which results of MMAs nobody has read in columns that are freed."""
+    missed = unread_columns(cta, first, columns)
+    if missed is not None:
+        cta.gpu.unread.setdefault(place_key(missed.span), missed)
+        if isinstance(cta.tmem.shadow, Segment):
+            _half_read(cta, cta.tmem.shadow, slice(first, first + columns))
+
+
+def _half_read(cta: Cta, shadow: Segment, where: slice) -> None:
+    """Record an accumulator of which all warps read one half of their lanes, and nobody the other."""
+    writes = shadow.writes[:, where]
+    read = np.zeros(writes.shape, bool)
+    for numbers in shadow.readers.values():
+        read |= numbers[:, where] > 0
+    for half in (0, 1):
+        found = (writes > 0).all(axis=0) & read[half::2].all(axis=0) & ~read[1 - half :: 2].any(axis=0)
+        hit = np.flatnonzero(found & (writes == writes[:1]).all(axis=0))
+        if not hit.size:
+            continue
+        column = int(hit[0]) + where.start
+        mma = shadow.log.accesses[shadow.writes[0, column].item()]
+        if mma.operation is Operation.TCGEN05_MMA:
+            last = max(numbers[half, column].item() for numbers in shadow.readers.values())
+            reader = shadow.log.accesses[last]
+            origin = Origin(reader.role, reader.role, cta.name, reader.span)
+            columns = column, int(hit[-1]) + where.start
+            cta.gpu.facts.record(HalfRead(origin, mma.pipeline[2], mma.span, columns))
+
+
+def check_result(w: Warp, lane: int, column: int, registers: object) -> None:
+    """Record a tcgen05.ld whose registers have another type than the results of the MMA that wrote the columns."""
+    shadow = w.cta.tmem.shadow
+    number = shadow.writes[lane // GROUP_LANES, column].item()
+    written = shadow.log.accesses[number] if number > 0 else None
+    if written is None or written.operation is not Operation.TCGEN05_MMA or not isinstance(registers, Registers):
+        return
+    held = str(registers.array.data.dtype)
+    if held != written.form and {held, written.form} <= _FLOATS:
+        w.gpu.facts.record(OtherResult(w.origin, written.form, held, registers.array.name, written.span))
+
+
+_FLOATS = {"float16", "float32"}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +19,13 @@ from tirx_mini.isa import FRAGMENT_REGISTERS, WgmmaProduct
 
 from ..facts import Fault, Origin
 from ..machine import Blocking, Cta, RegisterArray, Registers, Warp
-from ..ordering import Actor, Agent, Operation, Proxy, Snapshot
+from ..ordering import Actor, Agent, Operation, Proxy, Snapshot, common
 from ..timing import Flow
 from .batched import multiply_registers_each
 from .operands import Operands, scaled
 from .submatrix import Submatrix
 from .sums import accumulate_registers, fragments, multiply
+from .tile_reads import TileReads
 from .wgmma_facts import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, WgmmasDiffer, WgmmaWait
 from .wgmma_group import Group, Issued, Series, Work, from_registers, work_of
 
@@ -35,7 +37,7 @@ class Warpgroup:
     each of them with the arrays of registers in which it accumulates.
     """
 
-    def __init__(self, cta: Cta, number: int, agent: Agent, operands: Operands) -> None:
+    def __init__(self, cta: Cta, number: int, agent: Agent, operands: Operands, tiles: TileReads) -> None:
         self.cta = cta
         self.number = number
         self.name = f"warpgroup {number}" if len(cta.warps) > WARPGROUP_WARPS else "the warpgroup"
@@ -47,7 +49,7 @@ class Warpgroup:
         self.led: dict[Warp, tuple[RegisterArray, ...]] = {}
         self._parts: dict[int, tuple[Series, dict[Warp, tuple[RegisterArray, ...]], dict[int, tuple[Issued, ...]]]] = {}
         self.free = self.done = 0.0
-        self._operands = operands
+        self._operands, self._tiles = operands, tiles
         self._anyone = Actor(agent, cta.cluster.domain, Proxy.ASYNC, Operation.WGMMA, self.name)
 
     @property
@@ -119,7 +121,7 @@ class Warpgroup:
         if mmas:
             begin = min(now, max(self.free, group.begun))
         work = self._work(group)
-        operands = gpu.traffic.shared(sm.traffic, begin, work.nbytes) if mmas else now
+        operands = gpu.traffic.read_shared(sm.traffic, begin, work.nbytes) if mmas else now
         gpu.count("tensor_cycles", work.cycles)
         left = work.cycles - (now - begin) / (1 + sm.tensor.flows)
         sm.tensor.serve(self.flow, left, lambda took: self._multiplied(group, begin, operands))
@@ -212,6 +214,7 @@ class Warpgroup:
         actor = self.cta.cluster.order.of(self._actor, group, mma, batch[0]) or self._anyone
         known = (id(group.series), batch[0]) if group.series is not None else None
         registers = [group.parts[warp][batch[0]].registers for warp in range(WARPGROUP_WARPS)]
+        self.cta.cluster.order.record(self._tiles.of_wgmma, self._operands, mmas, self.cta, known)
         if self.cta.cluster.width:
             multiply_registers_each(self._operands, mmas, self.cta, registers, known)
             return
@@ -236,10 +239,8 @@ class Warpgroup:
 
     def _actor(self, group: Group, mma: Issued, position: int) -> Actor:
         """Who carries out an MMA: it comes after what happens before its issue in each of the warps."""
-        clocks = [part[position].clocks for part in group.parts.values()]
-        width = min(each.shape[1] for each in clocks)
-        common = np.minimum.reduce([each[:, :width] for each in clocks])
-        snapshot = Snapshot(self.agent.index, group.epoch, common, None)
+        clocks = common([part[position].clocks for part in group.parts.values()])
+        snapshot = Snapshot(self.agent.index, group.epoch, clocks, None)
         domain = self.cta.cluster.domain
         return Actor(snapshot, domain, Proxy.ASYNC, Operation.WGMMA, mma.role, mma.span, mma.time)
 
@@ -259,7 +260,7 @@ class WarpWgmma:
         self._committed: deque[tuple[int, tuple[Issued, ...]]] = deque()
         self.number = 0
         self._others: tuple[int, ...] = ()
-        self._clocks_then: np.ndarray | None = None
+        self._clocks_then: Any = None
         self._seen = -1
         self._values = w.cta.cluster.values
         self._whole = w.warp_id // WARPGROUP_WARPS * WARPGROUP_WARPS + WARPGROUP_WARPS <= len(w.cta.warps)
@@ -356,8 +357,8 @@ class WarpWgmma:
             found = self._mine[id(series)] = arrays, mmas
         return found[1]
 
-    def _clocks(self) -> np.ndarray:
-        """The warp's clocks as they are now; the same array as long as they do not change."""
+    def _clocks(self) -> Any:
+        """The warp's clocks as they are now; the same object as long as they do not change."""
         agent = self._warp.agent
         clocks = self._clocks_then
         if clocks is None or self._seen != agent.version:

@@ -6,9 +6,10 @@ from collections.abc import Hashable, Sequence
 
 from tirx_mini.hardware import WARPGROUP_WARPS
 
-from ..machine import Cta, Probe, RegisterArray, Warp
+from ..machine import Cta, Gpu, RegisterArray, Warp
 from ..ordering import Unequal
 from .operands import Operands
+from .tile_reads import TileReads
 from .wgmma import Warpgroup, WarpWgmma
 from .wgmma_group import Series
 
@@ -16,11 +17,11 @@ from .wgmma_group import Series
 class WgmmaEngines:
     """The warpgroups of the GPU, as their warps issue wgmma."""
 
-    def __init__(self, probe: Probe | None = None) -> None:
+    def __init__(self, gpu: Gpu) -> None:
         self._warpgroups: dict[tuple[Cta, int], Warpgroup] = {}
         self._warps: dict[Warp, WarpWgmma] = {}
         self._known: dict[Hashable, Series] = {}
-        self._operands = Operands(probe)
+        self._readers = Operands(gpu.probe), TileReads(gpu)
 
     def of(self, w: Warp) -> WarpWgmma:
         """What a warp gave the tensor core of its warpgroup."""
@@ -30,7 +31,7 @@ class WgmmaEngines:
             warpgroup = self._warpgroups.get((w.cta, number))
             if warpgroup is None:
                 agent = w.cta.cluster.causality.agent(f"{w.cta.name} wgmma of warpgroup {number}")
-                warpgroup = self._warpgroups[w.cta, number] = Warpgroup(w.cta, number, agent, self._operands)
+                warpgroup = self._warpgroups[w.cta, number] = Warpgroup(w.cta, number, agent, *self._readers)
             found = self._warps[w] = WarpWgmma(w, warpgroup, self._known)
         return found
 
@@ -75,3 +76,4 @@ class WgmmaEngines:
         """Forget its warpgroups."""
         for number in range(-(-len(cta.warps) // WARPGROUP_WARPS)):
             self._warpgroups.pop((cta, number), None)
+        self._readers[1].forget(cta)

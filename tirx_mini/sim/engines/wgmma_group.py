@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class Issued:
         self.role = w.place
         self.span = span or w.span
         self.flight: Flight | None = None
-        self.clocks: np.ndarray = _NO_CLOCKS
+        self.clocks: Any = _NO_CLOCKS
 
     @property
     def a(self) -> SmemDescriptor:

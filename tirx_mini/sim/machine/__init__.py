@@ -70,6 +70,7 @@ from .matrix import MatrixRowOutOfBounds, MisalignedMatrixRow
 from .mbarrier import Mbarrier, MbarrierWait
 from .meetings import LanesWait, meet
 from .memory import (
+    GROUP_LANES,
     WIDTHS,
     Element,
     GlobalMemory,
@@ -100,6 +101,7 @@ from .registers import Flight, RegisterArray, Registers, ScatteredRegisters, Uni
 from .unchecked import PartMbarrier, UncheckedMbarrier
 from .warp import RunningWarp
 from .warp_facts import LanesDiffer, PartialWarp, warp_name
+from .written_tiles import ChunkTable, WrittenTile, tile_of_buffer
 
 __all__ = [
     "Arrival", "ArrivalOverflow", "Arriving", "BadInitCount", "BadRegisterCount", "BadThreadCount", "BarrierEvent",
@@ -122,5 +124,5 @@ __all__ = [
     "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters",
     "VALUES", "Values", "values_by_cluster", "Wait", "Warp", "WideRegisters", "WIDTHS", "WINDOW_BITS",
     "warp_name", "WrongRegisterDirection",
-    "AccessBeforeStart", "RemoteAccessAtExit",
+    "AccessBeforeStart", "ChunkTable", "GROUP_LANES", "RemoteAccessAtExit", "tile_of_buffer", "WrittenTile",
 ]  # fmt: skip

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
-from typing import ClassVar
-
-import numpy as np
+from typing import Any, ClassVar
 
 from tirx_mini.hardware import NAMED_BARRIERS
 from tirx_mini.ir import Span
@@ -234,7 +232,7 @@ class ClusterBarrier:
         self._joined: dict[Warp, int] = {}
 
     def arrive(
-        self, w: Warp, releases: bool = True, aligned: bool = True, fenced: Iterable[np.ndarray] = ()
+        self, w: Warp, releases: bool = True, aligned: bool = True, fenced: Iterable[Any] = ()
     ) -> None:
         """Arrive once in this round, with release semantics unless the arrival is relaxed.
 

@@ -20,6 +20,7 @@ from ..ordering import (
     GridBefore,
     GridDependence,
     UncheckedCausality,
+    causality,
 )
 from ..timing import Clock, FairShare, SmTraffic
 from .barriers import AccessBeforeStart, RemoteAccess, RemoteAccessAtExit
@@ -167,22 +168,22 @@ class ResidentCta:
 
     def _end(self) -> None:
         """Record what must be over by now, judged by what happens before the end: engines may be fast or slow."""
-        ordered = np.maximum.reduce([warp.agent.clocks[ORDER] for warp in self.warps])
-        past = np.maximum.reduce([ordered, *(warp.agent.clocks[PAST] for warp in self.warps)])
+        first, *others = (warp.agent for warp in self.warps)
+        ordered, past = first.joined(others)
         self.gpu.cta_ended(self, ordered)
         for barrier in self.mbarriers.values():
             barrier.check_signals(ordered, past)
             barrier.check_phase()
         for (agent, writes), used in self.remote.items():
             relaxed = past.item(agent) >= used.epoch
-            if ordered[agent] < used.epoch and (writes or not relaxed):
+            if ordered.item(agent) < used.epoch and (writes or not relaxed):
                 by = Origin(used.role, used.role, self.name, used.span)
                 self.gpu.facts.record(RemoteAccessAtExit(by, used, relaxed))
 
     def known_to(self, w: Warp) -> bool:
         """Return whether what a warp does next comes after something that a thread of this CTA has done."""
-        known = np.maximum(w.agent.clocks[ORDER], w.agent.clocks[PAST])
-        return any(known[warp.lanes.whole.index] for warp in self.warps)
+        clocks, own = w.agent.clocks, [warp.lanes.whole.index for warp in self.warps]
+        return any(clocks.item(row, agent) for row in (ORDER, PAST) for agent in own)
 
     def accessed(self, w: RunningWarp, writes: bool) -> None:
         """A thread of another CTA accesses the shared memory, which is there from the CTA's start to its end.
@@ -228,7 +229,8 @@ class ResidentCluster:
         self.order = gpu.order_of(index)
         self.time = self.order.shortcut(gpu.engine_time) or TIME
         self.image = gpu.image_of(index)
-        self.causality: Causality = gpu.causality or self.order.of(Causality) or UncheckedCausality()
+        warps = gpu.image.launch.cluster_size * gpu.image.launch.warps
+        self.causality: Causality = gpu.causality or self.order.of(causality, warps) or UncheckedCausality()
         self.domain = index if gpu.causality is None else 0
         early = self.order.of(self._grid_before) if gpu.image.launch.programmatic else None
         self.before: GridBefore | None = early

@@ -10,6 +10,8 @@ from typing import Any
 from tirx_mini.ir import DataType, Launch, Span, TensorMap
 from tirx_mini.isa import Instruction
 
+from .written_tiles import WrittenTile
+
 WarpProgram = Callable[[Any], Generator[Any, None, None]]
 """Executes one warp (`RunningWarp`) from its first instruction to its last, yielding each `Wait`."""
 
@@ -76,6 +78,7 @@ class KernelImage:
     represented: whether one warp may act for others of its warpgroup, as `translate.representatives` says.
     idle: the places of reads by instructions whose results decide nothing, as `translate.decided` says.
     fixed: the places of stores of which each thread writes the same in every run, as `translate.sameness` says.
+    tile_writes: by the place of a tile call, the tiles that it writes to shared memory, if any.
     travelled: the reads whose values come to a write through other lanes, as `translate.travels` says.
     instructions: those that the program calls, by the names of their functions in its globals.
     """
@@ -98,4 +101,5 @@ class KernelImage:
     idle: frozenset[Span] = frozenset()
     fixed: frozenset[Span] = frozenset()
     travelled: Mapping[Span, frozenset[Span]] = field(default_factory=dict)
+    tile_writes: Mapping[Span, tuple[WrittenTile, ...]] = field(default_factory=dict)
     instructions: Mapping[str, Instruction] = field(default_factory=dict)

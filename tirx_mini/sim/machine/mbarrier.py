@@ -7,16 +7,14 @@ completes the phase.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
+from typing import Any, ClassVar
 
 from tirx_mini.hardware import MAX_MBARRIER_COUNT
 from tirx_mini.ir import Span
 
 from ..doubts import Doubt
 from ..facts import Fault, Origin
-from ..ordering import ORDER, PROXY, Agent, SyncClock, UncheckedCausality
+from ..ordering import ORDER, PROXY, Agent, Epochs, SyncClock, UncheckedCausality
 from .barriers import (
     Arrival,
     ArrivalOverflow,
@@ -311,7 +309,7 @@ class Mbarrier:
     # -- phases --------------------------------------------------------------------------------------------------
 
     def _signalled(
-        self, agent: int, epoch: int, clocks: np.ndarray, signal: Signal, role: str, span: Span | None
+        self, agent: int, epoch: int, clocks: Any, signal: Signal, role: str, span: Span | None
     ) -> None:
         """A signal of the current phase, by an agent with these clocks; record where it may come in an earlier one."""
         phases = self.phases
@@ -328,7 +326,7 @@ class Mbarrier:
         cta = self.cta
         return Phases(cta.cluster.causality, cta.gpu.mixed.get((cta.name, self.offset), frozenset()))
 
-    def _early(self, agent: int, clocks: np.ndarray, signal: Signal, role: str, span: Span | None) -> None:
+    def _early(self, agent: int, clocks: Any, signal: Signal, role: str, span: Span | None) -> None:
         """A signal may come in the phase before, where it takes another one's place, or breaks the count of bytes."""
         phases, gpu = self.phases, self.cta.gpu
         assert phases is not None
@@ -420,14 +418,14 @@ class Mbarrier:
 
     # -- the end of the CTA --------------------------------------------------------------------------------------
 
-    def check_signals(self, ordered: np.ndarray, past: np.ndarray) -> None:
+    def check_signals(self, ordered: Epochs, past: Epochs) -> None:
         """Record signals that may come after the CTA's end.
 
         ordered: the epochs that happen before it, by agent. past: those that were executed before it.
         """
         cta = self.cta
         for agent, signal in self.history.remote.items():
-            if ordered[agent] < signal.epoch:
+            if ordered.item(agent) < signal.epoch:
                 by = Origin(signal.role, signal.role, cta.name, signal.span)
                 relaxed = signal.signal is Signal.ARRIVE and past.item(agent) >= signal.epoch
                 cta.gpu.facts.record(SignalAtExit(by, self.element, self.init_span, signal, relaxed))

@@ -30,7 +30,9 @@ MAX_GRANULE = 16
 GLOBAL_SPACING = 40
 """Global buffer `slot` begins at address (slot + 1) << 40."""
 
-LANE_GROUPS = 4
+GROUP_LANES = 16
+"""Lanes of tensor memory that are checked together. An accumulator of 64 rows has so many of each 32 (PTX ISA: data
+path layout F)."""
 
 
 class Box(Protocol):
@@ -231,7 +233,10 @@ class GlobalMemory:
 def _overlapping(
     buffers: Sequence[GlobalBuffer], arrays: Sequence[np.ndarray]
 ) -> list[list[tuple[GlobalBuffer, int]]]:
-    """The buffers in groups that overlap in main memory, each with its offset in bytes from the first of its group."""
+    """The buffers in groups that overlap in main memory, each with its offset in bytes from the first of its group.
+
+    Groups are in the order of their first arguments, wherever these lie in memory.
+    """
     starts = {b.slot: a.__array_interface__["data"][0] for b, a in zip(buffers, arrays, strict=True)}
     groups: list[list[tuple[GlobalBuffer, int]]] = []
     first = end = 0
@@ -242,7 +247,7 @@ def _overlapping(
             first = start
         groups[-1].append((buffer, start - first))
         end = max(end, start + buffer.nbytes)
-    return groups
+    return sorted(groups, key=lambda group: min(buffer.slot for buffer, _ in group))
 
 
 def _flat_bytes(array: np.ndarray) -> np.ndarray:
@@ -260,7 +265,7 @@ class TensorMemory:
     """
 
     def __init__(self, log: AccessLog, complain: Complain | None) -> None:
-        shape = (LANE_GROUPS, TMEM_COLUMNS)
+        shape = (TMEM_LANES // GROUP_LANES, TMEM_COLUMNS)
         watched = complain is not None
         self.shadow = Segment(0, prod(shape), 1, log, complain, shape=shape) if watched else Unwatched()
         self.lazy = LazySums()

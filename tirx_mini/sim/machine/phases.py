@@ -16,8 +16,7 @@ can happen.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-
-import numpy as np
+from typing import Any
 
 from ..ordering import ORDER, PAST, Agent, Causality, SyncClock
 
@@ -70,7 +69,7 @@ class Phases:
 
     # -- signals -------------------------------------------------------------------------------------------------
 
-    def follows(self, agent: int, clocks: np.ndarray) -> bool:
+    def follows(self, agent: int, clocks: Any) -> bool:
         """Return whether what `agent` does with these clocks comes after the last complete phase, in every order."""
         if not self.number or agent in self._ordered:
             return True
@@ -85,13 +84,13 @@ class Phases:
         self._bytes = True
         self._late = (*self._late, (agent, epoch))
 
-    def signal(self, agent: int, epoch: int, clocks: np.ndarray, arrives: bool) -> None:
+    def signal(self, agent: int, epoch: int, clocks: Any, arrives: bool) -> None:
         """A signal of the current phase, by an agent with these clocks. arrives: whether it is an arrival."""
         self._signals.append((agent, epoch))
         if arrives and self._late:
             self._late = tuple(late for late in self._late if not past(agent, clocks, (late,)))
 
-    def tangled(self, agent: int, clocks: np.ndarray) -> Set[int]:
+    def tangled(self, agent: int, clocks: Any) -> Set[int]:
         """A signal of the current phase does not follow the phase before: it might take the place of one of those.
 
         Returns the phases in which it might come.
@@ -154,7 +153,7 @@ class Phases:
         return phase.released if phase is not None else None
 
 
-def past(agent: int, clocks: np.ndarray, signals: Sequence[tuple[int, int]]) -> bool:
+def past(agent: int, clocks: Any, signals: Sequence[tuple[int, int]]) -> bool:
     """Return whether an agent with these clocks executes its next event after all of the signals."""
     width = clocks.shape[1]
     for other, epoch in signals:

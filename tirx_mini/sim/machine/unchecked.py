@@ -5,12 +5,10 @@ Those of a part of a launch keep no history either.
 
 from __future__ import annotations
 
-import numpy as np
-
 from tirx_mini.ir import Span
 
 from ..facts import Origin
-from ..ordering import Agent, SyncClock
+from ..ordering import Agent, Epochs, SyncClock
 from .barriers import BarrierUse, Signal
 from .interfaces import Cta, Warp
 from .mbarrier import Mbarrier
@@ -81,7 +79,7 @@ class PartMbarrier(UncheckedMbarrier):
     def _check_observers(self) -> None:
         """Nobody is kept."""
 
-    def check_signals(self, ordered: np.ndarray, past: np.ndarray) -> None:
+    def check_signals(self, ordered: Epochs, past: Epochs) -> None:
         """Every signal happens before the CTA's end."""
 
 

@@ -15,16 +15,21 @@ from .clocks import (
     Snapshot,
     SyncClock,
     UncheckedCausality,
+    common,
 )  # fmt: skip
 from .conflicts import ConflictKind
+from .crowds import apart
 from .griddepcontrol import EarlyAccess, GridBefore, GridDependence
 from .lanes import Lanes
 from .linear import Shadow
 from .log import AccessLog
 from .operations import CtaPlace, KnownValue, Operation, Proxy, Strong, in_scope
+from .paged import PagedCausality, causality
+from .pages import Epochs
 from .shadow import (
     Complain,
     Conflict,
+    Released,
     Segment,
     Unwatched,
     distinct,
@@ -33,8 +38,9 @@ from .unequal import Unequal
 
 __all__ = [
     "Access", "AccessLog", "Actor", "Agent", "BEFORE", "COLLECTIVE", "Causality", "Complain", "Conflict",
-    "ConflictKind", "CtaPlace", "ELECTED_LANE", "EarlyAccess", "FENCED", "GridBefore", "GridDependence", "KnownValue",
-    "LANES_TOGETHER", "Lanes", "ORDER", "Operation", "PAST", "PROXIES", "PROXY", "PROXY_GLOBAL", "Proxy", "ROWS",
-    "Release", "Segment", "Shadow", "Snapshot", "Strong", "SyncClock", "UncheckedCausality", "Unequal", "Unwatched",
-    "distinct", "in_scope",
+    "ConflictKind", "CtaPlace", "ELECTED_LANE", "EarlyAccess", "Epochs", "FENCED", "GridBefore", "GridDependence",
+    "KnownValue", "LANES_TOGETHER", "Lanes", "ORDER", "Operation", "PAST", "PROXIES", "PROXY", "PROXY_GLOBAL",
+    "PagedCausality", "Proxy", "ROWS", "Release", "Released", "Segment", "Shadow", "Snapshot", "Strong",
+    "SyncClock", "UncheckedCausality", "Unequal", "Unwatched", "apart", "causality", "common", "distinct",
+    "in_scope",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from tirx_mini.ir import Span
 
 from .clocks import BEFORE, Agent, Snapshot
-from .operations import CtaPlace, KnownValue, Operation, Proxy, Strong
+from .operations import CtaPlace, KnownValue, Operation, Proxy, Strong, is_wide
 
 ELECTED_LANE = 64
 """Added to the number of a lane that elect.sync chose: it may be any lane (PTX ISA: "elect.sync")."""
@@ -31,7 +31,8 @@ class Access:
     """
 
     __slots__ = (
-        "agent", "cluster", "cta", "decides", "epoch", "known", "operation", "parted", "pipeline", "proxy", "released",
+        "agent", "cluster", "cta", "decides", "epoch", "form", "known", "operation", "parted", "pipeline", "proxy",
+        "released",
         "repeated", "role", "span", "strong", "time", "value", "warp", "word", "write",
     )  # fmt: skip
 
@@ -56,18 +57,26 @@ class Access:
         self.repeated = False
         self.decides = actor.decides
         self.cta = actor.cta
+        self.form = actor.form
 
 
 @dataclass(frozen=True, eq=False)
 class Release:
     """What a thread releases with a write (PTX ISA: "Release and Acquire Patterns").
 
-    clocks: int32[ROWS, agents] of what happens before it. scope, place: of the release operation or fence.
+    clocks: as of an agent, of what happens before it. scope, place: of the release operation or fence.
+    each: of what many threads release together, the release of each.
     """
 
-    clocks: np.ndarray
+    clocks: Any
     scope: str
     place: CtaPlace
+    each: Callable[[], Iterator[Release]] | None = None
+
+    @property
+    def wide(self) -> bool:
+        """Return whether its scope has all threads of the launch."""
+        return is_wide(self.scope)
 
 
 class Actor:
@@ -94,10 +103,11 @@ class Actor:
     stored: of a store that is about to be made, the items of memory, which of them it writes, and what.
     cta: of a copy from or to global memory, the CTA that issued it: the async proxy is each CTA's own.
     word: the lanes that are active, lane 0 lowest. parted: how often the lanes of the warp have parted and come back.
+    form: of a write, how the bytes are to be read: a layout, or a dtype; None for what says nothing of it.
     """
 
     __slots__ = (
-        "agent", "awaited", "cluster", "cta", "decides", "fenced", "handed", "issued", "lanes", "operation",
+        "agent", "awaited", "cluster", "cta", "decides", "fenced", "form", "handed", "issued", "lanes", "operation",
         "ordered", "own", "parted", "pipeline", "preceded", "proxy", "role", "span", "stored", "strong", "tcgen05",
         "thread", "time", "value", "word",
     )  # fmt: skip
@@ -120,7 +130,7 @@ class Actor:
         self.span = span
         self.time = time
         self.tcgen05 = False
-        self.fenced: np.ndarray | None = None
+        self.fenced: Any = None
         self.own: tuple[int, ...] = ()
         self.handed: tuple[int, ...] = ()
         self.value: KnownValue | None = None
@@ -137,6 +147,7 @@ class Actor:
         self.decides = False
         self.cta: CtaPlace | None = None
         self.stored: tuple[np.ndarray, Any, Any] | None = None
+        self.form: Any = None
 
     def crosses(self, access: Access) -> bool:
         """Whether this one sees an access before it only behind fence.proxy.async (PTX ISA: "Causality Order").

@@ -22,8 +22,11 @@ is the snapshot `fenced` of a warp, and is not released.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+
+from .pages import PagedClocks, Row
 
 ORDER, PROXY, BEFORE, PAST, PROXY_GLOBAL, FENCED, OBSERVED = 0, 1, 2, 3, 4, 5, 6
 ROWS = 7
@@ -34,7 +37,7 @@ PROXIES = (PROXY, PROXY_GLOBAL)
 class Agent:
     """One agent's vector clocks.
 
-    clocks: int32[ROWS, capacity].
+    clocks: int32[ROWS, capacity], or `PagedClocks` where agents are very many.
     epoch: the stamp of its accesses from now on.
     version: changes whenever the agent may have acquired something, or accessed memory since it last released.
     fenced: its ORDER clock at its last `tcgen05.fence::after_thread_sync`.
@@ -51,16 +54,19 @@ class Agent:
     def __init__(self, capacity: int, index: int, name: str) -> None:
         self.index = index
         self.name = name
-        self.clocks = np.zeros((ROWS, capacity), np.int32)
+        self.clocks: Any = self._made(capacity)
         self.epoch = 0
         self.version = 0
-        self._known: tuple[int, np.ndarray] | None = None
-        self.fenced: np.ndarray | None = None
+        self._known: tuple[int, Any] | None = None
+        self.fenced: Any = None
         self.forked: tuple[int, int] | None = None
         self.warp = -1
         self.synced = 0
         self.scattered = False
         self.advance()
+
+    def _made(self, capacity: int) -> Any:
+        return np.zeros((ROWS, capacity), np.int32)
 
     def advance(self) -> None:
         """Begin a new epoch: no earlier release covers accesses from now on."""
@@ -76,9 +82,15 @@ class Agent:
         np.maximum(clocks, released.clocks, out=clocks)
         self.version += 1
 
-    def acquire_clocks(self, released: np.ndarray) -> None:
+    def acquire_clocks(self, released: Any) -> None:
         """Acquire what clocks hold."""
         np.maximum(self.clocks, released, out=self.clocks)
+        self.version += 1
+
+    def acquire_older(self, released: Any) -> None:
+        """Acquire what clocks hold that may be older than the last growth of the clocks."""
+        clocks = self.clocks[:, : released.shape[1]]
+        np.maximum(clocks, released, out=clocks)
         self.version += 1
 
     def acquire_from(self, other: Agent) -> None:
@@ -94,29 +106,43 @@ class Agent:
             clocks[ORDER, agent] = epoch
             self.version += 1
 
-    def acquire_past(self, clocks: np.ndarray) -> None:
+    def acquire_past(self, clocks: Any) -> None:
         """Put what an agent with these clocks did into this one's past, without making it visible."""
         past = self.clocks[PAST, : clocks.shape[1]]
         np.maximum(past, clocks[ORDER], out=past)
         np.maximum(past, clocks[PAST], out=past)
         self.version += 1
 
+    def executed(self, agent: int, epoch: int) -> None:
+        """Put what another agent executed up to `epoch` into this one's past."""
+        self.clocks[PAST, agent] = epoch
+
+    def keep(self, rows: Sequence[int], agent: int, epochs: Sequence[int]) -> None:
+        """Go back to these epochs of another agent, one for each of the rows."""
+        self.clocks[rows, agent] = epochs
+
     def happens_after(self, agent: int, epoch: int) -> bool:
         """Return whether the accesses of `agent` at `epoch` happen before this agent's next one."""
         return agent == self.index or self.clocks.item(ORDER, agent) >= epoch
 
     @property
-    def known(self) -> np.ndarray:
+    def known(self) -> Any:
         """Up to which epoch of each other agent what it did happens before this one's next access."""
         if self._known is None or self._known[0] != self.version:
             self._known = self.version, self.clocks[ORDER].copy()
         return self._known[1]
 
-    def merge_fenced(self, fenced: np.ndarray) -> None:
+    def joined(self, others: Sequence[Agent]) -> tuple[Any, Any]:
+        """What happens before the next access of this or one of the others, and what they or it executed before."""
+        clocks = [self.clocks, *(each.clocks for each in others)]
+        ordered = np.maximum.reduce([each[ORDER] for each in clocks])
+        return ordered, np.maximum.reduce([ordered, *(each[PAST] for each in clocks)])
+
+    def merge_fenced(self, fenced: Any) -> None:
         """A thread of this agent executed fence::after_thread_sync as part of another one."""
         self.fenced = fenced.copy() if self.fenced is None else np.maximum(self.fenced, fenced)
 
-    def snapshot(self, fenced: np.ndarray | None = None) -> Snapshot:
+    def snapshot(self, fenced: Any = None) -> Snapshot:
         """This agent as it is now, for checking an access that takes effect later."""
         return Snapshot(self.index, self.epoch, self.clocks.copy(), fenced)
 
@@ -132,14 +158,19 @@ class Agent:
             np.maximum(proxy, order, out=proxy)
         self.advance()
 
-    def observe(self, released: np.ndarray) -> None:
+    def observe(self, released: Any) -> None:
         """A strong read found a value that was released with these clocks: a fence behind it acquires them."""
         observed = self.clocks[OBSERVED, : released.shape[1]]
         np.maximum(observed, released[ORDER], out=observed)
         self.version += 1
 
-    def fenced_clocks(self) -> np.ndarray:
-        """int32[ROWS, capacity]: what a fence at the scope of the GPU has made visible, by this thread or others."""
+    @property
+    def has_fenced(self) -> bool:
+        """Return whether such a fence has made anything visible."""
+        return bool(self.clocks[FENCED].any())
+
+    def fenced_clocks(self) -> Any:
+        """The clocks of what a fence at the scope of the GPU has made visible, by this thread or others."""
         return np.minimum(self.clocks, self.clocks[FENCED])
 
     def fence_gpu(self, acquires: bool, releases: bool) -> None:
@@ -176,7 +207,7 @@ class UncheckedAgent(Agent):
     def acquire(self, released: SyncClock) -> None:
         """Nothing is kept."""
 
-    def acquire_clocks(self, released: np.ndarray) -> None:
+    def acquire_clocks(self, released: Any) -> None:
         """Nothing is kept."""
 
     def acquire_from(self, other: Agent) -> None:
@@ -185,7 +216,7 @@ class UncheckedAgent(Agent):
     def acquire_epoch(self, agent: int, epoch: int) -> None:
         """Nothing is kept."""
 
-    def acquire_past(self, clocks: np.ndarray) -> None:
+    def acquire_past(self, clocks: Any) -> None:
         """Nothing is kept."""
 
     def happens_after(self, agent: int, epoch: int) -> bool:
@@ -210,7 +241,7 @@ class Snapshot:
 
     __slots__ = ("clocks", "epoch", "fenced", "forked", "index", "warp")
 
-    def __init__(self, index: int, epoch: int, clocks: np.ndarray, fenced: np.ndarray | None) -> None:
+    def __init__(self, index: int, epoch: int, clocks: Any, fenced: Any) -> None:
         self.index = index
         self.epoch = epoch
         self.clocks = clocks
@@ -219,13 +250,23 @@ class Snapshot:
         self.warp = -1
 
     @property
-    def known(self) -> np.ndarray:
+    def known(self) -> Any:
         """As `Agent.known`."""
-        return self.clocks[ORDER]
+        clocks = self.clocks
+        return Row(clocks.rows[ORDER]) if isinstance(clocks, PagedClocks) else clocks[ORDER]
 
     def happens_after(self, agent: int, epoch: int) -> bool:
         """As `Agent.happens_after`."""
         return agent == self.index or (agent < self.clocks.shape[1] and self.clocks.item(ORDER, agent) >= epoch)
+
+
+def common(clocks: Sequence[Any]) -> Any:
+    """What all of some agents' clocks hold, which may be older than the last growth."""
+    first, *others = clocks
+    if isinstance(first, PagedClocks):
+        return first.common(others)
+    width = min(each.shape[1] for each in clocks)
+    return np.minimum.reduce([each[:, :width] for each in clocks])
 
 
 class Causality:
@@ -236,6 +277,10 @@ class Causality:
         self.agents: list[Agent] = []
         self._shared: list[SyncClock] = []
         self._idle: list[Agent] = []
+
+    def count(self) -> int:
+        """How many agents there are."""
+        return len(self.agents)
 
     def agent(self, name: str) -> Agent:
         """A new agent, which has acquired nothing."""
@@ -259,13 +304,17 @@ class Causality:
         else:
             agent = self.agent(name)
         epoch = agent.epoch
-        np.copyto(agent.clocks, issuer.clocks)
+        self._begin(agent, issuer)
         agent.epoch = epoch
         agent.version += 1
         agent.forked = issuer.index, issuer.epoch
         agent.advance()
         issuer.advance()
         return agent
+
+    def _begin(self, agent: Agent, issuer: Agent) -> None:
+        """All that the issuer did and acquired happens before what `agent` does."""
+        np.copyto(agent.clocks, issuer.clocks)
 
     def finish(self, agent: Agent) -> None:
         """The operation of a forked agent is over; whoever acquired its last epoch keeps it."""
@@ -325,17 +374,17 @@ class SyncClock:
     __slots__ = ("clocks",)
 
     def __init__(self, capacity: int) -> None:
-        self.clocks = np.zeros((ROWS, capacity), np.int32)
+        self.clocks: Any = np.zeros((ROWS, capacity), np.int32)
 
     def release(self, agent: Agent) -> None:
         """`agent` releases all that it did and acquired so far."""
         np.maximum(self.clocks, agent.clocks, out=self.clocks)
         agent.advance()
 
-    def release_epoch(self, agent: int, epoch: int) -> None:
+    def release_epoch(self, agent: int, epoch: int, row: int = ORDER) -> None:
         """Release one agent's accesses up to `epoch`, alone."""
-        if self.clocks.item(ORDER, agent) < epoch:
-            self.clocks[ORDER, agent] = epoch
+        if self.clocks.item(row, agent) < epoch:
+            self.clocks[row, agent] = epoch
 
     def release_past(self, agent: Agent) -> None:
         """Put what `agent` did into the past of those who acquire this, without making it visible to them."""
@@ -343,11 +392,18 @@ class SyncClock:
         np.maximum(past, agent.clocks[ORDER], out=past)
         np.maximum(past, agent.clocks[PAST], out=past)
 
+    def release_synced(self, agent: Agent) -> None:
+        """`agent` releases what it acquired, and of what it did itself that which is in order among its lanes."""
+        own = self.clocks[:, agent.index].copy()
+        self.join_clocks(agent.clocks)
+        self.clocks[:, agent.index] = own
+        self.release_epoch(agent.index, agent.synced)
+
     def join(self, other: SyncClock) -> None:
         """Release all that was released to `other`, which may be older than the last growth of the clocks."""
         self.join_clocks(other.clocks)
 
-    def join_clocks(self, other: np.ndarray) -> None:
+    def join_clocks(self, other: Any) -> None:
         """Release what clocks hold."""
         clocks = self.clocks[:, : other.shape[1]]
         np.maximum(clocks, other, out=clocks)
@@ -377,13 +433,13 @@ class UncheckedClock(SyncClock):
     def release(self, agent: Agent) -> None:
         """Nothing is kept."""
 
-    def release_epoch(self, agent: int, epoch: int) -> None:
+    def release_epoch(self, agent: int, epoch: int, row: int = ORDER) -> None:
         """Nothing is kept."""
 
     def release_past(self, agent: Agent) -> None:
         """Nothing is kept."""
 
-    def join_clocks(self, other: np.ndarray) -> None:
+    def join_clocks(self, other: Any) -> None:
         """Nothing is kept."""
 
     def copy_from(self, other: SyncClock) -> None:

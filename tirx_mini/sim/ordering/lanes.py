@@ -14,9 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
-from .clocks import BEFORE, ORDER, PAST, PROXIES, Agent, Causality, SyncClock, UncheckedCausality
+from .clocks import BEFORE, ORDER, PROXIES, Agent, Causality, SyncClock, UncheckedCausality
 
 MOST_PARTS = 8
 """Parts that a warp keeps apart between two meetings. Lanes that part further act as the whole warp, but for those that
@@ -79,7 +77,7 @@ class Lanes:
 
     def _apart(self, word: int) -> bool:
         """Return whether these lanes get a part, although there are many: one lane does, in a cluster of few agents."""
-        return not word & (word - 1) and len(self._causality.agents) < MOST_AGENTS
+        return not word & (word - 1) and self._causality.count() < MOST_AGENTS
 
     @staticmethod
     def _inherit(part: Part, around: Agent) -> None:
@@ -88,7 +86,7 @@ class Lanes:
         agent = part.agent
         if part.seen.get(around.index) == seen:
             # A wait that acquired nothing, as of a fresh mbarrier, is an event all the same.
-            agent.clocks[PAST, around.index] = around.epoch
+            agent.executed(around.index, around.epoch)
             around.advance()
             return
         _acquire(agent, around)
@@ -105,10 +103,7 @@ class Lanes:
         for part in self._parts.values():
             if part.word & word and part.agent is not agent:
                 if part.word & ~word:
-                    own = released.clocks[:, part.agent.index].copy()
-                    released.join_clocks(part.agent.clocks)
-                    released.clocks[:, part.agent.index] = own
-                    released.release_epoch(part.agent.index, part.agent.synced)
+                    released.release_synced(part.agent)
                 else:
                     released.release(part.agent)
 
@@ -121,8 +116,8 @@ class Lanes:
             if len(self._told) > MOST_PARTS:
                 del self._told[next(iter(self._told))]
             return
-        own = np.minimum(whole.clocks[_LIMITED, whole.index], epoch)
-        released.clocks[_LIMITED, whole.index] = np.maximum(released.clocks[_LIMITED, whole.index], own)
+        for row in _LIMITED:
+            released.release_epoch(whole.index, min(whole.clocks.item(row, whole.index), epoch), row)
 
     def within(self, word: int, agent: Agent) -> Iterator[Agent]:
         """The agents of the lanes of `word`, which act as `agent`: an instruction is each lane's own, so it comes
@@ -175,7 +170,7 @@ def _acquire(agent: Agent, around: Agent) -> None:
         limit = around.synced
         own = [max(clocks.item(row, index), min(limit, around.clocks.item(row, index))) for row in _LIMITED]
         agent.acquire_clocks(around.clocks)
-        clocks[_LIMITED, index] = own
+        agent.keep(_LIMITED, index, own)
     else:
         agent.acquire_clocks(around.clocks)
-    clocks[PAST, index] = around.epoch
+    agent.executed(index, around.epoch)

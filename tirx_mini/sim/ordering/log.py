@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import Any
 
 from .actors import Access, Actor, Release
 from .clocks import PROXY
+from .crowds import LARGE, Crowd, crowd_of
 from .operations import Operation
 
 
@@ -17,15 +18,17 @@ class AccessLog:
     pedantic: whether ordinary reads need such a fence before the async proxy writes.
     """
 
-    __slots__ = ("_numbers", "_repeated", "_sets", "accesses", "pedantic", "proxy")
+    __slots__ = ("_grown", "_linked", "_numbers", "_repeated", "_sets", "accesses", "pedantic", "proxy")
 
     def __init__(self, proxy: int = PROXY) -> None:
         self.accesses: list[Any] = [None]
         self.proxy = proxy
         self.pedantic = False
-        self._sets: list[tuple[int, ...]] = [()]
+        self._sets: list[tuple[int, ...] | Crowd] = [()]
         self._numbers: dict[tuple[int, ...], int] = {}
         self._repeated: dict[Hashable, int] = {}
+        self._grown: dict[tuple[int, int], int] = {}
+        self._linked: dict[tuple[int, int], int] = {}
 
     def number(self, actor: Actor, write: bool) -> int:
         """The number of an access by `actor` now; the same one for the same place in the same epoch."""
@@ -61,7 +64,7 @@ class AccessLog:
             self.accesses[number].repeated = True
         return number
 
-    def observed(self, member: int, members: Collection[int], actor: Actor) -> bool:
+    def observed(self, member: int, members: Iterable[int], actor: Actor) -> bool:
         """Whether an atomic operation among `members` that happens before `actor`'s access came after a strong write.
 
         It found what that wrote, itself or through others, so the write precedes the access (PTX ISA: "Observation
@@ -81,9 +84,30 @@ class AccessLog:
             for access in after
         )
 
-    def members(self, number: int) -> tuple[int, ...]:
+    def excused(self, crowd: Crowd, actor: Actor) -> Callable[[int], bool]:
+        """As `observed`, for members of a crowd: where they are alike, the last operation that shows it is enough."""
+        if not crowd.width:
+            return lambda member: self.observed(member, crowd, actor)
+        accesses, last = self.accesses, 0
+        for number in reversed(tuple(crowd)):
+            access = accesses[number]
+            looks = access.decides and access.operation is Operation.ATOMIC
+            if looks and actor.agent.happens_after(access.agent, access.epoch):
+                last = number
+                break
+        return lambda member: member < last and not accesses[member].repeated
+
+    def members(self, number: int) -> tuple[int, ...] | Crowd:
         """The accesses that a number stands for: one, or where it is negative a set."""
         return self._sets[-number] if number < 0 else (number,)
+
+    def released(self, number: int) -> Iterator[tuple[int, tuple[Release, ...]]]:
+        """What the writes that a number stands for have released: by number, of a set together where that will do."""
+        members = self.members(number)
+        if isinstance(members, Crowd) and members.joint is not None:
+            yield number, (members.joint,)
+            return
+        yield from ((member, self.accesses[member].released) for member in members if member)
 
     def add(self, number: int, new: int) -> int:
         """The number of the set that `number` stands for, with access `new`; 0 is the empty set.
@@ -95,6 +119,8 @@ class AccessLog:
         if number in (0, new):
             return new
         accesses, members = self.accesses, self.members(number)
+        if isinstance(members, Crowd):
+            return self._add(number, members, new)
         if new in members:
             return number
         last = accesses[new]
@@ -110,18 +136,48 @@ class AccessLog:
             return new
         return self._set((*kept, new))
 
+    def _add(self, number: int, crowd: Crowd, new: int) -> int:
+        """As `add`, for a set of very many."""
+        found = self._grown.get((number, new))
+        if found is None:
+            last = self.accesses[new]
+            if crowd.has(new, last):
+                return number
+            kept = crowd.without(last, self.accesses, last.operation is Operation.ATOMIC)
+            same = kept is crowd and len(crowd.clusters) > 1
+            found = self._grown[number, new] = number if same else self._number(kept.plus(new, self.accesses))
+        return found
+
+    def _number(self, members: tuple[int, ...] | Crowd) -> int:
+        """The number of a new set."""
+        self._sets.append(members)
+        return 1 - len(self._sets)
+
     def _set(self, members: tuple[int, ...]) -> int:
         """The number of a set of several."""
         found = self._numbers.get(members)
         if found is None:
-            self._sets.append(members)
-            found = self._numbers[members] = 1 - len(self._sets)
+            found = self._number(members if len(members) <= LARGE else crowd_of(members, self.accesses))
+            self._numbers[members] = found
         return found
 
     def linked(self, number: int, new: int, absorbed: Collection[int]) -> int:
         """The number of the writes that an acquire of a value synchronises with, after the atomic operation `new` on
         it: those of before without `absorbed`, which the operation itself has acquired and releases again.
         """
-        kept = tuple(m for m in self.members(number) if m and m not in absorbed and m != new)
+        before = self.members(number)
+        if isinstance(before, Crowd) and not absorbed:
+            return self._extended(number, before, new) if self.accesses[new].released else number
+        if number in absorbed:
+            before = ()
+        kept = tuple(m for m in before if m and m not in absorbed and m != new)
         members = (*kept, new) if self.accesses[new].released else kept
         return self._set(members) if len(members) > 1 else members[0] if members else 0
+
+    def _extended(self, number: int, crowd: Crowd, new: int) -> int:
+        """As `linked`, for very many writes of which none was acquired."""
+        found = self._linked.get((number, new))
+        if found is None:
+            more = crowd.plus(new, self.accesses)
+            found = self._linked[number, new] = self._number(more.releasing(self.accesses[new], self.accesses))
+        return found

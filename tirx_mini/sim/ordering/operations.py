@@ -55,6 +55,11 @@ class Strong:
     place: CtaPlace
     width: int
 
+    @property
+    def wide(self) -> bool:
+        """Return whether its scope has all threads of the launch."""
+        return is_wide(self.scope)
+
     def together_with(self, other: Strong) -> bool:
         """Return whether the two may access one place at the same time."""
         return (
@@ -62,6 +67,11 @@ class Strong:
             and in_scope(self.scope, self.place, other.place)
             and in_scope(other.scope, self.place, other.place)
         )
+
+
+def is_wide(scope: str) -> bool:
+    """Return whether a scope has all threads of the launch."""
+    return scope not in ("cta", "cluster")
 
 
 def in_scope(scope: str, one: CtaPlace, other: CtaPlace) -> bool:

@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from .actors import COLLECTIVE, ELECTED_LANE, LANES_TOGETHER, Access, Actor, Release
-from .clocks import Agent, UncheckedAgent
+from .actors import Access, Actor, Release
+from .clocks import UncheckedAgent
 from .conflicts import ConflictKind
+from .crowds import Crowd
 from .log import AccessLog
 from .operations import THREADS_TMEM, Operation
+from .pairs import both_strong, crossing, decides, in_one_queue, loses_a_reduction, meets
 from .unequal import Unequal
 
 Select = Any
@@ -66,6 +68,9 @@ class Conflict:
             return True
         return not bool(same[hit].all() if same.shape == hit.shape else same.all())
 
+
+Released = tuple[tuple[int, tuple[Release, ...]], ...]
+"""The numbers of writes, or of sets of them, with what each released."""
 
 Complain = Callable[[Conflict], None]
 
@@ -174,7 +179,7 @@ class Segment:
         self._check_all(ANY, where, actor, True)
         self._include(REDUCTIONS, where, self.log.number(actor, True))
 
-    def strong_read(self, where: Select, actor: Actor) -> tuple[tuple[int, Access], ...]:
+    def strong_read(self, where: Select, actor: Actor) -> Released:
         """`actor` reads the granules `where` strongly. Returns the writes that released what it reads."""
         self._check_last(where, actor, False)
         self._check_all(REDUCTIONS, where, actor, False)
@@ -184,7 +189,7 @@ class Segment:
             self._own(key, where, actor)
         return self._released(where)
 
-    def observed(self, where: Select, actor: Actor) -> tuple[tuple[int, Access], ...]:
+    def observed(self, where: Select, actor: Actor) -> Released:
         """As `strong_read`, for an atomic operation, whose write follows at once and is checked."""
         self._check_last(where, actor, False)
         return self._released(where)
@@ -217,13 +222,12 @@ class Segment:
                 after = np.where(before == old, np.int32(self.log.linked(old, number, absorbed)), after)
         chain[where] = after
 
-    def _released(self, where: Select) -> tuple[tuple[int, Access], ...]:
-        """The writes that released the values in the granules `where`, with their numbers."""
+    def _released(self, where: Select) -> Released:
+        """What the writes released that left the values in the granules `where`, with their numbers."""
         chain = self.readers.get(CHAIN)
         if chain is None:
             return ()
-        members = dict.fromkeys(m for n in distinct(chain[where]) for m in self.log.members(n) if m)
-        return tuple((number, self.log.accesses[number]) for number in members)
+        return tuple(dict(each for number in distinct(chain[where]) for each in self.log.released(number)).items())
 
     def _check_last(self, where: Select, actor: Actor, writes: bool) -> None:
         """Check `actor` against the last writes; a read, also against there being none."""
@@ -241,10 +245,29 @@ class Segment:
             return False
         for number in distinct(found):
             members = self.log.members(number) if number < 0 else (number,) if number else ()
+            if isinstance(members, Crowd):
+                self._check_crowd(members, number, where, key, actor, writes)
+                continue
             for member in members:
                 if key != REDUCTIONS or actor.strong is not None or not self.log.observed(member, members, actor):
                     self._against(self.log.accesses[member], number, where, numbers, key, actor, writes)
         return True
+
+    def _check_crowd(
+        self, crowd: Crowd, number: int, where: Select, key: int, actor: Actor, writes: bool
+    ) -> None:
+        """Check `actor` against very many accesses: of those at one place of the source, up to the first conflict."""
+        accesses, numbers = self.log.accesses, self.readers[key]
+        if not crowd.harmless(actor):
+            spans: set[int] = set()
+            excused = self.log.excused(crowd, actor) if key == REDUCTIONS and actor.strong is None else None
+            for member in crowd.unlike(spans, accesses):
+                if excused is not None and excused(member):
+                    continue
+                if self._against(accesses[member], number, where, numbers, key, actor, writes):
+                    spans.add(id(accesses[member].span))
+        for member in crowd.of_warp(actor, accesses):
+            self._against(accesses[member], number, where, numbers, key, actor, writes)
 
     def _include(self, key: int, where: Select, new: int) -> None:
         """Put an access into the sets of the granules `where`."""
@@ -284,7 +307,7 @@ class Segment:
         for numbers in (self.writes, *(() if added is None else (added,))):
             for number in distinct(numbers[where]):
                 if number > 0 or (number < -1 and numbers is added):
-                    return self.log.accesses[self.log.members(number)[0]]
+                    return self.log.accesses[next(iter(self.log.members(number)))]
         return None
 
     def untouched(self) -> np.ndarray:
@@ -300,23 +323,26 @@ class Segment:
 
     def _against(
         self, earlier: Access | None, number: int, where: Select, ids: np.ndarray, key: int, actor: Actor, writes: bool
-    ) -> None:
+    ) -> bool:
+        """Check `actor` against one access. Returns whether they conflict."""
         if earlier is None:
             kind = ConflictKind.UNINITIALISED
         elif earlier.warp >= 0 and earlier.warp == actor.agent.warp and earlier.cluster == actor.cluster:
             kind = None
-            if not _meets(earlier, actor):
-                kind = _crossing(earlier, ids[where] == number, self.lanes.get(key), where, actor, writes)
+            if not meets(earlier, actor):
+                kind = crossing(earlier, ids[where] == number, self.lanes.get(key), where, actor, writes)
         else:
             kind = self._conflict(earlier, actor)
-        if kind is ConflictKind.LANES and not _decides(actor):
+        if kind is ConflictKind.LANES and not decides(actor):
             allowed = False  # nothing orders the lanes, also where a memory order keeps it from being a race
         else:
-            allowed = _both_strong(earlier, actor)
-            if allowed and kind is ConflictKind.RACE and earlier is not None and _loses_a_reduction(earlier, actor):
+            allowed = both_strong(earlier, actor)
+            if allowed and kind is ConflictKind.RACE and earlier is not None and loses_a_reduction(earlier, actor):
                 kind, allowed = ConflictKind.LOST_REDUCTION, False
-        if kind is not None and not allowed:
-            self.complain(Conflict(kind, self, where, ids, number, earlier, actor, writes))
+        if kind is None or allowed:
+            return False
+        self.complain(Conflict(kind, self, where, ids, number, earlier, actor, writes))
+        return True
 
     def _conflict(self, earlier: Access, actor: Actor) -> ConflictKind | None:
         """Why `actor` may not access what `earlier` accessed, or None where it may."""
@@ -328,7 +354,7 @@ class Segment:
             and earlier.epoch > actor.awaited
             and earlier.pipeline not in actor.preceded
         ):
-            if not _in_one_queue(earlier, actor):
+            if not in_one_queue(earlier, actor):
                 return ConflictKind.RACE
             if earlier.epoch > actor.ordered:
                 return ConflictKind.UNPAIRED
@@ -345,66 +371,6 @@ class Segment:
             if released and not actor.follows(earlier.agent, earlier.epoch):
                 return ConflictKind.TCGEN05_BEFORE
         return None
-
-
-def _both_strong(earlier: Access | None, actor: Actor) -> bool:
-    """Return whether the two accesses are morally strong, so that they are no race though nothing orders them."""
-    if earlier is None or earlier.strong is None or actor.strong is None:
-        return False
-    return actor.strong.together_with(earlier.strong)
-
-
-def _loses_a_reduction(earlier: Access, actor: Actor) -> bool:
-    """Return whether one is a store, and the other an atomic operation whose thread never looks at what it found."""
-    for one, other in ((earlier, actor), (actor, earlier)):
-        if one.operation is Operation.STORE and other.operation is Operation.ATOMIC and not other.decides:
-            return True
-    return False
-
-
-def _decides(actor: Actor) -> bool:
-    """Whether lanes may wait for one another by a strong access: the value that it finds decides what comes next."""
-    return actor.decides or actor.operation is not Operation.LOAD
-
-
-def _in_one_queue(earlier: Access, actor: Actor) -> bool:
-    """Whether today's tensor cores execute two operations of one thread in order, although the ISA does not pair them.
-
-    That is known where the second one overwrites what the first one reads, and of copies to one place.
-    """
-    return not earlier.write or earlier.operation is actor.operation is Operation.TCGEN05_CP
-
-
-def _meets(earlier: Access, actor: Actor) -> bool:
-    """Return whether all lanes of an access happen before those of a later one by the same warp."""
-    agent = actor.agent
-    assert isinstance(agent, Agent)
-    if earlier.agent == agent.index:
-        return earlier.epoch <= agent.synced
-    return agent.happens_after(earlier.agent, earlier.epoch)
-
-
-def _crossing(
-    earlier: Access, hit: np.ndarray, lanes: np.ndarray | None, where: Select, actor: Actor, writes: bool
-) -> ConflictKind | None:
-    """Whether an access concerns other lanes of its warp than an earlier one, at the granules `hit` of `where`."""
-    now = actor.lanes
-    if lanes is None or now is None:
-        return None
-    before = lanes[where][hit]
-    after = np.broadcast_to(np.asarray(now, np.int8), hit.shape)[hit]
-    if actor.word & (actor.word - 1) or earlier.word & (earlier.word - 1):
-        before, after = before & ~ELECTED_LANE, after & ~ELECTED_LANE  # whichever lane it is, both are its own
-    cross = before != after
-    if earlier.write and not writes and not actor.word & ~earlier.word:
-        cross &= before != LANES_TOGETHER  # each lane wrote what it reads
-    else:
-        cross |= before == LANES_TOGETHER
-    cross |= before == COLLECTIVE
-    if not cross.any():
-        return None
-    elected = (before ^ after)[cross] == ELECTED_LANE
-    return ConflictKind.ELECTED_LANE if elected.all() else ConflictKind.LANES
 
 
 class Unwatched(Segment):

@@ -30,7 +30,7 @@ from ..facts import Entry, Origin
 from ..gpu import Gpu
 from ..machine import NO_ORDER, NO_VALUES, ORDER, VALUES, KernelImage, Values
 from ..outcome import Outcome
-from ..outputs import NothingWritten, last_unused, unwritten
+from ..outputs import NothingWritten, is_finite, last_unused, nan_result, unwritten
 from ..question import Circumstances, Question
 from ..setup import Setup
 from ..translate import asks_once, translate
@@ -64,6 +64,7 @@ class BoundKernel:
         self._written = [buffer.slot for buffer in written]
         check_room(sum(b.nbytes * (1 + SHADOW_BYTES / b.access_bytes) for b in written), f"simulating {func.name}")
         self._originals: dict[int, np.ndarray] = {}
+        self._finite = question.checks and all(is_finite(self.arrays[slot]) for slot in self._written)
         self.strips: dict[str, Strips] = {}
         self._machine: Gpu | None = None
 
@@ -221,9 +222,17 @@ class BoundKernel:
         """Return the outcome of a run, with the facts that its results show if it has come to its end."""
         if outcome.fault is not None or outcome.blocked or not self.data:
             return outcome
-        facts = (*outcome.facts, *self._no_effect(machine))
+        facts = (*outcome.facts, *self._no_effect(machine), *self._nans())
         missing, unread = tuple(unwritten(machine.memory)), tuple(machine.unread.values())
         return replace(outcome, facts=facts, unwritten=missing, unread=unread)
+
+    def _nans(self) -> Iterator[Entry]:
+        """Yield the facts that a run has left NaN where no argument had any."""
+        written = [buffer for buffer in self.image.globals if buffer.slot in self._written and self._finite]
+        found = [nan_result(buffer, self.arrays[buffer.slot], self.func.span) for buffer in written]
+        read = (array for slot, array in enumerate(self.arrays) if slot not in self._written)
+        if any(found) and all(map(is_finite, read)):
+            yield from (Entry(each) for each in found if each is not None)
 
     def _no_effect(self, machine: Gpu) -> Iterator[Entry]:
         """Yield the fact that a run wrote no argument, for a kernel that computes with some and has one for the result.

@@ -69,7 +69,7 @@ def _tiles(cta: CtaTime, start: float, mmas: Sequence[MmaNote], stores: list[_St
         else:
             own = [s for s in stores if s.start >= work.end and (last or s.start < works[number + 1].end)]
         end = cta.end if last else min(cta.end, max([work.end, *(store.end for store in own)]))
-        tiles.append(Tile(cta.cta, start, max(start, end), _name(own) or f"tile {number}"))
+        tiles.append(Tile(cta.cta, start, max(start, end), _name(own) or f"tile {number}", work.end if works else 0.0))
         start = tiles[-1].end
     return tiles
 

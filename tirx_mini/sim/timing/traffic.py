@@ -30,17 +30,19 @@ SECTOR = 32
 class SmTraffic:
     """The paths of one SM.
 
-    port: to the L2. shared: of its shared memory, for warps and engines; accesses: for warps alone, which go first.
-    loads: what its TMA has asked the L2 for. partition: of the L2, the one beside it.
+    port: to the L2. shared: of its shared memory, for what warps access and engines read; accesses: for warps alone,
+    which go first. writes: of its shared memory, for what engines write. loads: what its TMA has asked the L2 for.
+    partition: of the L2, the one beside it.
     """
 
-    __slots__ = ("accesses", "loads", "partition", "port", "shared")
+    __slots__ = ("accesses", "loads", "partition", "port", "shared", "writes")
 
     def __init__(self, spec: GpuSpec, partition: int = 0) -> None:
         self.partition = partition
         self.port = Bandwidth(spec.port_bytes_per_cycle)
         self.shared = Bandwidth(spec.smem_bytes_per_cycle)
         self.accesses = Bandwidth(spec.smem_bytes_per_cycle)
+        self.writes = Bandwidth(spec.smem_bytes_per_cycle)
         self.loads = Flow()
 
 
@@ -153,10 +155,17 @@ class Traffic:
         latency = spec.hbm_latency if missed and not write else spec.l2_latency
         return done + self.jitter(latency)
 
-    def shared(self, sm: SmTraffic, time: float, nbytes: float) -> float:
-        """An engine's transfer between the shared memory of an SM and elsewhere; when it is over."""
+    def read_shared(self, sm: SmTraffic, time: float, nbytes: float) -> float:
+        """An engine reads shared memory of an SM; when it is over."""
         self.shared_bytes += nbytes
         return sm.shared.take(time, nbytes, self._clock.now)
+
+    def write_shared(self, sm: SmTraffic, time: float, nbytes: float) -> float:
+        """An engine writes shared memory of an SM, beside its reads, which wait for a few of the writes; when over."""
+        now, held = self._clock.now, nbytes * self.spec.smem_write_share
+        self.shared_bytes += held
+        sm.shared.take(time, held, now)
+        return sm.writes.take(time, nbytes, now)
 
     def access(self, sm: SmTraffic, time: float, nbytes: float) -> float:
         """A warp's transfer from or to the SM's shared memory or L1; when it is over. Warps go before the engines."""
@@ -204,8 +213,12 @@ class Untimed(Traffic):
         """As `Traffic.serve`."""
         return time + self.spec.l2_latency
 
-    def shared(self, sm: SmTraffic, time: float, nbytes: float) -> float:
-        """As `Traffic.shared`."""
+    def read_shared(self, sm: SmTraffic, time: float, nbytes: float) -> float:
+        """As `Traffic.read_shared`."""
+        return time
+
+    def write_shared(self, sm: SmTraffic, time: float, nbytes: float) -> float:
+        """As `Traffic.write_shared`."""
         return time
 
     def access(self, sm: SmTraffic, time: float, nbytes: float) -> float:

@@ -25,13 +25,14 @@ from tirx_mini.ir import (
     DeclBuffer,
     PrimFunc,
     Ramp,
+    Span,
     Stmt,
     TirxError,
     Var,
 )  # fmt: skip
 from tirx_mini.isa import addressed_widths, grid_wide, written_params
 
-from ..machine import GlobalBuffer, KernelImage, SharedBuffer
+from ..machine import GlobalBuffer, KernelImage, SharedBuffer, WrittenTile, tile_of_buffer
 from .batchable import batchable
 from .clock_only import ClockStatements
 from .decided import idle_reads
@@ -107,7 +108,7 @@ def translate(
         batchable=batchable(func), represented=statements.represented > 0,
         idle=idle_reads(func) if data else frozenset(),
         fixed=parts[2].fixed(func) if data else frozenset(), travelled=travelled(func) if data else {},
-        instructions=statements.calls.used,
+        instructions=statements.calls.used, tile_writes=_tile_writes(func) if data else {},
     )  # fmt: skip
     statements.close()
     return Translation(source, image)
@@ -162,11 +163,8 @@ def _declare_buffers(
     declared = list(dict.fromkeys(b for b in _declared(func) if b.scope == "shared"))
     pools = {buffer.root for buffer in declared if buffer.source is not None}
     for buffer in declared:
-        offset, view = 0, buffer
-        while view is not None:
-            offset, view = offset + view.byte_offset, view.source
         made = SharedBuffer(
-            buffer.name, buffer.dtype, offset, buffer.size, buffer.shape, grain.get(buffer, MOST), buffer.span
+            buffer.name, buffer.dtype, _offset(buffer), buffer.size, buffer.shape, grain.get(buffer, MOST), buffer.span
         )
         statements.storage.places[buffer] = Place("memory", writer.object("B", made))
         if buffer not in pools:
@@ -176,6 +174,34 @@ def _declare_buffers(
 
 MOST = 16
 """The widest access by which races are told apart, in bytes."""
+
+
+def _tile_writes(func: PrimFunc) -> dict[Span, tuple[WrittenTile, ...]]:
+    """The tiles that tile calls write, if any, by the places of the calls."""
+    found: dict[Span, tuple[WrittenTile, ...]] = {}
+    tiles: dict[Any, WrittenTile | None] = {}
+    for write in func.tile_writes:
+        if write.span is None:
+            continue
+        buffer, own = write.buffer, found.setdefault(write.span, ())
+        if buffer is None:
+            continue
+        place = (buffer.name, _offset(buffer), buffer.dtype, buffer.shape, buffer.layout)
+        if place not in tiles:
+            tiles[place] = tile_of_buffer(buffer, place[1])
+        tile = tiles[place]
+        if tile is not None and tile not in own:
+            found[write.span] = (*own, tile)
+    return found
+
+
+def _offset(buffer: Buffer) -> int:
+    """The byte of shared memory that a buffer begins at."""
+    offset = buffer.byte_offset
+    while buffer.source is not None:
+        buffer = buffer.source
+        offset += buffer.byte_offset
+    return offset
 
 
 def _narrowest(func: PrimFunc) -> dict[Buffer, int]:

@@ -82,8 +82,7 @@ class Statements:
         self.regions = 0
         self.course = Course(writer)
         self.data = True
-        self.represented = 0
-        """How many loops there are so far in which warps may stand in for others."""
+        self.represented = 0  # loops so far in which warps may stand in for others
         self.bursts = False
         """Whether tcgen05 MMAs are issued at once where they are known (`series`)."""
 
@@ -342,9 +341,11 @@ class Statements:
         self.loops.pop()
 
     def _While(self, stmt: While) -> None:
-        if stmt in self.facts.ragged:
-            self._ragged_while(stmt)
-            return
+        (self._ragged_while if stmt in self.facts.ragged else self._plain_while)(stmt)
+        if spins(stmt):
+            self.out.line("w.gpu.stillness.moved()")
+
+    def _plain_while(self, stmt: While) -> None:
         state = self._state(stmt)
         if state is not None:
             self.out.line(f"{state[0]} = None")
@@ -361,8 +362,6 @@ class Statements:
                 self.out.line(f"{last} = {values}")
             self._count_iteration(stmt)
             self.stmt(stmt.body)
-        if spins(stmt):
-            self.out.line("w.gpu.stillness.moved()")
 
     def _state(self, stmt: While) -> tuple[str, str, tuple[str, ...]] | None:
         """(a local for it, the tuple, the names) of what must change for the loop to end, where that is known."""
@@ -390,8 +389,6 @@ class Statements:
             self._count_iteration(stmt, parted=True)
             self._ragged_body(loop, stmt.body)
         self.out.line(f"w.select({outer})")
-        if spins(stmt):
-            self.out.line("w.gpu.stillness.moved()")
 
     def _ragged_for(self, stmt: For) -> None:
         start, stop = self.expressions.value(stmt.start), self.expressions.value(stmt.stop)

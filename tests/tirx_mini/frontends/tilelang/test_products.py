@@ -107,6 +107,29 @@ def test_products_of_other_types(gpu: str, dtype: str, total: str) -> None:
     multiplied(kernel, gpu, turned=True, schedules=1)
 
 
+@pytest.mark.compiler
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_integers_in_tensor_memory(dtype: str) -> None:
+    @T.prim_func
+    def kernel(A: T.Tensor((128, 128), dtype), B: T.Tensor((64, 128), dtype), C: T.Tensor((128, 64), "int32")):
+        with T.Kernel(1, threads=128):
+            left, right = T.alloc_shared((128, 64), dtype), T.alloc_shared((64, 64), dtype)
+            sums, own = T.alloc_tmem((128, 64), "int32"), T.alloc_fragment((128, 64), "int32")
+            for step in T.serial(2):
+                T.copy(A[0, step * 64], left)
+                T.copy(B[0, step * 64], right)
+                T.gemm(left, right, sums, transpose_B=True, clear_accum=step == 0)
+            T.copy(sums, own)
+            T.copy(own, C)
+
+    rng, least = np.random.default_rng(0), np.iinfo(dtype)
+    a, b = (rng.integers(least.min, least.max + 1, (rows, 128)).astype(dtype) for rows in (128, 64))
+    check(kernel, (a.astype(np.int64) @ b.astype(np.int64).T).astype(np.float32), a, b, np.zeros((128, 64), np.int32),
+          gpu="b200")  # fmt: skip
+    source = tvm.compile(lower(kernel, "sm_100a"), target="cuda:sm_100a").source("cuda")
+    assert "tcgen05.mma.cta_group::1.kind::i8" in source
+
+
 def test_warpgroups_side_by_side_read_whole_atoms_of_b() -> None:
     multiplied(matmul(64, 64, 128, 64, 64, 64, threads=256))
 

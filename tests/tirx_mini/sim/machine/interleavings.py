@@ -15,7 +15,7 @@ from tirx_mini.ir import Span
 from tirx_mini.sim import Ends, Operation, Poll, RunningWarp, Signal
 from tirx_mini.sim.ordering import Actor, Proxy
 
-Kind = Literal["arrive", "wait", "sync", "read", "write", "expect", "load"]
+Kind = Literal["arrive", "wait", "sync", "read", "write", "expect", "load", "publish", "observe", "meet", "cluster"]
 BYTES = 16
 
 
@@ -99,10 +99,7 @@ class Model:
 
     def verdict(self, limit: int = 3000) -> str | None:
         """"ok", or what is wrong in some order; None beyond so many states."""
-        zero: Clock = (0,) * self.width
-        clocks = tuple(tuple(1 if i == t else 0 for i in range(self.width)) for t in range(len(self.protocol.threads)))
-        barriers = tuple(Barrier(n, n, 0, 0, zero, zero) for n in self.protocol.counts)
-        first = State((0,) * len(clocks), clocks, barriers, frozenset(), frozenset())
+        first = self.first()
         seen, todo = {first}, [first]
         try:
             while todo:
@@ -116,6 +113,13 @@ class Model:
         except Wrong as wrong:
             return str(wrong)
         return "ok"
+
+    def first(self) -> State:
+        """Where all threads begin."""
+        zero: Clock = (0,) * self.width
+        clocks = tuple(tuple(1 if i == t else 0 for i in range(self.width)) for t in range(len(self.protocol.threads)))
+        barriers = tuple(Barrier(n, n, 0, 0, zero, zero) for n in self.protocol.counts)
+        return State((0,) * len(clocks), clocks, barriers, frozenset(), frozenset())
 
     def successors(self, state: State) -> list[State]:
         found: list[State] = []

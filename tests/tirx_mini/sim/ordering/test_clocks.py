@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hypothesis.strategies as st
 import numpy as np
+import pytest
 from hypothesis import given
 
-from tirx_mini.sim.ordering import ORDER, PROXY, ROWS, Causality
+from tirx_mini.sim.ordering import ORDER, PROXY, ROWS, Causality, PagedCausality
 
 WARPS, BARRIERS = 4, 3
 
@@ -21,10 +22,15 @@ steps = st.lists(
 )
 
 
-@given(steps, st.integers(4, 9))
-def test_a_clock_holds_exactly_the_acts_that_happen_before(trace: list[tuple[str, int, int]], capacity: int) -> None:
+kinds = st.one_of(st.integers(4, 9).map(Causality), st.builds(PagedCausality))
+"""Clocks that grow, and clocks in pages."""
+
+
+@given(steps, kinds)
+def test_a_clock_holds_exactly_the_acts_that_happen_before(
+    trace: list[tuple[str, int, int]], causality: Causality
+) -> None:
     """A clock holds exactly the acts from which a path of program order and barriers leads here."""
-    causality = Causality(capacity)
     agents = [causality.agent(f"warp {i}") for i in range(WARPS)]
     barriers = [causality.sync_clock() for _ in range(BARRIERS)]
     before: list[set[tuple[int, bool]]] = [set() for _ in range(WARPS)]  # (act, whether through a fence)
@@ -50,8 +56,9 @@ def test_a_clock_holds_exactly_the_acts_that_happen_before(trace: list[tuple[str
             before[warp] |= {(act, True) for act, _ in before[warp]}
 
 
-def test_a_forked_agent_is_ordered_after_its_issuers_past_only() -> None:
-    causality = Causality()
+@pytest.mark.parametrize("kind", [Causality, PagedCausality])
+def test_a_forked_agent_is_ordered_after_its_issuers_past_only(kind: type[Causality]) -> None:
+    causality = kind()
     warp = causality.agent("warp")
     first = warp.epoch
     copy = causality.fork(warp, "copy")
@@ -60,8 +67,9 @@ def test_a_forked_agent_is_ordered_after_its_issuers_past_only() -> None:
     assert not warp.happens_after(copy.index, copy.epoch)
 
 
-def test_an_agent_is_reused_only_where_its_end_happened_before() -> None:
-    causality = Causality()
+@pytest.mark.parametrize("kind", [Causality, PagedCausality])
+def test_an_agent_is_reused_only_where_its_end_happened_before(kind: type[Causality]) -> None:
+    causality = kind()
     warp, other = causality.agent("warp"), causality.agent("other")
     done = causality.fork(warp, "first")
     epoch = done.epoch

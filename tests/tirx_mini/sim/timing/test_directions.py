@@ -15,7 +15,7 @@ import pytest
 
 import tirx_mini as tvm
 from tirx_mini.course import default_kernels, load_kernels
-from tirx_mini.hardware import B200, GpuSpec
+from tirx_mini.hardware import B200, B300, GpuSpec
 
 TILE = 128
 
@@ -47,15 +47,15 @@ def cycles_for_each_tile_of_k(depth: int) -> float:
 
 def test_stages_divide_the_latency_until_the_tensor_core_is_busy() -> None:
     """A stage is loaded again when it has been multiplied. So `depth` tiles pass in the latency of a load and an MMA,
-    until what the SM does for each tile itself takes longer than its share of that: reading and writing shared memory.
+    until what the SM does for each tile itself takes longer than its share of that: its MMAs, which a thread issues.
     """
     one, two, three, four, six = map(cycles_for_each_tile_of_k, (1, 2, 3, 4, 6))
     assert one == pytest.approx(2 * two, rel=0.1)
     assert one == pytest.approx(3 * three, rel=0.25)
     assert three >= four >= six - 1
-    tile_bytes = 2 * TILE * 64 * 2
-    busy = 2 * tile_bytes / B200.smem_bytes_per_cycle
-    assert four == pytest.approx(busy, rel=0.1) and six == pytest.approx(four, rel=0.1)
+    busy = 2 * TILE * TILE * 64 / B200.tensor_flops_per_cycle
+    issued = 4 * (B200.issue["mma"] + B200.smem_latency) + B200.issue["smem_atomic"] + B200.issue["wait"]
+    assert busy < six < 1.3 * issued and six == pytest.approx(four, rel=0.1)
 
 
 def test_groups_of_tiles_share_most_where_a_wave_is_square(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_time_is_linear_in_k_and_a_deep_k_pays_for_the_rest() -> None:
     tflops = [reports[k].tflops or 0.0 for k in depths]
     assert tflops == sorted(tflops)
     assert time[256] > 1.5 * 256 * for_each[-1], "at a small K, most of the time is not for the loop"
-    assert time[16384] == pytest.approx(16384 * for_each[-1], rel=0.05)
+    assert time[16384] == pytest.approx(16384 * for_each[-1], rel=0.07)
 
 
 def test_a_second_wave_costs_as_much_for_one_tile_as_for_all() -> None:
@@ -108,7 +108,7 @@ def test_a_second_wave_costs_as_much_for_one_tile_as_for_all() -> None:
 
 def test_a_second_consumer_saves_loads_where_loads_are_what_is_scarce() -> None:
     """Two consumers share each tile of B: three loads for two products instead of four. An SM's MMAs stay the same."""
-    shape = (1024, 512, 2048)
+    shape = (1024, 512, 8192)
     scarce = replace(B200, sms=4, l2_bytes_per_cycle=24, port_bytes_per_cycle=24)
     one, two = (run(step, *shape, scarce) for step in (9, 10))
     assert two.stats["tma_load_bytes"] == 0.75 * one.stats["tma_load_bytes"]
@@ -117,3 +117,16 @@ def test_a_second_consumer_saves_loads_where_loads_are_what_is_scarce() -> None:
     assert two.cycles / one.cycles == pytest.approx(0.75, rel=0.07)
     plenty = cycles(10, *shape) / cycles(9, *shape)
     assert two.cycles / one.cycles < plenty < 1.1
+
+
+def test_narrow_tiles_of_a_pair_keep_the_tensor_core_of_a_b300_busy() -> None:
+    """Measured at 4096³ with two consumers: 526 cycles for a K tile of 64 and N = 128, of which 512 are MMAs, and as
+    much time with N = 256."""
+    time: list[float] = []
+    for columns in (64, 128):
+        kernels = load_kernels(default_kernels(), "sm100", sms=8, constants={"BLK_N": columns})
+        report = tvm.simulate(kernels[10](1024, 1024, 4096), gpu=B300.with_sms(8), data=False, trace=True)
+        assert report.bound is not None and report.time_us is not None
+        assert {usage.name: usage.share for usage in report.bound.usage}["tensor core"] >= 0.88
+        time.append(report.time_us)
+    assert time[0] == pytest.approx(time[1], rel=0.06)

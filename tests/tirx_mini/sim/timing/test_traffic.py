@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tirx_mini.hardware import B200, GpuSpec
+from tirx_mini.hardware import B200, H100, GpuSpec
 from tirx_mini.sim.timing import Clock, SmTraffic, Traffic
 
 
@@ -47,11 +47,12 @@ def loaded(spec: GpuSpec, sms: int, nbytes: int, times: int = 1) -> list[float]:
 
 
 def test_the_l2_serves_all_sms_in_turn() -> None:
-    (alone,) = loaded(B200, 1, 64_000)
+    spec = replace(B200, l2_unevenness=0.0)
+    (alone,) = loaded(spec, 1, 64_000)
     assert alone == pytest.approx(64_000 / B200.port_bytes_per_cycle + B200.l2_latency)
-    all_of_them = loaded(B200, B200.sms, 64_000)
+    all_of_them = loaded(spec, spec.sms, 64_000)
     assert all_of_them == pytest.approx([64_000 / B200.l2_bytes_per_cycle + B200.l2_latency] * B200.sms)
-    first, second = loaded(B200, 1, 64_000, times=2)
+    first, second = loaded(spec, 1, 64_000, times=2)
     assert second - first == pytest.approx(64_000 / B200.port_bytes_per_cycle)
 
 
@@ -66,11 +67,23 @@ def test_a_tile_that_is_not_in_the_l2_comes_from_hbm() -> None:
 
 def test_warps_and_engines_share_the_bandwidth_of_shared_memory() -> None:
     traffic, sm, rate = Traffic(B200, Clock(), None), SmTraffic(B200), B200.smem_bytes_per_cycle
-    assert traffic.shared(sm, 0, 1220) == pytest.approx(1220 / rate)
-    assert traffic.shared(sm, 0, 1220) == pytest.approx(2440 / rate)
+    assert traffic.read_shared(sm, 0, 1220) == pytest.approx(1220 / rate)
+    assert traffic.read_shared(sm, 0, 1220) == pytest.approx(2440 / rate)
     assert traffic.access(sm, 0, 1220) == pytest.approx(1220 / rate), "warps go before engines"
     assert traffic.access(sm, 0, 1220) == pytest.approx(2440 / rate), "and one after the other"
-    assert traffic.shared(sm, 0, 1220) == pytest.approx(6100 / rate), "which wait for them"
+    assert traffic.read_shared(sm, 0, 1220) == pytest.approx(6100 / rate), "which wait for them"
+
+
+def test_what_engines_write_goes_beside_what_they_read() -> None:
+    traffic, sm, rate = Traffic(B200, Clock(), None), SmTraffic(B200), B200.smem_bytes_per_cycle
+    assert traffic.write_shared(sm, 0, 1280) == pytest.approx(1280 / rate)
+    assert traffic.write_shared(sm, 0, 1280) == pytest.approx(2560 / rate), "one after the other"
+    held = 2560 * B200.smem_write_share
+    assert traffic.read_shared(sm, 0, 1280) == pytest.approx((1280 + held) / rate), "reads wait for a part of them"
+    hopper = SmTraffic(H100)
+    one = Traffic(H100, Clock(), None)
+    assert one.write_shared(hopper, 0, 1220) == pytest.approx(10)
+    assert one.read_shared(hopper, 0, 1220) == pytest.approx(10 + 10 * H100.smem_write_share)
 
 
 def test_ordinary_loads_wait_for_those_in_flight() -> None:

@@ -125,7 +125,7 @@ def tcgen05(
 
 def from_tensor_memory(emitter: Emitter, sums: TmemTile, layout: LinearLayout, name: str) -> Tile:
     """Sums in registers: each warp loads its 32 lanes (PTX ISA: "tcgen05.ld", access restrictions)."""
-    registers = emitter.local(name, layout.registers, "float32")
+    registers = emitter.local(name, layout.registers, str(sums.memory.dtype))
     for own, part in _rows(emitter, sums, layout, registers):
         emitter.add(OPS["copy"].build(own, part, scope="warpgroup", span=emitter.span))
     return in_buffer(registers, layout)
@@ -187,6 +187,8 @@ def _async_dot(emitter: Emitter, op: Op) -> None:
     if op.mma == serial.TCGEN05:
         adds = True if op.adds is None else emitter.scalar(op.adds)
         lhs, rhs, sums = (emitter.value(value) for value in (op.lhs, op.rhs, op.acc))
+        if not op.signed and isinstance(lhs, SharedTile) and lhs.buffer.dtype == "int8":
+            lhs, rhs = _unsigned(emitter, lhs), _unsigned(emitter, rhs)
         tcgen05(emitter, lhs, rhs, sums, adds, op.part, op.ctas)
         emitter.set(op.result, emitter.value(op.acc))
         return

@@ -427,7 +427,8 @@ class _Pipelined(Rewriter):
         adds = self.emit(std.cmpi, self[loop.body.params[0]], self[loop.lower], predicate="ne")
         room = self[op.acc]
         lhs, rhs = self[op.lhs], self[op.rhs]
-        self.emit(pipe.async_dot, lhs, rhs, room, adds, mma=op.mma, ctas=self.ctas, types=[room.type])
+        given = {"mma": op.mma, "ctas": self.ctas, "signed": op.signed_lhs}
+        self.emit(pipe.async_dot, lhs, rhs, room, adds, types=[room.type], **given)
         return room
 
 

@@ -46,11 +46,11 @@ def instructions(func: Op, context: Context, warps: int) -> Mapping[Op, str]:
     defs, used = definitions(func.body), uses(func.body)
     kind = kind_for(context)
     if kind == ops.WGMMA:
-        return {op: kind for op in func.body.walk() if op.kind is ops.dot and _fits(op, kind, warps, defs)}
+        return {op: kind for op in func.body.walk() if op.kind is ops.dot and _fits(op, context, warps, defs)}
     if context.options.agents == UNSPECIALIZED:
         return {}
     dots = (simple_sum(op, used) for op in func.body.walk() if op.kind is std.for_)
-    fitting = (op for op in dots if op is not None and _fits(op, kind, warps, defs))
+    fitting = (op for op in dots if op is not None and _fits(op, context, warps, defs))
     sums = {op: kind for op in fitting if copied((op.lhs, op.rhs), func, defs)}
     return {**sums, **dict.fromkeys(_between_threads(func, context, warps, list(sums)), kind)}
 
@@ -60,7 +60,7 @@ def _between_threads(func: Op, context: Context, warps: int, sums: Sequence[Op])
     defs = definitions(func.body)
 
     def is_wanted(op: Op) -> bool:
-        if not _fits(op, ops.TCGEN05, warps, defs) or load_of(op.rhs, defs) is None:
+        if not _fits(op, context, warps, defs) or load_of(op.rhs, defs) is None:
             return False
         given = load_of(op.lhs, defs) is not None
         return copied((op.lhs, op.rhs) if given else (op.rhs,), func, defs)
@@ -103,9 +103,9 @@ def copied(operands: Sequence[Value], func: Op, defs: Mapping[Value, Op]) -> boo
     return not others or (len(others) == 1 and is_gather(others[0], func, defs))
 
 
-def _fits(op: Op, kind: str, warps: int, defs: Mapping[Value, Op]) -> bool:
-    """Return whether an instruction computes a dot of these types, shapes and places."""
-    return computes(kind, op.lhs.type, op.acc.type, warps) and readable(op, defs)
+def _fits(op: Op, context: Context, warps: int, defs: Mapping[Value, Op]) -> bool:
+    """Return whether the tensor core computes a dot of these types, shapes and places."""
+    return computes(context, op.lhs.type, op.acc.type, warps) and readable(op, defs)
 
 
 def readable(op: Op, defs: Mapping[Value, Op]) -> bool:
@@ -126,14 +126,14 @@ def element_bits(tensor: Tensor) -> int:
 def product(kind: str, lhs: Tensor, acc: Tensor) -> fragments.TensorProduct | None:
     """The product of the types of `lhs` that is added to `acc`, if an instruction computes it."""
     operand, sums = (DTYPES.get(str(tensor.element)) for tensor in (lhs, acc))
-    if kind == ops.TCGEN05 and sums != "float32":  # integers only on some GPUs that have it
-        return None
     return fragments.tensor_product(INSTRUCTIONS[kind], operand, sums)
 
 
-def computes(kind: str, lhs: Tensor, acc: Tensor, warps: int) -> bool:
-    """Return whether an instruction computes a product of `lhs` that is added to `acc`."""
-    if product(kind, lhs, acc) is None or lhs.rank != 2:
+def computes(context: Context, lhs: Tensor, acc: Tensor, warps: int) -> bool:
+    """Return whether the tensor core of the GPU computes a product of `lhs` that is added to `acc`."""
+    kind = kind_for(context)
+    types = product(kind, lhs, acc)
+    if types is None or lhs.rank != 2 or not fragments.exists_on(context.arch, INSTRUCTIONS[kind], types):
         return False
     (rows, inner), cols, least = lhs.shape, acc.shape[1], LEAST_COLUMNS[kind]
     if warps % WARPGROUP_WARPS or rows % ROWS[kind] or inner * element_bits(lhs) < DEPTH_BITS or cols < least:

@@ -58,7 +58,7 @@ def product_of(rw: Pipelining, product: Product) -> Value:
         stage, (acc,) = _acquired(rw, sums)
         adds = rw.emit(std.constant, types=[Scalar("i1")], value=Dense.of("i1", False))
     assert acc is not None
-    rw.emit(pipe.async_dot, lhs, rw[dot.rhs], acc, adds, mma=dot.mma, types=[acc.type])
+    rw.emit(pipe.async_dot, lhs, rw[dot.rhs], acc, adds, mma=dot.mma, signed=dot.signed_lhs, types=[acc.type])
     if given is not None:
         rw.emit(pipe.consumer_release, given.ring.pipeline, held)
         rw.at.consumer[given.ring] = rw.emit(pipe.inc_iter, rw.at.consumer[given.ring])

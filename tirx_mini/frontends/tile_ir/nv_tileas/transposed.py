@@ -18,7 +18,7 @@ from ..ssa import KEEP, Op, Region, Rewriter, Value, uses
 from . import ops
 from .operands import definitions, is_zero
 from .sums import simple_sum
-from .tensor_cores import computes, copied, kind_for, readable
+from .tensor_cores import computes, copied, readable
 
 TURNED = (1, 0)
 
@@ -36,11 +36,10 @@ def with_transposed(func: Op, context: Context, warps: int) -> Op:
 
 def _helps(dot: Op, func: Op, context: Context, warps: int, defs: Mapping[Value, Op]) -> bool:
     """Return whether the tensor core computes a product only when it is transposed."""
-    kind = kind_for(context)
     lhs, rhs, acc = dot.lhs.type, dot.rhs.type, dot.acc.type
-    if dot.mma != ops.NONE or lhs.rank != 2 or computes(kind, lhs, acc, warps):
+    if dot.mma != ops.NONE or lhs.rank != 2 or computes(context, lhs, acc, warps):
         return False
-    turned = computes(kind, turned_type(rhs), turned_type(acc), warps)
+    turned = computes(context, turned_type(rhs), turned_type(acc), warps)
     return turned and readable(dot, defs) and copied((dot.lhs, dot.rhs), func, defs)
 
 

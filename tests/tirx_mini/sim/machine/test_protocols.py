@@ -1,0 +1,45 @@
+"""What a run of lanes, warps and CTAs says of all orders of its events is what a walk through all of them shows."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.tirx_mini.sim.machine.interleavings import Step
+from tests.tirx_mini.sim.machine.protocols import Wide, WideModel, difference, protocol, said
+
+WRITE, READ, MEET, SYNC, CLUSTER = Step("write"), Step("read"), Step("meet"), Step("sync"), Step("cluster")
+PUBLISH, OBSERVE = Step("publish"), Step("observe", 0, 1)
+LANES, WARPS, CTAS = ((0, 0, 3), (0, 0, 9)), ((0, 0, 3), (0, 1, 9)), ((0, 0, 3), (1, 0, 9))
+
+CASES: dict[str, tuple[Wide, str, str]] = {
+    "lanes of a warp, apart": (Wide((1,), ((WRITE,), (READ,)), ((0,),) * 2, LANES), "race", "wrong"),
+    "lanes of a warp that meet": (Wide((1,), ((WRITE, MEET), (MEET, READ)), ((0,) * 2,) * 2, LANES), "ok", "proved"),
+    "warps at a barrier": (Wide((1,), ((WRITE, SYNC), (SYNC, READ)), ((0,) * 2,) * 2, WARPS), "ok", "proved"),
+    "CTAs at their own barriers": (Wide((1,), ((WRITE, SYNC), (SYNC, READ)), ((0,) * 2,) * 2, CTAS), "race", "wrong"),
+    "CTAs of a cluster": (Wide((1,), ((WRITE, CLUSTER), (CLUSTER, READ)), ((0,) * 2,) * 2, CTAS), "ok", "proved"),
+    "a flag": (Wide((1,), ((WRITE, PUBLISH), (OBSERVE, READ)), ((0,) * 2,) * 2, CTAS), "ok", "proved"),
+    "a flag that is set too early": (
+        Wide((1,), ((PUBLISH, WRITE), (OBSERVE, READ)), ((0,) * 2,) * 2, CTAS), "race", "wrong",
+    ),
+    "a flag that nobody sets": (Wide((1,), ((WRITE,), (OBSERVE, READ)), ((0,), (0, 0)), CTAS), "deadlock", "wrong"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_protocol_is_judged_for_all_orders(name: str) -> None:
+    wide, verdict, words = CASES[name]
+    assert WideModel(wide).verdict() == verdict
+    assert said(wide) == words
+
+
+def test_random_protocols_are_judged_as_by_a_walk_through_all_orders() -> None:
+    for seed in range(400):
+        wide = protocol(random.Random(seed))
+        assert not difference(wide), (seed, wide)
+
+
+def test_random_protocols_have_every_outcome() -> None:
+    found = {(said(wide), WideModel(wide).verdict()) for wide in (protocol(random.Random(seed)) for seed in range(60))}
+    assert {("proved", "ok"), ("wrong", "race"), ("wrong", "deadlock")} <= found

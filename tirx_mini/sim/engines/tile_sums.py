@@ -1,0 +1,98 @@
+"""The MMAs of one sum, compared with one another: rows that all of them share, and steps along K."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from .tile_facts import Misread
+from .tile_views import Spot
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where an operand of an MMA begins. rows: of what `row` is a row. space: of what `k` is a coordinate.
+
+    A box of a matrix is a part of that, and so has its coordinates; another tile has its own.
+    """
+
+    spot: Spot
+    rows: Hashable
+    row: int
+    space: Hashable
+    k: int
+
+
+def entry_of(spot: Spot, coords: tuple[int, ...] | None, extents: tuple[int, ...]) -> Entry:
+    """A spot in a tile. coords: of the box that the tile is, innermost first; extents: of its tensor, outermost first;
+    both empty for a tile that is no box."""
+    if coords is None or spot.dims is None or len(extents) != 2:
+        return Entry(spot, spot.tile, spot.row, ("tile", spot.extent), spot.k)
+    row, depth = spot.dims
+    origin = coords[::-1]
+    extent, k = int(extents[depth] * spot.scale), spot.k + int(origin[depth] * spot.scale)
+    return Entry(spot, spot.tile.name, spot.row + origin[row], ("tensor", extent), k)
+
+
+@dataclass(frozen=True)
+class Stray:
+    """MMAs of one sum that do not fit together. operand: "a" or "b", of which two begin at these spots; "" where they
+    are those of one MMA, in A and in B."""
+
+    wrong: Misread
+    operand: str
+    spots: tuple[Spot, Spot]
+
+
+@dataclass
+class TileSum:
+    """The MMAs of one sum with nothing between them. snapshot: of their issue."""
+
+    snapshot: object
+    waiting: list[tuple[Entry | None, Entry | None]] = field(default_factory=list)
+    _rows: dict[Hashable, Entry] = field(default_factory=dict)
+    _shift: dict[Hashable, int] = field(default_factory=dict)
+    _steps: dict[Hashable, list[int]] = field(default_factory=dict)
+    _count: dict[Hashable, int] = field(default_factory=dict)
+
+    def stray(self) -> Stray | None:
+        """Add the MMAs that wait for it: the first that does not fit to those before."""
+        added, self.waiting = self.waiting, []
+        for a, b in added:
+            found = self._add(a, b)
+            if found is not None:
+                return found
+        return None
+
+    def _add(self, a: Entry | None, b: Entry | None) -> Stray | None:
+        for operand, entry in (("a", a), ("b", b)):
+            if entry is None:
+                continue
+            before = self._rows.setdefault((operand, entry.rows), entry)
+            if before.row != entry.row:
+                return Stray(Misread.SHIFTED, operand, (before.spot, entry.spot))
+        if a is None or b is None:
+            return None
+        for key, shift in (((a.spot.tile, b.spot.tile), a.spot.k - b.spot.k), ((a.space, b.space), a.k - b.k)):
+            if (key[0] == key[1] or key == (a.spot.tile, b.spot.tile)) and self._shift.setdefault(key, shift) != shift:
+                return Stray(Misread.STEPS, "", (a.spot, b.spot))
+        return self._again(a, b)
+
+    def _again(self, a: Entry, b: Entry) -> Stray | None:
+        """Elements along K that are read twice, while as many MMAs would have read all of the tile.
+
+        A sum that adds the same product several times is none of these.
+        """
+        spot, key = a.spot, (a.spot.tile, b.spot.tile)
+        places = self._steps.setdefault(key, [])
+        count = self._count[key] = self._count.get(key, 0) + 1
+        at = bisect_left(places, spot.k)
+        if at == len(places) or places[at] != spot.k:
+            near = [k for k in places[max(0, at - 1) : at + 1] if abs(k - spot.k) < spot.width]
+            if near:
+                return Stray(Misread.REPEATED, "a", (spot, spot))
+            places.insert(at, spot.k)
+        if len(places) * spot.width < spot.extent <= count * spot.width:
+            return Stray(Misread.REPEATED, "a", (spot, spot))
+        return None

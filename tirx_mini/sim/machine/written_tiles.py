@@ -1,0 +1,103 @@
+"""Tiles as they were written to shared memory: the element of a tile that each 16 bytes hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from math import prod
+
+import numpy as np
+
+from tirx_mini.ir import Buffer, DataType
+from tirx_mini.layout import ComposeLayout, Layout, S, TileLayout, m
+
+CHUNK = 16
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkTable:
+    """The elements of a tile in its chunks of 16 bytes, in the order of their addresses.
+
+    coords: int32[dimensions, chunks], of the first element of a chunk. valid: bool[chunks], whether its elements are
+    neighbours along the dimension `along`.
+    """
+
+    coords: np.ndarray
+    valid: np.ndarray
+    along: int
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenTile:
+    """A place in shared memory where a tile operation or a tensor map puts elements by one layout.
+
+    name: of the buffer, or of the tensor that is loaded. loaded: whether TMA brings it. start, nbytes: in shared
+    memory. shape: of the buffer or of the box. swizzle, row_bytes: the width of its swizzle and of its rows.
+    """
+
+    name: str
+    loaded: bool
+    start: int
+    nbytes: int
+    dtype: DataType
+    shape: tuple[int, ...]
+    swizzle: int
+    row_bytes: int
+    make: Callable[[], ChunkTable | None]
+
+    @cached_property
+    def table(self) -> ChunkTable | None:
+        """Its elements by their places; None for one that has no rows."""
+        return self.make() if sum(extent > 1 for extent in self.shape) > 1 else None
+
+    @property
+    def per_chunk(self) -> int:
+        """Elements in 16 bytes."""
+        return CHUNK // self.dtype.itemsize
+
+
+def tile_of_buffer(buffer: Buffer, start: int) -> WrittenTile | None:
+    """The tile that a buffer is, from the byte `start` on; None where elements do not lie in whole chunks of memory."""
+    layout = buffer.layout if buffer.layout is not None else TileLayout(S[tuple(buffer.shape)])
+    bits = buffer.dtype.bits
+    if bits not in (8, 16, 32) or start % CHUNK or layout.axes != (m,):
+        return None
+    size = buffer.dtype.itemsize
+    swizzle = layout.swizzle.mode.span_bytes if isinstance(layout, ComposeLayout) and layout.swizzle.mode.value else 0
+    nbytes = -(-layout.cosize() * size // CHUNK) * CHUNK
+    return WrittenTile(
+        buffer.name, False, start, nbytes, buffer.dtype, tuple(buffer.shape), swizzle, _row(layout) * size,
+        partial(_table, layout, tuple(buffer.shape), size, nbytes // CHUNK),
+    )  # fmt: skip
+
+
+def _row(layout: Layout) -> int:
+    """The elements that lie side by side along the dimension that is contiguous, where no swizzle moves them."""
+    for dim in layout.linear.dims:
+        run = 1
+        for it in reversed(dim):
+            if it.extent > 1 and it.stride != run:
+                break
+            run *= it.extent
+        if run > 1:
+            return run
+    return 1
+
+
+def _table(layout: Layout, shape: tuple[int, ...], itemsize: int, chunks: int) -> ChunkTable | None:
+    per = CHUNK // itemsize
+    elements = np.full(chunks * per, -1, np.int64)
+    elements[np.asarray(layout.to_table()[m]).reshape(-1)] = np.arange(prod(shape))
+    rows = elements.reshape(chunks, per)
+    steps = np.diff(rows, axis=1)
+    whole = (rows >= 0).all(axis=1) & (steps == steps[:, :1]).all(axis=1)
+    strides = [prod(shape[d + 1 :]) for d in range(len(shape))]
+    coords = np.array(np.unravel_index(np.maximum(rows[:, 0], 0), shape), np.int32)
+    best: ChunkTable | None = None
+    for d, extent in enumerate(shape):
+        if extent > 1:
+            valid = whole & (steps[:, 0] == strides[d]) & (coords[d] + per <= extent)
+            if valid.any() and (best is None or valid.sum() > best.valid.sum()):
+                best = ChunkTable(coords, valid, d)
+    return best

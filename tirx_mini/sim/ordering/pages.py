@@ -1,0 +1,222 @@
+"""Epochs of very many agents, in pages that clocks share: what is equal in two clocks is there once.
+
+A row of epochs is a tree of three levels that nobody changes. A leaf has the epochs of `LEAF` agents side by side, an
+entry of the root has `FAN` leaves, and the root grows as agents are added. None stands for zeros. Joining two rows
+returns one of them wherever it holds the other, so that clocks which synchronise share nearly everything. A clock
+needs memory for what it alone has seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import compress, count
+from operator import is_not
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+LEAF_BITS, FAN_BITS = 6, 5
+LEAF, FAN = 1 << LEAF_BITS, 1 << FAN_BITS
+_SLOT, _PAGE = LEAF - 1, FAN - 1
+_PAGE_BITS = LEAF_BITS + FAN_BITS
+MOST = 1 << 40
+"""More agents than there ever are: a row without pages for an agent holds a zero for it."""
+
+Leaf: TypeAlias = np.ndarray
+Pages: TypeAlias = "tuple[Leaf | None, ...]"
+Root: TypeAlias = "tuple[Pages | None, ...]"
+
+NOTHING: Root = ()
+_NO_PAGES: Pages = (None,) * FAN
+
+
+def entry(root: Root, agent: int) -> int:
+    """The epoch of an agent."""
+    place = agent >> _PAGE_BITS
+    if place >= len(root):
+        return 0
+    pages = root[place]
+    if pages is None:
+        return 0
+    leaf = pages[agent >> LEAF_BITS & _PAGE]
+    return 0 if leaf is None else leaf.item(agent & _SLOT)
+
+
+def replaced(root: Root, agent: int, epoch: int) -> Root:
+    """The row with another epoch of an agent."""
+    place, page = agent >> _PAGE_BITS, agent >> LEAF_BITS & _PAGE
+    if place >= len(root):
+        root = (*root, *(None,) * (place + 1 - len(root)))
+    pages = root[place] or _NO_PAGES
+    old = pages[page]
+    leaf = np.zeros(LEAF, np.int32) if old is None else old.copy()
+    leaf[agent & _SLOT] = epoch
+    pages = (*pages[:page], leaf, *pages[page + 1 :])
+    return (*root[:place], pages, *root[place + 1 :])
+
+
+def join(a: Root, b: Root) -> Root:
+    """The later epoch of each agent."""
+    if a is b or not b:
+        return a
+    if not a:
+        return b
+    width = max(len(a), len(b))
+    return _each(_wide(a, width), _wide(b, width), _join_pages)
+
+
+def meet(a: Root, b: Root) -> Root:
+    """The earlier epoch of each agent."""
+    if a is b:
+        return a
+    width = min(len(a), len(b))
+    return _least(a[:width], b[:width], _meet_pages)
+
+
+def holds(a: Root, b: Root) -> bool:
+    """Return whether no epoch of `b` is later than that of `a`."""
+    if a is b:
+        return True
+    width = max(len(a), len(b))
+    return _no_later(_wide(a, width), _wide(b, width), _hold_pages)
+
+
+def _wide(root: Root, width: int) -> Root:
+    return root if len(root) == width else (*root, *(None,) * (width - len(root)))
+
+
+def _each(a: Any, b: Any, both: Callable[[Any, Any], Any]) -> Any:
+    """The joins of the entries of two tuples; one of the tuples where that is what comes of it."""
+    made: list[Any] = []
+    first = second = True
+    for place in compress(count(), map(is_not, a, b)):
+        x, y = a[place], b[place]
+        entry = x if y is None else y if x is None else both(x, y)
+        first, second = first and entry is x, second and entry is y
+        if not first:
+            made = made or list(a)
+            made[place] = entry
+    return a if first else b if second else tuple(made)
+
+
+def _join_pages(a: Pages, b: Pages) -> Pages:
+    return _each(a, b, _join_leaves)
+
+
+def _join_leaves(a: Leaf, b: Leaf) -> Leaf:
+    return _one_of(np.maximum(a, b), a, b)
+
+
+def _least(a: Any, b: Any, both: Callable[[Any, Any], Any]) -> Any:
+    made = list(a)
+    for place in compress(count(), map(is_not, a, b)):
+        x, y = a[place], b[place]
+        made[place] = None if x is None or y is None else both(x, y)
+    return tuple(made)
+
+
+def _meet_pages(a: Pages, b: Pages) -> Pages:
+    return _least(a, b, _meet_leaves)
+
+
+def _meet_leaves(a: Leaf, b: Leaf) -> Leaf:
+    return _one_of(np.minimum(a, b), a, b)
+
+
+def _one_of(made: Leaf, a: Leaf, b: Leaf) -> Leaf:
+    """One of two leaves where it equals what was made of them, so that it is there once."""
+    found = made.tobytes()
+    return a if found == a.tobytes() else b if found == b.tobytes() else made
+
+
+def _no_later(a: Any, b: Any, both: Callable[[Any, Any], bool]) -> bool:
+    for place in compress(count(), map(is_not, a, b)):
+        x, y = a[place], b[place]
+        if y is not None and (x is None or not both(x, y)):
+            return False
+    return True
+
+
+def _hold_pages(a: Pages, b: Pages) -> bool:
+    return _no_later(a, b, _hold_leaves)
+
+
+def _hold_leaves(a: Leaf, b: Leaf) -> bool:
+    return bool((a >= b).all())
+
+
+class Epochs(Protocol):
+    """The epoch of each agent: an array, or a row of pages."""
+
+    def item(self, agent: int, /) -> Any: ...
+    def __len__(self) -> int: ...
+
+
+class Row:
+    """One row of pages, read as an array is read."""
+
+    __slots__ = ("root",)
+
+    def __init__(self, root: Root) -> None:
+        self.root = root
+
+    def item(self, agent: int, /) -> int:
+        """The epoch of an agent."""
+        return entry(self.root, agent)
+
+    def __len__(self) -> int:
+        return MOST
+
+
+class PagedClocks:
+    """Vector clocks in pages: rows as in `clocks`, which nobody changes; a copy shares all of them."""
+
+    __slots__ = ("rows",)
+
+    def __init__(self, rows: Sequence[Root]) -> None:
+        self.rows = list(rows)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """As of an array that has room for every agent."""
+        return len(self.rows), MOST
+
+    def item(self, row: int, agent: int) -> int:
+        """The epoch of an agent in a row."""
+        return entry(self.rows[row], agent)
+
+    def copy(self) -> PagedClocks:
+        """The clocks as they are now."""
+        return PagedClocks(self.rows)
+
+    def set(self, row: int, agent: int, epoch: int) -> None:
+        """Change the epoch of an agent in a row."""
+        self.rows[row] = replaced(self.rows[row], agent, epoch)
+
+    def raise_to(self, row: int, agent: int, epoch: int) -> None:
+        """Change the epoch of an agent in a row if it is earlier."""
+        if entry(self.rows[row], agent) < epoch:
+            self.set(row, agent, epoch)
+
+    def join(self, other: PagedClocks) -> None:
+        """Take the later epochs of both."""
+        rows = self.rows
+        for number, theirs in enumerate(other.rows):
+            if theirs and theirs is not rows[number]:
+                rows[number] = join(rows[number], theirs)
+
+    def join_row(self, row: int, other: Root) -> None:
+        """Take the later epochs of both, in one row."""
+        self.rows[row] = join(self.rows[row], other)
+
+    def limited(self, row: int) -> PagedClocks:
+        """These clocks, no later than one of their rows."""
+        most = self.rows[row]
+        return PagedClocks([meet(each, most) for each in self.rows])
+
+    def common(self, others: Sequence[PagedClocks]) -> PagedClocks:
+        """What these clocks and all others hold."""
+        rows = list(self.rows)
+        for other in others:
+            rows = [meet(mine, theirs) for mine, theirs in zip(rows, other.rows, strict=True)]
+        return PagedClocks(rows)

@@ -1,0 +1,72 @@
+"""Two accesses to one place: what keeps them from being a conflict, beside their order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .actors import COLLECTIVE, ELECTED_LANE, LANES_TOGETHER, Access, Actor
+from .clocks import Agent
+from .conflicts import ConflictKind
+from .operations import Operation
+
+
+def both_strong(earlier: Access | None, actor: Actor) -> bool:
+    """Return whether the two accesses are morally strong, so that they are no race though nothing orders them."""
+    if earlier is None or earlier.strong is None or actor.strong is None:
+        return False
+    return actor.strong.together_with(earlier.strong)
+
+
+def loses_a_reduction(earlier: Access, actor: Actor) -> bool:
+    """Return whether one is a store, and the other an atomic operation whose thread never looks at what it found."""
+    for one, other in ((earlier, actor), (actor, earlier)):
+        if one.operation is Operation.STORE and other.operation is Operation.ATOMIC and not other.decides:
+            return True
+    return False
+
+
+def decides(actor: Actor) -> bool:
+    """Whether lanes may wait for one another by a strong access: the value that it finds decides what comes next."""
+    return actor.decides or actor.operation is not Operation.LOAD
+
+
+def in_one_queue(earlier: Access, actor: Actor) -> bool:
+    """Whether today's tensor cores execute two operations of one thread in order, although the ISA does not pair them.
+
+    That is known where the second one overwrites what the first one reads, and of copies to one place.
+    """
+    return not earlier.write or earlier.operation is actor.operation is Operation.TCGEN05_CP
+
+
+def meets(earlier: Access, actor: Actor) -> bool:
+    """Return whether all lanes of an access happen before those of a later one by the same warp."""
+    agent = actor.agent
+    assert isinstance(agent, Agent)
+    if earlier.agent == agent.index:
+        return earlier.epoch <= agent.synced
+    return agent.happens_after(earlier.agent, earlier.epoch)
+
+
+def crossing(
+    earlier: Access, hit: np.ndarray, lanes: np.ndarray | None, where: Any, actor: Actor, writes: bool
+) -> ConflictKind | None:
+    """Whether an access concerns other lanes of its warp than an earlier one, at the granules `hit` of `where`."""
+    now = actor.lanes
+    if lanes is None or now is None:
+        return None
+    before = lanes[where][hit]
+    after = np.broadcast_to(np.asarray(now, np.int8), hit.shape)[hit]
+    if actor.word & (actor.word - 1) or earlier.word & (earlier.word - 1):
+        before, after = before & ~ELECTED_LANE, after & ~ELECTED_LANE  # whichever lane it is, both are its own
+    cross = before != after
+    if earlier.write and not writes and not actor.word & ~earlier.word:
+        cross &= before != LANES_TOGETHER  # each lane wrote what it reads
+    else:
+        cross |= before == LANES_TOGETHER
+    cross |= before == COLLECTIVE
+    if not cross.any():
+        return None
+    elected = (before ^ after)[cross] == ELECTED_LANE
+    return ConflictKind.ELECTED_LANE if elected.all() else ConflictKind.LANES

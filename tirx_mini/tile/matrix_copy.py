@@ -1,0 +1,130 @@
+"""Copies between fragments and shared memory by stmatrix and ldmatrix, up to four 8 × 8 blocks at a time.
+
+In a fragment, each row is scattered over the lanes of a warp, two elements per lane. Element-wise accesses to a row
+would be many narrow ones. stmatrix gathers the 16-byte rows of a block and stores them to the addresses that the lanes
+provide; ldmatrix loads and scatters them.
+"""
+
+from __future__ import annotations
+
+from tirx_mini.ir import HANDLE, UNROLLED, AddressOf, Expr, For, Stmt, TileCall, const, seq
+from tirx_mini.isa import issue
+from tirx_mini.layout import S, TileLayout, laneid
+from tirx_mini.records import dataclass
+
+from .context import Context
+from .partition import memory_lanes
+from .region import Tile, tiles_of
+from .registers import RegisterTile, in_threads, register_tile
+from .rule import NotMeant, Refusal, Rule
+from .wgmma import fragment
+
+BLOCK = 8
+"""Rows and columns of a block; a row has 16 bytes."""
+LANE_ELEMENTS = 2
+"""Of a block, in each lane."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The blocks of one instruction. high: those one below the other, of a warp. wide: those side by side."""
+
+    high: int
+    wide: int
+
+    @property
+    def count(self) -> int:
+        return self.high * self.wide
+
+
+def _blocks(rows: int, columns: int) -> Blocks:
+    """As many blocks as an instruction moves: 2 × 2 or 2 × 1, and of a matrix of 8 rows 1 × 4, 1 × 2 or 1 × 1."""
+    high = 1 if rows == BLOCK else 2
+    return Blocks(high, next(n for n in (4 // high, 2, 1) if columns % (n * BLOCK) == 0))
+
+
+def _moved(ctx: Context, memory: Tile, registers: RegisterTile, stores: bool) -> Stmt:
+    """The instructions that move a tile. A warp has the rows of one or two blocks of each stripe of rows."""
+    rows, columns = memory.extents
+    blocks = _blocks(rows, columns)
+    own, width = blocks.high * BLOCK, blocks.wide * BLOCK
+    stripe = own * ctx.threads // 32
+    var, inside = ctx.loop_var(columns // width, "j")
+    j: Expr = var if columns > width else const(0)
+    moves = []
+    for number in range(rows // stripe):
+        row = number * stripe + ctx.thread // 32 * own + ctx.thread % own
+        column = j * width + (ctx.thread % 32 // own % blocks.wide * BLOCK if blocks.wide > 1 else 0)
+        at = memory.index((inside.simplify(row), inside.simplify(column)))
+        address = AddressOf(HANDLE, memory.buffer, tuple(inside.simplify(index) for index in at))
+        each = blocks.count * LANE_ELEMENTS
+        pointer = registers.pointer(inside.simplify(j * each + number * (columns // width * each)))
+        name, operands = ("stmatrix", (address, pointer)) if stores else ("ldmatrix", (pointer, address))
+        moves.append(issue(name, *operands, num=blocks.count, span=ctx.span))
+    body = seq(*moves, span=ctx.span)
+    if columns == width:
+        return body
+    return For(var, const(0), const(columns // width), body, kind=UNROLLED, span=ctx.span)
+
+
+class StoreMatrix(Rule):
+    """A warpgroup's warp w stores rows 16w … 16w + 15 of every 64 rows; a warp alone has all rows. One instruction
+    stores 2 × 2 blocks, or 2 × 1 blocks if the number of columns is not a multiple of 16.
+    """
+
+    name = "stmatrix"
+    aliases = ("ldstmatrix",)
+    ops = ("copy",)
+    doc = "a fragment of 16-bit elements of a warpgroup or a warp to shared memory"
+
+    def emit(self, call: TileCall, ctx: Context) -> Stmt:
+        dst, src = tiles_of(call)
+        moved = _moved(ctx, dst, _fragment(ctx, src, dst), stores=True)
+        # As with every cooperative store to shared memory, a fence makes it visible to the async proxy.
+        fence = issue("fence.proxy.async", space="shared::cta", span=ctx.span) if ctx.fences else None
+        return seq(moved, fence, span=ctx.span)
+
+
+class LoadMatrix(Rule):
+    """The same from shared memory to a fragment."""
+
+    name = "ldmatrix"
+    aliases = ("ldstmatrix",)
+    ops = ("copy",)
+    doc = "a tile of 16-bit elements in shared memory to a fragment of a warpgroup or a warp"
+
+    def emit(self, call: TileCall, ctx: Context) -> Stmt:
+        dst, src = tiles_of(call)
+        return _moved(ctx, src, _fragment(ctx, dst, src), stores=False)
+
+
+def _fragment(ctx: Context, own: Tile, memory: Tile) -> RegisterTile:
+    """The registers of `own`. Raises NotMeant for copies that the vector rule handles, and Refusal for any other."""
+    if (memory.scope, own.scope) != ("shared", "local") or not own.has_thread_axes:
+        raise NotMeant("the copy is not between a register view and shared memory")
+    if ctx.scope not in ("warpgroup", "warp") or own.dtype.bits != 16 or own.dtype != memory.dtype:
+        raise NotMeant("the registers are not a tile of 16-bit elements of a warpgroup or a warp")
+    if len(memory.extents) != 2:
+        raise NotMeant("the tile is no matrix")
+    registers = register_tile(ctx, own)
+    rows, columns = memory.extents
+    if registers.layout != (fragment(columns, rows) if ctx.scope == "warpgroup" else _of_warp(rows, columns)):
+        raise NotMeant(f"{own.buffer.name} does not have the layout of a fragment of wgmma or mma.sync")
+    if memory_lanes(ctx, memory) % BLOCK:
+        raise NotMeant(f"the rows of {memory.buffer.name} do not consist of whole 16-byte chunks")
+    split = ctx.split_scope()
+    if split:
+        raise Refusal(split, f"all lanes of the {ctx.scope} must execute it")
+    return registers
+
+
+def _of_warp(rows: int, columns: int) -> object:
+    """The layout of fragments of mma.sync over a warp: A, C and D, or B with 8 rows; None where there is none."""
+    if columns % BLOCK or (rows != BLOCK and rows % (2 * BLOCK)):
+        return None
+    if rows == BLOCK:
+        spec = S[(BLOCK, (columns // BLOCK, 4, 2)) : (4 @ laneid, (2, 1 @ laneid, 1))]
+    else:
+        row_extents, row_strides = (rows // 16, 2, BLOCK), (columns // 2, 2, 4 @ laneid)
+        spec = S[(row_extents, (columns // BLOCK, 4, 2)) : (row_strides, (4, 1 @ laneid, 1))]
+    return in_threads(TileLayout(spec)).reshape((rows, columns))
