@@ -10,10 +10,12 @@ from tests.tirx_mini.codegen.samples import func, vector
 from tirx_mini.ir import (
     HANDLE,
     INT32,
+    Address,
     AddressOf,
     Buffer,
     BufferStore,
     Call,
+    Cast,
     DataType,
     Evaluate,
     Expr,
@@ -48,3 +50,16 @@ def call(op: str, *operands: Expr) -> Stmt:
 )
 def test_the_parameters_that_a_statement_writes(stmt: Stmt, written: set[Buffer]) -> None:
     assert written_params(replace(func(stmt, params=(A, M)), tensor_maps=(MAP,))) == written
+
+
+def test_a_computed_address_writes_the_buffers_that_it_may_point_into() -> None:
+    base = Cast(DataType("int64"), AddressOf(HANDLE, A, (ZERO,)))
+    other = Buffer("B", (64,), DataType("float32"))
+
+    def stored(buffers: tuple[Buffer, ...] | None) -> frozenset[Buffer]:
+        pointer = Address(HANDLE, base, buffers)
+        attrs = (("type", "f32"), ("vec", ""), ("space", "global"))
+        kernel = func(Evaluate(Call(HANDLE, "st", (pointer, const(1.0)), attrs)), params=(A, other))
+        return written_params(kernel)
+
+    assert stored((A,)) == {A} and stored((other,)) == {other} and stored(None) == {A, other}

@@ -22,7 +22,7 @@ _PTX: Mapping[str, str] = MappingProxyType({
 })  # fmt: skip
 _TRITON: Mapping[str, str] = MappingProxyType({**_PTX, "cta_sync": "tl.debug_barrier"})
 _SYNCHRONISES = re.compile(r"(?:Tx\.cuda\.|Tx\.)?\b(cta_sync|warp_sync|cluster_sync|warpgroup_sync)\b(\([^()]*\))?")
-_INSTRUCTION = re.compile(r"Tx\.ptx\.([a-z0-9_.]+)(\(\))?")
+_INSTRUCTION = re.compile(r"(?:Tx\.ptx\.([a-z0-9_.]+)|\b(tcgen05\.(?:fence|wait)\.\w+))(\(\))?")
 _SPELLED = (
     ("fence.after_thread_sync", "fence::after_thread_sync"), ("fence.before_thread_sync", "fence::before_thread_sync"),
     ("wait.ld", "wait::ld"), ("wait.st", "wait::st"), ("proxy_async", "proxy.async"),
@@ -60,9 +60,10 @@ def reworded(text: str, words: Mapping[str, str]) -> str:
         return f"{word}()" if called else word
 
     def instruction(match: re.Match[str]) -> str:
-        name = match[1].rstrip(".")
+        written = match[1] or match[2]
+        name = written.rstrip(".")
         for ours, theirs in _SPELLED:
             name = name.replace(ours, theirs)
-        return name + match[1][len(match[1].rstrip(".")) :]
+        return name + written[len(written.rstrip(".")) :]
 
     return _INSTRUCTION.sub(instruction, _SYNCHRONISES.sub(synchronises, text)).replace("elect_sync", "elect.sync")

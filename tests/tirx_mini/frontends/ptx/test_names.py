@@ -117,7 +117,9 @@ def test_a_parameter_that_is_read_in_other_pieces_stays(use: str) -> None:
 def test_hints_are_in_the_words_of_the_language(files: str, hint: str) -> None:
     ours = "call cta_sync() or Tx.cuda.warp_sync(), then Tx.ptx.fence.proxy_async(), Tx.ptx.tcgen05.wait.ld()"
     details = {"hint": ours, "notes": (("cta_sync()", None),)}
-    report = Report("hazard", (Finding("race", "error", "no cta_sync()", None, details),))
+    message = "no cta_sync() and no tcgen05.fence.after_thread_sync() between the two"
+    report = Report("hazard", (Finding("race", "error", message, None, details),))
     (finding,) = in_words_of(read(HEAD + files), report).findings
+    assert "no tcgen05.fence::after_thread_sync between" in finding.message
     assert finding.details["hint"] == hint
     assert "cta_sync" not in finding.message + finding.details["notes"][0][0]

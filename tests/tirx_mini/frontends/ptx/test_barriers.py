@@ -1,0 +1,50 @@
+"""Mbarriers by the arrays that their addresses name, and branches on the lane that elect.sync chose."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.tirx_mini.frontends.ptx.programs import entry, run
+from tirx_mini.frontends.ptx.programs import read_ptx
+from tirx_mini.ir import If
+from tirx_mini.isa import instruction_of
+
+STAGED = """ld.param.u64 %d0, [a]; mov.u32 %r0, %tid.x; mov.u64 %d1, dynamic; cvt.u32.u64 %r1, %d1;
+setp.ne.u32 %p1, %r0, 0; @%p1 bra ready;
+mbarrier.init.shared::cta.b64 [%r1+8], 1; mbarrier.init.shared::cta.b64 [%r1+16], 1;
+mbarrier.init.shared::cta.b64 [%r1+24], 32; mbarrier.init.shared::cta.b64 [%r1+32], 32;
+mbarrier.init.shared::cta.b64 [%r1+40], 7;
+ready: bar.sync 0; mov.u32 %r2, 0;
+again: shl.b32 %r3, %r2, 3; add.s32 %r4, %r1, %r3; and.b32 %r10, %r2, 1;
+@!%p1 mbarrier.arrive.shared::cta.b64 %d5, [%r4+8];
+full: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r4+8], 0; @!%p2 bra full;
+mbarrier.arrive.shared::cta.b64 %d6, [%r4+24];
+add.s32 %r2, %r2, 1; setp.lt.u32 %p3, %r2, 2; @%p3 bra again;
+"""
+DYNAMIC = ".extern .shared .align 16 .b8 dynamic[];\n"
+
+
+def test_stages_are_numbered_within_their_array() -> None:
+    last = "wait: mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r1+40], 0; @!%p4 bra wait;"
+    report = run(entry("a", STAGED + last, DYNAMIC), np.zeros(1), smem=128)
+    assert report.verdict == "deadlock"
+    assert "dynamic+40" in report.findings[0].message and "dynamic+24" not in report.findings[0].message
+    report = run(entry("a", STAGED, DYNAMIC), np.zeros(1), smem=128)
+    assert report.verdict == "ok", report
+
+
+@pytest.mark.parametrize("test", [
+    "@!%p2 bra done;", "selp.b32 %r5, 1, 0, %p2; setp.eq.s32 %p3, %r5, 0; @%p3 bra done;",
+    "selp.b32 %r5, 1, 0, %p2; setp.ne.s32 %p3, %r5, 0; @!%p3 bra done;",
+])  # fmt: skip
+def test_branches_on_an_election_have_it_as_their_condition(test: str) -> None:
+    body = f"""ld.param.u64 %d0, [a]; elect.sync _|%p2, -1; {test}
+        atom.global.add.u32 %r1, [%d0], 1; done:"""
+    kernel = read_ptx(entry("a", body)).entry("k")
+    out = np.zeros(1, np.uint32)
+    func = kernel.lowered([out], grid=1, block=32).func
+    (branch,) = func.of(If)
+    chosen = instruction_of(branch.cond)
+    assert chosen is not None and chosen.elects
+    assert kernel.simulate([out], grid=1, block=32, gpu="h100").verdict == "ok" and out[0] == 1
