@@ -86,7 +86,8 @@ class TileReads:
         if key not in self._known:
             ids = np.zeros(items.shape, np.int16) if source.ids is None else source.ids[items - low // CHUNK]
             found = TileView(items, ids, source.tiles, False, 1, 1).compare()
-            if isinstance(found, Mismatch) and in_order(tile, items):
+            # bytes that are no floating-point numbers may have been put in order before the launch
+            if isinstance(found, Mismatch) and (not tile.dtype.is_float or in_order(tile, items)):
                 found = Reading((None,))
             self._known[key] = found
         if isinstance(self._known[key], Mismatch):

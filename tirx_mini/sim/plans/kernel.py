@@ -227,7 +227,9 @@ class BoundKernel:
         return replace(outcome, facts=facts, unwritten=missing, unread=unread)
 
     def _nans(self) -> Iterator[Entry]:
-        """Yield the facts that a run has left NaN where no argument had any."""
+        """Yield the facts that a run has left NaN where no argument had any, and no tensor map fills with it."""
+        if any(tensor_map.nan_fill for tensor_map in self.func.tensor_maps):
+            return
         written = [buffer for buffer in self.image.globals if buffer.slot in self._written and self._finite]
         found = [nan_result(buffer, self.arrays[buffer.slot], self.func.span) for buffer in written]
         read = (array for slot, array in enumerate(self.arrays) if slot not in self._written)
