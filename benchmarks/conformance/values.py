@@ -68,6 +68,27 @@ def fused(rounding: str) -> Built:
     return kernel, (numbers.astype(np.float32), blank(64, "float32"))
 
 
+def quotients_and_roots(dtype: str, rounding: str) -> Built:
+    """Quotients, reciprocals and roots of ordinary numbers, each rounded once."""
+    kind = "f32" if dtype == "float32" else "f64"
+
+    @T.prim_func
+    def kernel(A: T.Buffer((2, 64), dtype), out: T.Buffer((3, 64), dtype)):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([64])
+        x = T.alloc_local((3,), dtype)
+        T.ptx[f"div.{rounding}.{kind}"](x[0], A[0, tx], A[1, tx])
+        T.ptx[f"rcp.{rounding}.{kind}"](x[1], A[0, tx])
+        T.ptx[f"sqrt.{rounding}.{kind}"](x[2], A[1, tx])
+        for i in T.unroll(3):
+            out[i, tx] = x[i]
+
+    rng = np.random.default_rng(0)
+    numbers = (0.5 + rng.random((2, 64))) * 2.0 ** rng.integers(-8, 8, (2, 64))
+    return kernel, (numbers.astype(dtype), blank((3, 64), dtype))
+
+
 def functions() -> Built:
     """Special functions at powers of 4, a fused product and a root. A chip's approximations are a unit of float32 off
     there, which float16 does not show. Of tanh, sine and cosine, only where they are 0 or 1, or far below."""
@@ -270,6 +291,10 @@ VALUES = (
     *(
         Case("arithmetic", f"{op}.f64 {rounding}", lambda op=op, rounding=rounding: doubles(op, rounding))
         for op in ("add", "sub", "mul", "fma") for rounding in ("rn", "rz", "rm", "rp")
+    ),
+    *(
+        Case("arithmetic", f"div, rcp, sqrt.{each} of {dtype}", lambda a=(dtype, each): quotients_and_roots(*a))
+        for dtype in ("float32", "float64") for each in ("rn", "rz", "rm", "rp")
     ),
     Case("arithmetic", "bits and pairs of bfloat16", bits),
     Case("arithmetic", "div.approx", quotients),

@@ -88,7 +88,7 @@ Tx.cuda.cta_sync()  # TX201
 full.wait(0, 0)  # TX207
 """ + SUM + "full.wait(0, 0)\n",
     5: TENSOR + LOAD + """
-full.wait(0, 0)  # TX201
+full.wait(0, 0)  # TX207
 """ + AFTER + MULTIPLY + RESULT,
     6: TENSOR + LOAD + """
         full.wait(0, 0)

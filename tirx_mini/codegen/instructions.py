@@ -46,7 +46,7 @@ class DeviceFunction:
 
 
 class _Kind(NamedTuple):
-    """What the text of a function depends on in an argument: its type, and that of the elements that it points to."""
+    """The properties of an argument on which the text of a function depends: its type, and its elements' type."""
 
     dtype: DataType
     element: DataType | None

@@ -155,5 +155,6 @@ def _source(span: Span | None) -> str:
 
 
 def _repeats(source: str, code: str) -> bool:
-    """Whether a condition is the same in the kernel and in the emitted text, parentheses and conversions aside."""
+    """Return whether a condition is the same in the kernel and in the emitted text, parentheses and conversions aside.
+    """
     return _SPACES.sub("", source).endswith(_SPACES.sub("", code.replace("(int)", "")))

@@ -66,7 +66,7 @@ def storage_type(dtype: DataType) -> str:
 
 
 def bits_type(dtype: DataType) -> str:
-    """The C++ type in which the bits of a value are handled: its own, or that of a copy for a vector without one."""
+    """The C++ type that handles the bits of a value: its own, or its copy's type for a vector without one."""
     return c_type(dtype) if dtype.lanes == 1 or dtype in VECTORS else storage_type(dtype)
 
 

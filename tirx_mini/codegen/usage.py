@@ -1,4 +1,4 @@
-"""How a lowered function uses its buffers and loops; the emitted text depends on it."""
+"""The uses of buffers and loops in a lowered function, on which the emitted text depends."""
 
 from __future__ import annotations
 

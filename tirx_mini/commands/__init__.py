@@ -32,7 +32,7 @@ _COMMANDS = {
 
 
 def commands() -> dict[str, str]:
-    """Return every command with its summary: those of this room, and those that front ends bring."""
+    """Return every command with its summary: the commands of this room and of the front ends."""
     return _COMMANDS | {name: summary for each in frontends() for name, (summary, _) in each.commands.items()}
 
 

@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _near(code: str, sections: Mapping[str, Section]) -> list[Section]:
-    """The sections of the same hundred, or those that have the word in their titles; none where there are none."""
+    """The sections of the same hundred, or sections with the word in their titles; none where there are none."""
     hundred = [section for known, section in sections.items() if code[:2] == "TX" and known[:3] == code[:3]]
     return hundred or [section for section in sections.values() if code in section.title.upper()]
 

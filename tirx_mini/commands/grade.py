@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini gra
 
 
 def _said_of(found: Sequence[str]) -> str:
-    """Why hand-ins are not graded here."""
+    """The reason for which hand-ins are not graded here."""
     name = plain_line(found[0])
     return (
         f"this folder has {name}, which `python -m` could execute in place of Python's own module: write "
@@ -119,7 +119,8 @@ def _write(graded: Graded, options: argparse.Namespace) -> None:
 
 
 class _Progress:
-    """What is being judged: on a line of the terminal that is gone at the end, else on stderr, a line for each step.
+    """The progress of judging: on a line of the terminal that disappears at the end, else on stderr, a line for each
+    step.
 
     Whoever waits for the output sees by these lines that the grader has not stopped.
     """

@@ -226,7 +226,7 @@ def _from_cloud(name: str, results: str) -> Outcome | Exception:
 
 
 def _common(rules: Rules) -> dict[int, frozenset[int]]:
-    """By step, the prints that say nothing of who wrote a kernel: those of the references."""
+    """By step, the prints that every solution shares: the references'."""
     found: dict[int, frozenset[int]] = {step: frozenset() for step in STEPS}
     for arch in (BLACKWELL, HOPPER):
         factories = load_kernels(resource("kernels_ref"), arch.kernels)
@@ -238,7 +238,7 @@ def _common(rules: Rules) -> dict[int, frozenset[int]]:
 
 @contextmanager
 def _bar(console: Console, among: int) -> Iterator[Callable[[Standing], None]]:
-    """What shows how far the class is: a bar on a terminal, else a line for each hand-in."""
+    """The progress of the class: a bar on a terminal, else a line for each hand-in."""
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
     )  # fmt: skip

@@ -110,7 +110,7 @@ def _number(text: str, largest: int, what: str, there: str) -> int:
 
 
 def _chosen(text: str | None, step: int, hints: Sequence[Hints], mine: Mapping[int, Todo]) -> Hints | None:
-    """The hints that are asked for; by default, those of the first TODO that is open, if there is one."""
+    """The requested hints; by default, the hints of the first open TODO, if there is one."""
     if text is not None:
         return hints[_number(text, len(hints), "TODO", f"step {step} has the TODOs") - 1]
     return next((hint for hint in hints if hint.number in mine and mine[hint.number].open), None)

@@ -34,7 +34,7 @@ def ladder_table(rows: Sequence[Row], gpu: str) -> Table:
 
 
 def why_table(rows: Sequence[Row]) -> Table:
-    """What bounds each row's kernel, in words; the rows that say it."""
+    """The bound of each row's kernel, in words; the rows of each sentence."""
     table = Table(title="What bounds each step", box=None, pad_edge=False, title_justify="left")
     table.add_column("step", justify="right", no_wrap=True)
     table.add_column("size", justify="right", no_wrap=True)

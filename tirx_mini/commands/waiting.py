@@ -1,4 +1,4 @@
-"""What is shown on a terminal while a command simulates."""
+"""The display on a terminal while a command simulates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tirx_mini.course import PATIENCE_S, Meter
 
 
 def meter(console: Console, patience_s: float = PATIENCE_S) -> Meter:
-    """How far the simulation is, on a line of the terminal that is gone at the end; nothing on anything else.
+    """The progress of the simulation, on a line of the terminal that disappears at the end; nothing elsewhere.
 
     patience_s: for how long nothing is shown.
     """

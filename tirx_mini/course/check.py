@@ -58,7 +58,7 @@ class Checked:
         return self if self.filled is None else replace(self, report=self.filled.told(self.report))
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the report, with the finding about a wrong product."""
+        """The display of a notebook: the report, with the finding about a wrong product."""
         return report_html(self.report, self.wrong)
 
     def as_dict(self) -> dict[str, Any]:

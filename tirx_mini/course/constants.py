@@ -27,7 +27,7 @@ class ConstantError(ValueError):
 
 @dataclass(frozen=True)
 class _Place:
-    """Where the source gives a name its value: `value` is `node.field`, or an item of it."""
+    """The place in the source that gives a name its value: `value` is `node.field`, or an item of it."""
 
     name: str
     value: ast.expr
@@ -176,7 +176,7 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _read_by(tree: ast.Module, function: str) -> list[_Place]:
-    """What gives the names that a function of the module reads, directly or through others, their values."""
+    """The assignments of the names that a function of the module reads, directly or through others."""
     functions = {node.name: node for node in _functions(tree.body)}
     places = {place.name: place for place in _assigned(tree.body)}
     found: list[_Place] = []

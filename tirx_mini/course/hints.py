@@ -1,4 +1,4 @@
-"""The hints of a step, `docs/hints/`: for each TODO a fact, the calls, and the code, which is that of the reference.
+"""The hints of a step, `docs/hints/`: for each TODO a fact, the calls, and the reference's code.
 
 A section of `docs/hints/sm100/step05.md` is about one TODO. Its heading is the beginning of the TODO's comment, and a
 comment says which statements of the reference stand in the place of the TODO's `...`:
@@ -40,7 +40,7 @@ _BLOCKS = ("body", "orelse")
 
 @dataclass(frozen=True)
 class Hints:
-    """What helps with one TODO.
+    """The hints for one TODO.
 
     number: of the TODO in its step, from 1 on.
     title: the beginning of its comment.
@@ -60,7 +60,7 @@ class Hints:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the code of a TODO is in a reference: `block[first:end]`."""
+    """The place of a TODO's code in a reference: `block[first:end]`."""
 
     block: list[ast.stmt]
     first: int
@@ -149,7 +149,7 @@ def kernel_of(module: ast.Module, step: int) -> ast.FunctionDef:
 
 
 def places(hints: Sequence[Hints], kernel: ast.FunctionDef, lines: Sequence[str]) -> list[Place]:
-    """Where the code of each TODO is in a reference's kernel. lines: those of its file.
+    """The place of each TODO's code in a reference's kernel. lines: those of its file.
 
     Raises `ValueError` if the statements that the hints name are not there, in that order.
     """

@@ -83,7 +83,7 @@ def named_kernel(ref: KernelRef) -> KernelRef:
 
 
 def _choose(ref: KernelRef, module: ModuleType) -> str:
-    """The name in the module of what `ref` means."""
+    """The name in the module that `ref` means."""
     kernels = {
         name: value
         for name, value in vars(module).items()

@@ -137,7 +137,7 @@ def arch_folder(arch: str) -> str:
 
 
 def default_kernels() -> Path:
-    """The reference kernels: `kernels_ref` of the working directory, else those that the package carries."""
+    """The reference kernels: `kernels_ref` of the working directory, else the package's own."""
     here = Path("kernels_ref")
     return here if here.is_dir() else resource("kernels_ref")
 

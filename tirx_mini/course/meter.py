@@ -1,4 +1,4 @@
-"""How far a simulation is, and about how long it takes, while it runs."""
+"""The progress of a simulation while it runs, and an estimate of its duration."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEAST = 0.02
 
 
 class Meter:
-    """Within its `with` block, `show` gets a text about the run of which `watch` was told last, a few times a second.
+    """Within its `with` block, `show` gets a text about the run that `watch` last saw, a few times a second.
 
     show: called in another thread, from `PATIENCE_S` seconds on; "" at the end, if anything was shown. None shows
     nothing.

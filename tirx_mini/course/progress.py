@@ -1,4 +1,4 @@
-"""Where a student is: for each step, what is written, what is right, how fast it is, and what to do next."""
+"""The standing of a student: for each step, whether it is written, right and fast, and the next thing to do."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LARGEST = 1024
 
 
 class State(enum.Enum):
-    """How far a step is; the value is what a table says."""
+    """The state of a step; the value is the word in a table."""
 
     ABSENT = "not in the file"
     NOT_BEGUN = "not begun"
@@ -75,7 +75,8 @@ class Standing:
 
 @dataclass(frozen=True)
 class Advice:
-    """What a student may do next. step: which it is about, None for all. command: "" where there is none."""
+    """The advice to a student on the next step. step: which it is about, None for all. command: "" where there is none.
+    """
 
     step: int | None
     sentence: str
@@ -84,7 +85,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Plan:
-    """What there is to run, before it is run.
+    """The runs to make, listed before the first one starts.
 
     path: the student's file.
     gpu: the modelled GPU.
@@ -102,7 +103,7 @@ class Plan:
     problem: str = ""
 
     def tasks(self) -> list[Task]:
-        """What to run, step by step: the problems, and the reference's time."""
+        """The tasks to run, step by step: the problems, and the reference's time."""
         found: list[Task] = []
         for step, cases in self.cases.items():
             found += [Task(self.path, step, case.shape, self.gpu, sms=case.sms) for case in cases]
@@ -153,7 +154,7 @@ def plan(path: Path, gpu: str | None = None, largest: int | None = LARGEST) -> P
 
 
 def advice(plan: Plan, standings: Sequence[Standing]) -> Advice:
-    """What is next: about the first step that is not right and fast."""
+    """The next thing to do: about the first step that is not right and fast."""
     left = next((standing for standing in standings if not standing.done), None)
     if left is None:
         command = f"python -m tirx_mini ladder --kernels {plan.path} --gpu {plan.gpu}"
@@ -220,7 +221,7 @@ def _not_built(step: int, factory: Factory, case: Case) -> Standing | None:
 
 
 def _cases(step: Step, folder: str, largest: int | None) -> tuple[Case, ...]:
-    """The problems to run: those that are no larger than a square product of a size, and the smallest in any case."""
+    """The problems to run: all up to a square product of a size, and the smallest in any case."""
     limit = math.inf if largest is None else max(largest, min(map(max, step.shapes))) ** 3
     return tuple(case for case in step.cases(folder) if math.prod(case.shape) <= limit)
 
@@ -235,7 +236,7 @@ def _reference(step: int, cases: Sequence[Case], gpu: str) -> Task:
 
 
 def _standing(step: int, cases: Sequence[Case], rows: Sequence[Row], reference: Row) -> Standing:
-    """What the runs of a step say of it. rows: of the cases, in their order."""
+    """The standing of a step after its runs. rows: of the cases, in their order."""
     mine = rows[cases.index(_timed(cases))]
     failed = [(case, row) for case, row in zip(cases, rows, strict=True) if not row.ok]
     failed.sort(key=lambda pair: pair[1].verdict == "incomplete")  # what is wrong before what is not known

@@ -1,4 +1,4 @@
-"""Whether D is A @ B.T: the tolerances of the course, and the finding about a wrong result."""
+"""The comparison of D with A @ B.T: the tolerances of the course, and the finding about a wrong result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOLERANCES: Mapping[str, tuple[float, float]] = MappingProxyType({"float16": (1e
 
 
 def matches(A: Matrix, B: Matrix, D: Matrix, tolerance: tuple[float, float] | None = None) -> bool:
-    """Return whether D is A @ B.T within a tolerance, (rtol, atol); by default that of its dtype."""
+    """Return whether D is A @ B.T within a tolerance, (rtol, atol); by default its dtype's."""
     rtol, atol = tolerance or TOLERANCES[_dtype(D)]
     return bool(np.allclose(_host(D), _host(_product(A, B, D)), rtol=rtol, atol=atol))
 

@@ -15,7 +15,7 @@ from tirx_mini.runtime import Executable, build, device_arch, summarise, summary
 
 @dataclass(frozen=True)
 class StageOptions:
-    """How a stage is shown.
+    """The display options of a stage.
 
     arch: the architecture of PTX and machine code, as in "sm_100a"; None for this machine's GPU, or the default.
     comments: explain descriptors, roles and shared memory at the ends of their lines in the CUDA C++.

@@ -35,8 +35,9 @@ class FewSms:
 
 @dataclass(frozen=True)
 class Case:
-    """What a step is tested with. sms: how many multiprocessors are modelled, None for all. timed: whether its time is
-    judged, too."""
+    """A case of a step's test. sms: how many multiprocessors are modelled, None for all. timed: whether its time is
+    judged, too.
+    """
 
     shape: Shape
     sms: int | None = None
@@ -82,7 +83,7 @@ class Step:
         return tuple(self.shape(size) for size in CLOCK_SIZES) if self.free == "MNK" else ()
 
     def cases(self, folder: str, *, full: bool = False, few_sms: bool = True) -> tuple[Case, ...]:
-        """What the step is tested with: its shapes, and those that show what squares and single tiles hide.
+        """The cases of the step's test: its shapes, and shapes with the mistakes that squares and single tiles hide.
 
         full: the large shapes, too. few_sms: also the problem for a GPU with few SMs, which only the simulator has.
         """

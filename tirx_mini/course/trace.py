@@ -37,7 +37,7 @@ class NoTimeline(ValueError):
 
 @dataclass(frozen=True)
 class View:
-    """What of a timeline is shown. Forms in which a reader looks around for himself take it for where he begins.
+    """The part of a timeline to show. Forms in which a reader looks around for himself take it for where he begins.
 
     cta: "first", "slowest" or a number; None for all where the form can show them, else the first. start, end: of the
     part that is shown large, in cycles; None for a few steps of the pipeline, and of two runs for all of both. wave:
@@ -102,7 +102,7 @@ class Traced:
 
 
 def told_apart(traced: Traced, against: Traced, refs: tuple[KernelRef, KernelRef]) -> tuple[Traced, Traced]:
-    """Two runs with names that differ: those of kernels of one name get their files' names."""
+    """Two runs with names that differ: kernels of one name get their files' names."""
     if traced.report.kernel != against.report.kernel:
         return traced, against
     paths = [ref.path for ref in refs]

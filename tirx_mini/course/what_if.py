@@ -1,4 +1,4 @@
-"""What changes where a kernel's constants have other values: ``PIPE_DEPTH=4``."""
+"""The effect of other values of a kernel's constants: ``PIPE_DEPTH=4``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Assignment = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Figures:
-    """What one run says of a kernel, as far as a change of its constants may change it.
+    """The figures of one run that a change of the kernel's constants may change.
 
     verdict: as `check` prints it. problem: why the kernel is not ok, in a sentence; "" if it is. time_us: predicted.
     bound: what bounds it, in a few words. smem_bytes: of one CTA.
@@ -79,7 +79,9 @@ def changes_of(ref: KernelRef, assignments: Sequence[Assignment]) -> list[Change
 def what_if(
     changes: Iterable[Change], before: Checked, check: Callable[[Mapping[str, Constant]], Checked]
 ) -> Iterator[str]:
-    """What each change does to a kernel, in a line. before: of the kernel as it is. check: checks it with constants."""
+    """The effect of each change on a kernel, in a line. before: of the kernel as it is. check: checks it with
+    constants.
+    """
     for change in changes:
         try:
             after = figures_of(check(change.then))
@@ -99,7 +101,7 @@ def figures_of(checked: Checked) -> Figures:
 
 
 def change_text(change: Change, before: Figures, after: Figures) -> str:
-    """What a change does, in a line: time, what bounds the kernel, shared memory, verdict."""
+    """The effect of a change, in a line: time, bound, shared memory, verdict."""
     said: list[str] = []
     if after.time_us is not None:
         said.append(_time_text(before.time_us, after.time_us))

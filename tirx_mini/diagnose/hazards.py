@@ -9,7 +9,7 @@ from typing import Any
 from tirx_mini.sim import Access, EarlyAccess, Extent, Hazard, HazardKind, Operation, ReadOnlyPath, Space, place_key
 
 from .kind import MISSING_TMEM_WAIT, RACE, Explanation, Kind, Notes, explains
-from .orders import between, missing_wait
+from .orders import between, is_signalled_before, missing_wait
 
 MISSING_PROXY_FENCE = Kind(
     "missing-proxy-fence", "TX202", "hazard",
@@ -82,6 +82,7 @@ _UNWRITTEN: Mapping[Operation, str] = MappingProxyType({
     Operation.TCGEN05_MMA: "an MMA that begins a sum has accum=False; and what it reads is copied, and waited for, "
     "before it is issued",
 })  # fmt: skip
+_UNLOADED = "before the MMA, wait for the mbarrier of the TMA load, in its right phase; and check offsets and stages"
 _UNWRITTEN_ELSE = "write it first, and check offsets, stages and loop bounds"
 
 _HALF = "16 of each 32 lanes: the accumulator of an MMA with M = 64 has only the other 16"
@@ -184,7 +185,7 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
     if earlier is None and fact.extent.beside is not None:
         return f"{does}, of which nothing has written {_HALF}", _WHOLE
     if earlier is None:
-        return f"{does}, which nothing has written", _UNWRITTEN.get(fact.operation, _UNWRITTEN_ELSE)
+        return f"{does}, which nothing has written", _unwritten_hint(fact)
     did = f"{_PAST[verb_of(earlier.operation, earlier.write)]} by the {earlier.operation} of {earlier.role}"
     if fact.kind is HazardKind.MISSING_PROXY_FENCE:
         hint = GLOBAL_PROXY_HINT if fact.extent.space is Space.GLOBAL else PROXY_HINT
@@ -230,6 +231,14 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
     if fact.overtaken:
         return f"{does} only after it was {did}, although it was issued before: nothing makes the two wait", hint
     return f"{does} while it may be {did}: nothing orders the two", hint
+
+
+def _unwritten_hint(fact: Hazard) -> str:
+    """What to write where an operation reads memory that nothing has written."""
+    operand = fact.operation is Operation.TCGEN05_MMA and fact.extent.space is not Space.TENSOR
+    if operand and fact.cluster is not None and is_signalled_before(fact.cluster, fact.operation):
+        return _UNLOADED
+    return _UNWRITTEN.get(fact.operation, _UNWRITTEN_ELSE)
 
 
 _PAST: Mapping[str, str] = MappingProxyType({"writes": "written", "reads": "read", "frees": "freed"})

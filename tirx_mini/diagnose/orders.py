@@ -76,6 +76,11 @@ def missing_wait(cluster: ResidentCluster, operation: Operation, role: str) -> N
     return _others_wait(told, signals, None, role)
 
 
+def is_signalled_before(cluster: ResidentCluster, operation: Operation) -> bool:
+    """Return whether a barrier got signals that an operation waits for before it reads; for the end of the run."""
+    return any(_signalled(_barriers(cluster), _BEFORE.get(operation, ()), None))
+
+
 def _barriers(cluster: ResidentCluster) -> list[Mbarrier]:
     return [barrier for barrier in cluster.mbarriers() if barrier.expected]
 

@@ -191,5 +191,5 @@ def compiled(func: PrimFunc, target: Target) -> SimulatedExecutable | Executable
 
 
 def target_of(target: str | Target | None) -> Target:
-    """The given target, or that of the enclosing ``with target:``, or "cuda"."""
+    """The given target, or the target of the enclosing ``with target:``, or "cuda"."""
     return target if isinstance(target, Target) else Target(target) if target else Target.current() or Target("cuda")

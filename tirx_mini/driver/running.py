@@ -107,7 +107,7 @@ def _unexplained(func: PrimFunc, limit_s: float) -> str:
 
 
 def _model_of(arch: str) -> GpuSpec:
-    """The simulated GPU closest to that of this machine, or to those of `arch`."""
+    """The simulated GPU closest to this machine's, or to one of `arch`."""
     import torch
 
     return nearest_gpu(arch, torch.cuda.get_device_name() if torch.cuda.is_available() else "")

@@ -49,7 +49,8 @@ class PublicNames(MetaPathFinder, Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """The module was executed at home, and gets back the spec that Python has replaced by that of this name."""
+        """Restore the module's own spec, which Python has replaced by the spec of this name; it was executed at home.
+        """
         if module.__spec__ is not None and module.__spec__.loader_state is not None:
             module.__spec__ = module.__spec__.loader_state
 

@@ -1,4 +1,4 @@
-"""Scripts and modules of other projects, run with tirx_mini in the place of those that they import."""
+"""Scripts and modules of other projects, run with tirx_mini in the place of their imports."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _parser(program: str, packages: Collection[str]) -> argparse.ArgumentParser:
 
 
 def _problem(given: Sequence[str], program: str) -> str | None:
-    """Why nothing can be run, as a sentence, or None."""
+    """The reason for which nothing can be run, as a sentence, or None."""
     if not given:
         return f"which script? Write for example: {program} gemm_kernels.py"
     if given[0] == "-m":

@@ -123,7 +123,7 @@ class Stream:
 
 
 def _cuda_functions(gpu: GpuSpec) -> Mapping[str, Any]:
-    """What `torch.cuda` has, for a device that is simulated."""
+    """The attributes of `torch.cuda` for a simulated device."""
     import torch
 
     major, minor = divmod(compute_capability(gpu.arch), 10)
@@ -198,7 +198,7 @@ class _AfterTorch(MetaPathFinder, Loader):
 
 @contextmanager
 def gpu_or_simulator(children: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Within the block, programs for a GPU run: on that of this machine, or with PyTorch's "cuda" as host memory.
+    """Within the block, programs for a GPU run: on this machine's, or with PyTorch's "cuda" as host memory.
 
     children: the packages that child processes find, each with its text.
     """

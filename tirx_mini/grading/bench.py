@@ -1,4 +1,4 @@
-"""Where kernels are judged: in the simulator, or on this machine's GPU."""
+"""The two judges of kernels: the simulator, and this machine's GPU."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RUN_S = 20.0
 
 
 class Bench(Protocol):
-    """What judges and times kernels. how: as a sentence begins that gives a time."""
+    """The judge of kernels, which also times them. how: as a sentence begins that gives a time."""
 
     how: str
 
@@ -103,7 +103,7 @@ class OnGpu:
         return Judged(timed.us is not None, timed.said, timed.page, timed.us)
 
     def good(self, step: int, shape: Shape, dtype: str, gpu: str, tolerance: Tolerance) -> Mapping[str, float]:
-        """The measured time of the reference, and that of the table of this GPU, whose clock may have been higher."""
+        """The measured time of the reference, and the time in this GPU's table, whose clock may have been higher."""
         key = step, shape, dtype
         if key not in self._good:
             timed = self._launch(measuring, self._judges.reference(step, shape, dtype, gpu), (0.1, 0.1))
@@ -117,7 +117,7 @@ class OnGpu:
         return self._good[key]
 
     def _launch(self, task: Any, question: Inquiry, tolerance: Tolerance) -> Any:
-        """Compile in a judge's process, then launch in the GPU's on data of a seed that nobody knows before."""
+        """Compile in a judge's process, then launch in the GPU's process on data of a secret seed."""
         self._judges.ask(compiling, (question, self.arch))
         with self._lock:
             try:

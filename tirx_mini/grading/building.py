@@ -78,14 +78,16 @@ class Builder:
 
     @property
     def log(self) -> str:
-        """What the hand-in printed, in the beginning."""
+        """The beginning of the hand-in's output."""
         current = [self._process.log] if self._process is not None else []
         text = "".join([*self._logs, *current]).replace(str(self.file), self.file.name)
         return plain_text(text, self._limits.output_kb << 10)
 
     @property
     def problem(self) -> str:
-        """Why the file as a whole makes no kernels, as a text for its author; "" where it does, or nobody asked yet."""
+        """The reason for which the file makes no kernels, as a text for its author; "" where it does, or before the
+        first request.
+        """
         refused = self._loaded.get(None)
         return refused.text if refused is not None else ""
 
@@ -105,7 +107,9 @@ class Builder:
         return found
 
     def _load(self, sms: int | None) -> Refused | None:
-        """Why the file cannot be executed. It is executed again in a new process, but asked about only once."""
+        """The reason for which the file cannot be executed. It is executed again in a new process, but asked about only
+        once.
+        """
         if sms not in self._loaded:
             found = self._ask({"load": True, "sms": sms}, self._handin.file)
             self._loaded[sms] = found if isinstance(found, Refused) else None

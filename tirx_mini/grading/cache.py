@@ -1,4 +1,4 @@
-"""Results of judged kernels, by what the kernels are: one that many hand in is simulated once."""
+"""Results of judged kernels, by the kernels' keys: a kernel that many hand in is simulated once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Cache:
 
     @property
     def secret(self) -> bytes:
-        """Bytes that nobody else knows, for what is drawn at random: the same as long as the results are kept."""
+        """Secret bytes for random draws: the same as long as the results are kept."""
         with self._lock:
             if self._secret is None:
                 self._secret = _secret_of(self._folder) if self._folder is not None else secrets.token_bytes(32)
@@ -87,7 +87,7 @@ class Cache:
 
 
 def _secret_of(folder: Path) -> bytes:
-    """The secret of a folder, which the first who asks draws: whoever else asks meanwhile finds it whole."""
+    """The secret of a folder, which the first process draws: any other process finds it whole."""
     path = folder / SECRET
     if not path.exists():
         handle, name = tempfile.mkstemp(dir=folder)

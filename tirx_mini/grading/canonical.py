@@ -51,7 +51,7 @@ class _Canonical:
         )
 
     def _of(self, value: Any) -> Any:
-        """The copy of what a field holds."""
+        """The copy of a field's value."""
         if isinstance(value, tuple):
             return tuple(map(self._of, value))
         if not isinstance(value, (Expr, Stmt, Buffer, TensorMap, Range)):

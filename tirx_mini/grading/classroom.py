@@ -32,7 +32,7 @@ RECORDS, REPORTS, KERNELS = "records", "reports", "kernels"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one hand-in. prints: by step, of its kernels, for the list of likenesses."""
+    """The outcome of one hand-in. prints: by step, of its kernels, for the list of likenesses."""
 
     graded: Graded
     prints: Mapping[int, Prints] = field(default_factory=dict)
@@ -46,7 +46,7 @@ GradeAll = Callable[[Mapping[str, HandIn]], Iterable[tuple[str, Outcome | Except
 
 @dataclass(frozen=True)
 class Standing:
-    """How far the class is. done: of `among` hand-ins, those just now and those known before. last: the newest."""
+    """The progress of the class. done: of `among` hand-ins, those just now and those known before. last: the newest."""
 
     done: int
     among: int
@@ -74,7 +74,7 @@ class Class:
         return {**steps, **self.failed}
 
     def shown(self, name: str) -> str:
-        """The name of a hand-in for people: that of its file, where other letters stand in the name of its reports."""
+        """The name of a hand-in for people: its file's name, where its reports' names have other letters."""
         file = self.files.get(name, name)
         return name if file.startswith(name) else shown_name(file)
 
@@ -182,7 +182,7 @@ def _record(outcome: Outcome, key: str) -> str:
 
 
 def read_record(path: Path, key: str) -> Outcome | None:
-    """What a file knows of the hand-in of a key; None where it knows nothing, or not this."""
+    """The record of a key's hand-in in a file; None where the file has none, or is no record."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if (data["format"], data["version"], data["key"]) != (FORMAT, VERSION, key):

@@ -56,7 +56,7 @@ def unit_of(cta: Any, number: int) -> Unit:
 
 @dataclass(eq=False)
 class Load:
-    """A TMA load as it came to one CTA.
+    """A TMA load as one CTA received it.
 
     operand: "A" or "B". issuer, warp: the number of the CTA that issued it, and the warp there. to: the CTA that it
     came to. alone: whether to no other. issued: when, in cycles. corner: its first row and column of the operand.

@@ -87,7 +87,7 @@ class Facts:
 
 
 def contract_broken(lowered: PrimFunc) -> str:
-    """What a kernel does with its arguments that no D = A @ B.T may do, in a sentence; "" if nothing."""
+    """The use of its arguments that no D = A @ B.T may make, in a sentence; "" if the kernel keeps the contract."""
     a, b, d = lowered.params
     written = written_params(lowered)
     for buffer, name in ((a, "A"), (b, "B")):
@@ -180,7 +180,7 @@ def _touched(lowered: PrimFunc) -> Iterator[Buffer]:
 
 
 def _observed(static: Facts, trace: Timeline, launch: Launch) -> Facts:
-    """The facts with what a run adds."""
+    """The facts, with the facts that a run adds."""
     loads = [each for each in trace.intervals if each.track.kind is TrackKind.TMA_LOAD]
     stores = {_of(each) for each in trace.intervals if each.track.kind is TrackKind.TMA_STORE}
     producers, multipliers = _issuers(trace, TMA), _issuers(trace, MMA)
@@ -268,7 +268,7 @@ def _depth(trace: Timeline, loads: Iterable[Interval]) -> int:
 
 
 def _apart(trace: Timeline, producers: Iterable[Track], launch: Launch) -> bool:
-    """Whether no warp that issues loads waits for its whole CTA or cluster between the first and the last of them."""
+    """Return whether no warp that issues loads waits for its whole CTA or cluster between its first and last load."""
     starts: dict[int, list[float]] = defaultdict(list)
     for each in trace.intervals:
         if each.track.kind is TrackKind.TMA_LOAD:

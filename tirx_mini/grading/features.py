@@ -1,4 +1,4 @@
-"""What each step teaches, as facts about kernels: what its kernel must do, and what only later steps do.
+"""The lesson of each step, as facts about kernels: its kernel must do one part, and only later steps do the other.
 
 A sentence for each thing that is missing or ahead of its step. Kernels are judged by what they do: by which warps issue
 loads and MMAs, and wait, in a run, and by the size of their grid, not by names or by how the code is laid out.
@@ -17,7 +17,7 @@ from .facts import Facts
 
 @dataclass(frozen=True)
 class Seen:
-    """What a step is judged by.
+    """The evidence by which a step is judged.
 
     facts: of a run.
     large: CTAs of the grid at `LARGE`; None where the step has no such size, or the kernel was not built for it.
@@ -246,10 +246,10 @@ JUDGED_BY_GRID = frozenset(
 
 
 def missing(step: int, seen: Seen) -> Iterator[str]:
-    """What a step's kernel lacks of what the step teaches, a sentence each."""
+    """The features of a step that its kernel lacks, a sentence each."""
     return filter(None, (rule(seen) for rule in TEACHES[step]))
 
 
 def ahead(step: int, seen: Seen) -> Iterator[str]:
-    """What it does that only later steps introduce, a sentence each."""
+    """The features of the kernel that only later steps introduce, a sentence each."""
     return filter(None, (rule(seen) for rule in LATER[step]))

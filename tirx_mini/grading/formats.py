@@ -49,7 +49,7 @@ def _test(step: StepResult, scores: bool) -> dict[str, Any]:
 
 
 def _output(step: StepResult) -> str:
-    """What was found, part by part."""
+    """The findings, part by part."""
     lines: list[str] = []
     for part in step.parts:
         lines.append(f"{part.name} ({_word(part)}): {part.said}")

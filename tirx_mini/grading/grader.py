@@ -150,7 +150,8 @@ def _one(judge: StepJudge, step: int, watch: Watch | None) -> StepResult:
 
 
 def _plain(part: Part) -> Part:
-    """The part with what a terminal obeys shown as text: sentences and pages have the hand-in's words and lines."""
+    """The part with terminal control characters shown as text: sentences and pages have the hand-in's words and lines.
+    """
     return replace(part, said=plain_line(part.said, MOST_TEXT), pages=tuple(map(plain_text, part.pages)))
 
 

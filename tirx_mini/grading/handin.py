@@ -43,7 +43,7 @@ class HandInError(ValueError):
 
 @dataclass(frozen=True)
 class HandIn:
-    """What a student handed in.
+    """The files that a student handed in.
 
     name: of the file, as reports show it. file: `FILES[0]` or `FILES[1]`, by the GPU that it is for. source: its text.
     modified: when it was changed last, in seconds since 1970; None where that is not known.

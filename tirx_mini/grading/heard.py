@@ -18,7 +18,7 @@ MOST_HEARD = 4000
 
 @dataclass(frozen=True)
 class Heard:
-    """The result of a task, and the beginning of what kernels printed in it."""
+    """The result of a task, and the beginning of the output of its kernels."""
 
     result: Any
     text: str = ""

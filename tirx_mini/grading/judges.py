@@ -94,7 +94,7 @@ class Judges:
         return self._judged("data", judging, question, opened, tolerance)
 
     def timed(self, question: Inquiry, opened: Opened, tolerance: Tolerance) -> Judged:
-        """The same; of a large problem, D is compared in parts, and the time may be worked out of those of parts."""
+        """The same; D of a large problem is compared in parts, and its time may be extrapolated from parts."""
         if math.prod(question.shape) <= WHOLE:
             return self.judged(question, opened, tolerance)
         return self._judged("time", timing, question, opened, tolerance)
@@ -137,7 +137,7 @@ class Judges:
         return timed.us
 
     def bound(self, question: Inquiry) -> str:
-        """What bounds the kernel; "" where it takes too long to find out."""
+        """The bound of the kernel; "" where it takes too long to compute."""
         try:
             return self.ask(bounding, question)
         except (Exceeded, Lost):
@@ -157,7 +157,7 @@ class Judges:
     def _shared(
         self, key: str, task: Task, asked: Any, to_json: Callable[[Any], Any], keep: Callable[[Any], bool]
     ) -> Any:
-        """What the cache has; else the result of the task, which is kept for others as JSON where that is allowed.
+        """The cached result; else the result of the task, which is cached as JSON where that is allowed.
 
         What a kernel prints is not kept, and so neither is the result of one that prints.
         """

@@ -165,7 +165,7 @@ def timing(asked: tuple[Inquiry, int, Tolerance]) -> Task:
 
 
 def bounding(question: Inquiry) -> Task:
-    """What bounds the kernel, in a sentence; "" where that is not known."""
+    """The bound of the kernel, in a sentence; "" where it is unknown."""
     _, lowered = loaded(question)
     yield
     report = simulate(lowered, gpu=question.spec, data=False, trace=True)
@@ -227,7 +227,9 @@ def _run_large(
 
 
 def _explained(question: Inquiry, report: Report, data: Matrices, tolerance: Tolerance) -> Judged:
-    """Why a run was wrong, in the names and lines of the file. report: of the canonical form, which has neither."""
+    """The explanation of a wrong run, in the names and lines of the file. report: of the canonical form, which has
+    neither.
+    """
     func, lowered = loaded(question)
     again, right = _run(lowered, data, question.spec, tolerance)
     if right and not again.errors:
@@ -336,7 +338,7 @@ def _ordered(report: Report) -> list[Finding]:
 
 
 def _warned(report: Report) -> str:
-    """What was found that is no error."""
+    """The findings that are no errors."""
     if not report.findings:
         return ""
     codes = ", ".join(dict.fromkeys(finding.code for finding in report.findings))

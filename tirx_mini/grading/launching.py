@@ -120,7 +120,9 @@ def _data(question: Inquiry, seed: int) -> tuple[Any, Any, Any]:
 
 
 def _right(a: Any, b: Any, d: Any, tolerance: tuple[float, float]) -> bool:
-    """Whether D is A @ B.T of cuBLAS within (rtol, atol). As `course.matches`, but on the GPU, since D may be large."""
+    """Return whether D equals A @ B.T of cuBLAS within (rtol, atol). As `course.matches`, but on the GPU, since D may
+    be large.
+    """
     import torch
 
     rtol, atol = tolerance
@@ -129,7 +131,7 @@ def _right(a: Any, b: Any, d: Any, tolerance: tuple[float, float]) -> bool:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """CUDA's errors as `KernelEnded`, or `RuntimeError` for those of the machine: other processes have no PyTorch."""
+    """CUDA's errors as `KernelEnded`, or `RuntimeError` for the machine's: other processes have no PyTorch."""
     try:
         yield
     except RuntimeError as error:

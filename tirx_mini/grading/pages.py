@@ -41,7 +41,7 @@ def grade_page(graded: Graded) -> RenderableType:
 
 
 def _beginning(text: str) -> str:
-    """The first lines of what was printed."""
+    """The first lines of the output."""
     lines = text.splitlines()
     return "\n".join([*lines[:_LOG_LINES], *(["…"] if len(lines) > _LOG_LINES else [])])
 
@@ -101,7 +101,7 @@ def _step(step: StepResult) -> Iterator[RenderableType]:
 
 
 def _part(part: Part) -> Iterator[RenderableType]:
-    """What was found. A page begins with what the sentence says, so that beside one the size is enough."""
+    """The findings of the part. A page begins with what the sentence says, so that beside one the size is enough."""
     style = "dim" if part.passed is None else "green" if part.passed else "red"
     where, _, _ = part.said.partition(": ")
     said = f"fails {where}" if part.pages and where.startswith("at ") else part.said

@@ -1,4 +1,4 @@
-"""What came of grading one hand-in: parts, steps, the score; and the same as JSON."""
+"""The result of grading one hand-in: parts, steps, the score; and the same as JSON."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Graded:
 
     @property
     def why_not(self) -> str:
-        """Why there is no score, in a sentence; "" where there is one."""
+        """The reason for which there is no score, in a sentence; "" where there is one."""
         found = [f"step {step.step}: {_why_not(step)}" for step in self.not_graded]
         return "; ".join(found)
 

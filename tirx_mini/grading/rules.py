@@ -1,4 +1,6 @@
-"""What a teacher decides: points, bounds, sizes, lateness, limits. `grading.toml` beside this file has the defaults."""
+"""The decisions of a teacher: points, bounds, sizes, lateness, limits. `grading.toml` beside this file has the
+defaults.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ class RulesError(ValueError):
 
 @dataclass(frozen=True)
 class StepRules:
-    """How one step is judged.
+    """The rules by which one step is judged.
 
     points: what it is worth.
     slower: the fraction by which it may exceed the time of the reference.

@@ -30,7 +30,7 @@ def scored(step: int, parts: Sequence[Part], rules: Rules, reproduce: str = "") 
 
 
 def _why(needed: Sequence[str], parts: Sequence[Part]) -> str:
-    """Why a step scores nothing, where another part would have earned something."""
+    """The reason for which a step scores nothing although another part would have earned points."""
     if not any(part.score for part in parts):
         return ""
     wants = {"correctness": "is right", "implementation": "uses what the step teaches"}

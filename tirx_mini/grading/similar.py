@@ -1,4 +1,4 @@
-"""What hand-ins have in common beyond what every solution has: a list for the teacher to read, never a verdict.
+"""The common parts of hand-ins beyond every solution's: a list for the teacher to read, never a verdict.
 
 A kernel is known by its prints: hashes of short runs of its lowered IR, in program order, in which variables, buffers
 and source lines have no names. Of the runs that start near one another the one with the smallest hash is kept, so a
@@ -71,7 +71,7 @@ def likenesses(
     digests: Mapping[str, str],
     at_least: float = 0.5,
 ) -> list[Likeness]:
-    """The pairs of hand-ins of which `share` is at least so much, and those of equal files, the most alike first.
+    """The pairs of hand-ins with at least this `share`, and pairs of equal files, the most alike first.
 
     kernels: by hand-in and step, the prints of its kernel. common: by step, prints that say nothing, as those of the
     references. digests: of the files, by hand-in.
@@ -138,7 +138,7 @@ def _shared(kernels: Mapping[str, Prints], weights: Mapping[int, float]) -> dict
 
 
 def _words(lowered: PrimFunc) -> Iterator[str]:
-    """What each node is and does, without names: a word a node, in program order."""
+    """The kind and the effect of each node, without names: a word a node, in program order."""
     for node in walk(lowered.body):
         if not isinstance(node, (Seq, Hint)):
             yield _word(node)

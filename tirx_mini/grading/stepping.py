@@ -43,7 +43,7 @@ def observed_case(step: int, folder: str) -> Case:
 
 
 class Kernels(Protocol):
-    """What builds the kernels of a hand-in."""
+    """The builder of a hand-in's kernels."""
 
     file: Path
     """The source, at the path that kernels' lines name."""
@@ -67,7 +67,8 @@ class Kernel:
 
 @dataclass(frozen=True)
 class NoKernel:
-    """Why there is none, in a sentence, and on a page. shape: whether it is because of the shape."""
+    """The reason for which there is no kernel, in a sentence, and on a page. shape: whether it is because of the shape.
+    """
 
     said: str
     page: str = ""
@@ -76,7 +77,7 @@ class NoKernel:
 
 @dataclass(frozen=True)
 class Endless:
-    """A case in which a kernel came to no end within the limits. Further runs of it would cost as much again."""
+    """A case in which a kernel did not end within the limits. Further runs of it would cost as much again."""
 
     case: Case
 
@@ -174,7 +175,7 @@ class _OneStep:
     # -- the parts -----------------------------------------------------------------------------------------------------
 
     def _compared(self) -> tuple[Case, ...]:
-        """The problems at which D is compared: those of the rules and, as points depend on them, all others.
+        """The problems at which D is compared: the problems of the rules and all others on which points depend.
 
         The cheapest first.
         """
@@ -226,7 +227,7 @@ class _OneStep:
         return self._judged[case]
 
     def _explained(self, judged: Judged) -> Judged:
-        """What went wrong on a GPU, with the page of what the simulator finds at a small size, if it finds anything."""
+        """The mistake seen on a GPU, with the page of the simulator's finding at a small size, if there is one."""
         judge = self._judge
         if not judge.on_gpu or judged.page:
             return judged
@@ -273,7 +274,7 @@ class _OneStep:
         return Part("performance", slow is None, 0.0 if slow else 1.0, said), slow
 
     def _timed(self, shape: Shape) -> tuple[Kernel, float, Mapping[str, float]] | NoKernel:
-        """The kernel for a shape, its time and those of good kernels, in microseconds."""
+        """The kernel for a shape, its time and the times of good kernels, in microseconds."""
         judge, case = self._judge, Case(shape, timed=False)
         kernel = self._kernel(case)
         if isinstance(kernel, NoKernel):
@@ -310,7 +311,7 @@ class _OneStep:
         return Part("implementation", True, 1.0, f"uses what step {self._step} teaches")
 
     def _looked_at(self) -> Iterator[Case]:
-        """The problems beside the one that shows what the step teaches: those of a size that the rules name."""
+        """The problems beside the one that shows the step's lesson: those of a size that the rules name."""
         judge, step = self._judge, self._step
         timed = () if judge.on_gpu else judge.rules.timed(step, full=judge.full)
         sizes = STEPS[step].all_shapes(full=True) if judge.on_gpu or judge.full else judge.rules.steps[step].data
@@ -320,7 +321,7 @@ class _OneStep:
                 yield case
 
     def _problems(self, case: Case, shape: Shape | None, right: bool) -> tuple[list[str], bool]:
-        """Return in sentences what the kernel for a case lacks or is ahead of, and whether the run came to its end."""
+        """Return in sentences the features that a case's kernel lacks or has early, and whether the run ended."""
         judge, kernel = self._judge, self._kernel(case)
         assert isinstance(kernel, Kernel)
         if right and case not in self._judged:  # the problems of a GPU are others

@@ -61,7 +61,8 @@ def seconds_of(time: datetime, rules: Lateness) -> float:
 
 
 def own_time(handin: HandIn) -> float | None:
-    """The time that a hand-in itself gives: that of the file in the tar, which its author can set, or of the file."""
+    """The time that a hand-in itself gives: its file's time, in the tar, where its author can set it, or on the disk.
+    """
     return _of_file(handin.modified)
 
 

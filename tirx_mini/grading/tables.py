@@ -23,7 +23,9 @@ _NO_FILES: Mapping[str, str] = MappingProxyType({})
 
 
 def grades_csv(found: Class, steps: Sequence[int]) -> str:
-    """A row for each hand-in: its score, that of each step, when it was handed in, and why nothing was graded."""
+    """A row for each hand-in: its score, each step's score, the time of submission, and the reason if nothing was
+    graded.
+    """
     of_steps = [f"step {step}" for step in steps]
     rows: list[list[str]] = [
         ["hand-in", "file", "score", "of", *of_steps, "handed in", "days late", "problem", "sha256"]

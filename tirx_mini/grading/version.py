@@ -18,7 +18,8 @@ SUFFIXES = frozenset((".py", ".toml"))
 
 @cache
 def kit_version() -> str:
-    """Return the version of the package, and a digest of its sources, of the references and of what computes values."""
+    """Return the version of the package, and a digest of its sources, of the references and of its numerical libraries.
+    """
     package = importlib.import_module("tirx_mini")
     root = Path(str(package.__file__)).parent
     digest = hashlib.sha256(repr([np.__version__, ml_dtypes.__version__, platform.python_version()]).encode())

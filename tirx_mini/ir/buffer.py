@@ -222,7 +222,7 @@ class Buffer:
         return Buffer(name, shape, dtype, self.scope, layout, self, allocated_addr=self.allocated_addr)
 
     def _inferred(self, extents: tuple[int, ...]) -> tuple[int, ...]:
-        """The extents with -1 replaced by what is left."""
+        """The extents with -1 replaced by the remaining extent."""
         if extents.count(-1) != 1:
             return extents
         known = -math.prod(extents)

@@ -89,7 +89,7 @@ class Diagnostic:
 
 
 def file_label(file: str) -> str:
-    """A source file as its reader knows it: a cell of a notebook by its number, as "Cell In[3]"; others by the path."""
+    """The label of a source file: the number of a notebook's cell, as "Cell In[3]", or the path of a file."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     label = getattr(getattr(shell, "compile", None), "format_code_name", None)  # since IPython 8
@@ -154,5 +154,5 @@ class TirxError(RuntimeError):
         return self.diagnostic.render()
 
     def _render_traceback_(self) -> list[str]:
-        """What a notebook prints instead of a traceback, most of which would be the inside of this package."""
+        """The text that a notebook prints instead of a traceback, which would show mostly this package."""
         return str(self).splitlines()

@@ -263,7 +263,7 @@ def seq(*stmts: Stmt | None, span: Span | None = None) -> Stmt:
 
 @dataclass(frozen=True)
 class TensorMap:
-    """How TMA sees a global buffer: the arguments of `cuTensorMapEncodeTiled`. Dimensions are innermost first.
+    """A global buffer in TMA's view: the arguments of `cuTensorMapEncodeTiled`. Dimensions are innermost first.
 
     var: the kernel parameter that holds the tensor map.
     buffer: the global buffer.

@@ -22,7 +22,7 @@ _set = object.__setattr__
 
 
 class _Visitors(dict[type, Callable[[Any, Any], Any]]):
-    """What a class of mutators does with nodes of each class: its ``visit_<ClassName>``, or `Mutator.rebuild`."""
+    """The treatment of each class of nodes by a class of mutators: its ``visit_<ClassName>``, or `Mutator.rebuild`."""
 
     def __init__(self, mutator: type[Mutator]) -> None:
         self.mutator = mutator

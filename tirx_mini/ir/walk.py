@@ -38,7 +38,8 @@ class _Fields(dict[type, tuple[str, ...]]):
 
 
 class _Shapes(dict[type, str]):
-    """What a value of a class is to a visitor: an "expr", a "stmt", a "tuple", a "range", a "buffer", or "none"."""
+    """The role of a value of a class for a visitor: an "expr", a "stmt", a "tuple", a "range", a "buffer", or "none".
+    """
 
     def __missing__(self, cls: type) -> str:
         bases = ((Expr, "expr"), (Stmt, "stmt"), (tuple, "tuple"), (Range, "range"), (Buffer, "buffer"))

@@ -58,7 +58,8 @@ def for_target(func: PrimFunc, arch: str) -> PrimFunc:
 
 
 def _is_wide(node: object) -> bool:
-    """Whether it is a load or a store of 32 bytes between a buffer and registers, which can be done in two halves."""
+    """Return whether it is a load or a store of 32 bytes between a buffer and registers, which two halves can replace.
+    """
     return (
         isinstance(node, Call)
         and node.attr("vec") == "v8"

@@ -237,7 +237,7 @@ class Instruction(Facts):
         return tuple(operands), attributes
 
     def _given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], alias: Alias) -> dict[str, Any]:
-        """The arguments of a call by the names of their parameters; those of a variadic operand as a tuple."""
+        """The arguments of a call by the names of their parameters; the arguments of a variadic operand as a tuple."""
         if alias.order:
             return self._ordered(args, kwargs, alias)
         given = dict(alias.preset)
@@ -432,7 +432,7 @@ def _meaning(text: str, module: str) -> Any:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """The globals and attributes that code uses, and those of the functions inside it."""
+    """The globals and attributes that code uses, with those of its inner functions."""
     yield from code.co_names
     for inner in code.co_consts:
         if isinstance(inner, CodeType):

@@ -48,7 +48,7 @@ def _width(kind: str) -> int:
 
 
 def _wrong_scalar(operands: Sequence[Expr], dtype: str, atype: str, rounding: str, ftz: bool, sat: bool) -> str | None:
-    """What is wrong with the modifiers of a conversion of single values."""
+    """The mistake in the modifiers of a conversion of single values."""
     if operands and len(operands) != 1:
         return f"{dtype} from {atype} has one operand, but {len(operands)} are given"
     to_float, from_float = _is_float(dtype), _is_float(atype)
@@ -193,7 +193,7 @@ def _numbers(value: Any, kind: str, ftz: bool = False) -> np.ndarray:
 
 
 def _flushed(numbers: np.ndarray) -> np.ndarray:
-    """Numbers with zeros in the place of what is subnormal in f32."""
+    """Numbers whose f32 subnormals are replaced by zeros."""
     return np.where(np.abs(numbers) < 2.0**-126, np.copysign(0.0, numbers), numbers)
 
 
@@ -212,7 +212,7 @@ def _given(result: np.ndarray, dtype: str, *values: Any) -> Any:
 def _wrong_small(
     operands: Sequence[Expr], dtype: str, atype: str, rounding: str, relu: bool, satfinite: bool
 ) -> str | None:
-    """What is wrong with the modifiers of a conversion from or to a small format."""
+    """The mistake in the modifiers of a conversion from or to a small format."""
     pair = dtype.endswith("x2")
     needed = 2 if atype == "f32" and pair else 1
     if operands and len(operands) != needed:

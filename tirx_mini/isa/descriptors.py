@@ -107,7 +107,7 @@ A_IN_TMEM = TmemOperand()
 
 @dataclass(frozen=True)
 class Kept:
-    """What an MMA does with what its accumulator holds, besides adding to it or not.
+    """The treatment of the accumulator's contents by an MMA, besides adding to them or not.
 
     scale: D is divided by 2 to the power of it before the product is added. lanes: a word of 128 bits for each CTA;
     the lanes whose bits are set stay as they are (PTX ISA: "tcgen05.mma", scale-input-d and disable-output-lane).
@@ -122,7 +122,7 @@ PLAIN = Kept()
 
 @dataclass(frozen=True)
 class BlockScales:
-    """Where the scale factors of an MMA are: addresses in tensor memory. vec: how many a row has along K."""
+    """The places of an MMA's scale factors: addresses in tensor memory. vec: how many a row has along K."""
 
     a: int
     b: int

@@ -53,7 +53,8 @@ def _compute(function: Callable[..., Any], rounding: str, *values: Any) -> Any:
 
 
 def _opposite(function: Callable[..., Any], numbers: tuple[float, ...]) -> bool:
-    """Whether a zero is the sum of numbers with different signs, which is negative where sums are rounded down."""
+    """Return whether a zero is the sum of numbers with different signs, which is negative when sums are rounded down.
+    """
     if function is _product:
         return False
     first, last = (numbers[0] * numbers[1], numbers[2]) if len(numbers) == 3 else numbers

@@ -90,6 +90,11 @@ def addressed_widths(call: Call) -> Iterator[tuple[Buffer | None, int]]:
                 yield buffer, width
 
 
+def atomic_operation(call: Call) -> str:
+    """Return the operation of an atomic instruction, as in "add": compare-and-swap has no modifier for it."""
+    return call.attr("op", "cas")
+
+
 def _width(entry: Instruction, call: Call) -> int:
     return DataType(REGISTER_TYPES[call.attr(entry.typed)]).itemsize
 

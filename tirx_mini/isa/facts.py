@@ -63,7 +63,7 @@ class Memory(Flag):
 
 
 class Completion(Enum):
-    """How the end of an asynchronous instruction is observed (PTX ISA: "Asynchronous Operations").
+    """The way to observe the end of an asynchronous instruction (PTX ISA: "Asynchronous Operations").
 
     MBARRIER: its bytes complete on the mbarrier that it names.
     COMMIT: tcgen05.commit, which arrives at an mbarrier.
@@ -82,7 +82,7 @@ class Completion(Enum):
 
 
 class LaneResult(Enum):
-    """How the result of an instruction differs among the lanes of a warp.
+    """The distribution of an instruction's result among the lanes of a warp.
 
     AS_OPERANDS: only where the operands do.
     PER_LANE: also where all lanes give the same operands.

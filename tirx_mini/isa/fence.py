@@ -26,7 +26,7 @@ def _proxy_async(space: str) -> str:
 def fence_proxy_async(
     gpu: Machine, thread: Thread, *, space: Literal["", "shared::cta", "shared::cluster", "global"] = "shared::cta"
 ) -> None:
-    """Order ordinary accesses before it and those of the async proxy (TMA, MMA operands) after it, and vice versa.
+    """Order ordinary accesses before it and accesses of the async proxy (TMA, MMA operands) after it, and vice versa.
 
     It covers the memory that `space` names; with "", all memory.
     """

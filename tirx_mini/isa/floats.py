@@ -116,8 +116,9 @@ FORMATS: Mapping[str, FloatFormat] = {
 
 
 def powers_of_two(values: np.ndarray, up: bool, satfinite: bool) -> np.ndarray:
-    """The bits of ue8m0 for numbers of float64: 2 ** (bits - 127) next to their size, 0xFF for NaN and, without
-    `satfinite`, for what is too large."""
+    """The bits of ue8m0 for numbers of float64: 2 ** (bits - 127) nearest in size, 0xFF for NaN and, without
+    `satfinite`, for too large numbers.
+    """
     with np.errstate(all="ignore"):
         fraction, exponent = np.frexp(np.abs(values))
     power = np.where((fraction > 0.5) & up, exponent, exponent - 1)

@@ -14,7 +14,7 @@ from .operands import BadCombination, Operand
 def with_registers(
     operands: Sequence[Operand], given: Mapping[str, Any], counts: Mapping[str, int], instruction: str, scattered: bool
 ) -> list[Expr]:
-    """The operands of a call, where those in `counts` are so many 32-bit registers.
+    """The operands of a call, where each operand in `counts` has that many 32-bit registers.
 
     scattered: whether these may lie anywhere: if some are not side by side, there is a pointer to each register of all.
     """

@@ -155,7 +155,7 @@ class ThreadVerbs(Protocol[RegistersT]):
         ...
 
     def converged(self, what: str, /) -> bool:
-        """Whether the whole warp executes `what`, an instruction with .sync; records the finding where it does not."""
+        """Return whether the whole warp executes `what`, an instruction with .sync; record a finding if not."""
         ...
 
     def require_converged(self, what: str, /) -> None:
@@ -163,7 +163,7 @@ class ThreadVerbs(Protocol[RegistersT]):
         ...
 
     def named_lanes(self, mask: Any, what: str, /) -> None:
-        """Record it where the active lanes are not those that the operand `mask` of `what` names."""
+        """Record a finding if the active lanes are not the lanes that the operand `mask` of `what` names."""
         ...
 
     def not_modelled(self, what: str, effect: str, /) -> None:
@@ -171,11 +171,11 @@ class ThreadVerbs(Protocol[RegistersT]):
         ...
 
     def computed(self, function: str, values: tuple[Any, ...], dtype: str, /) -> np.ndarray | None:
-        """What a function of CUDA C++ makes of the values of 32 lanes, as `dtype`; None where nobody said."""
+        """The result of a CUDA C++ function for the values of 32 lanes, as `dtype`; None without a definition."""
         ...
 
     def unknown(self, dtype: str, /) -> np.ndarray:
-        """A value that nobody knows, in each of 32 lanes: NaN, or 0 for a dtype without."""
+        """An unknown value in each of 32 lanes: NaN, or 0 for a dtype without NaN."""
         ...
 
     def fault(self, kind: FaultKind, message: str, /, *, rule: str) -> Exception:
@@ -211,13 +211,13 @@ class ThreadVerbs(Protocol[RegistersT]):
     def multiply_quads(
         self, d: RegistersT, a: RegistersT, b: RegistersT, c: RegistersT, product: QuadProduct, /
     ) -> None:
-        """mma.m8n8k4: each quad pair multiplies fragments of its own A and B, adds that of its C, and sets its D."""
+        """Execute mma.m8n8k4: each quad pair multiplies fragments of its own A and B, adds its C, and sets its D."""
         ...
 
     def multiply_matrices(
         self, d: RegistersT, a: RegistersT, b: RegistersT, c: RegistersT | None, product: WarpProduct, /
     ) -> None:
-        """mma: the fragments of A and B are multiplied, that of C added, and D set. c: None for zeros."""
+        """Execute mma: multiply the fragments of A and B, add C, and set D. c: None for zeros."""
         ...
 
     # -- order
@@ -452,7 +452,7 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         ...
 
     def cancel_cluster(self, thread: ThreadT, handle: int, bar: int, multicast: bool, /) -> None:
-        """Ask for a cluster that has not begun; the answer comes to `handle`, and its 16 bytes complete on `bar`.
+        """Request a cluster that has not begun; the answer is written to `handle`, and its 16 bytes complete on `bar`.
 
         multicast: whether at the same offsets in each CTA of the cluster.
         """

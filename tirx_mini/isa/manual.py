@@ -1,4 +1,4 @@
-"""What people read of an entry of the table: its signature, its PTX, who issues it, where it exists, what it costs."""
+"""The reader's view of an entry of the table: its signature, its PTX, its issuer, its architectures and its cost."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def architectures(entry: Instruction) -> str:
 
 
 def facts_of(entry: Instruction, alias: Alias) -> Iterator[tuple[str, str]]:
-    """What the table states, as (label, text) without the PTX: operands, issuer, architectures, cost, section.
+    """The facts of the table as (label, text), without the PTX: operands, issuer, architectures, cost, section.
 
     alias: a name of the instruction, with its other names of parameters.
     """
@@ -113,7 +113,8 @@ def facts_of(entry: Instruction, alias: Alias) -> Iterator[tuple[str, str]]:
 
 
 def manual(path: str, entries: list[tuple[Instruction, Alias]]) -> str:
-    """The help text of a name: each of its signatures, with what the instruction does and what the table states."""
+    """The help text of a name: each of its signatures, with the effect of the instruction and the facts of the table.
+    """
     return "\n\n".join(_page(path, entry, alias) for entry, alias in entries)
 
 

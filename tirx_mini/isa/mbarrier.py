@@ -342,7 +342,7 @@ def mbarrier_try_wait_parity(
 def mbarrier_test_wait_state(
     gpu: Machine, thread: Thread, bar: MbarrierAddress, state: u64, *, scope: Literal["cta", "cluster"] = "cta"
 ) -> pred:
-    """Whether the phase of `state`, the result of an arrival, is complete; if so, acquire what was released in it."""
+    """Return whether the phase of `state`, the result of an arrival, is complete; if so, acquire what it released."""
     return gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, state)
 
 

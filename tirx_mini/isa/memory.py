@@ -39,7 +39,7 @@ WIDE: Mapping[tuple[str, object], tuple[int, ...]] = {("vec", "v8"): (100, 101, 
 def access(
     sem: str, scope: str, space: str, type: str, words: int = 1, returned: str = "", nc: bool = False, evict: str = ""
 ) -> MemoryAccess:
-    """What the simulator is told. Without a name, loads and stores are weak."""
+    """The facts about an access that the simulator receives. Without a name, loads and stores are weak."""
     kept = evict != "L1::no_allocate"
     return MemoryAccess(_held(type, returned), sem or "weak", scope or "sys", space, words, nc, kept)
 
@@ -50,7 +50,7 @@ def _atomic(sem: str, scope: str, space: str, type: str, returned: str = "") -> 
 
 
 def _held(type: str, returned: str) -> str:
-    """The dtype of what lies in memory: that of the result where the PTX type is untyped bits of its width."""
+    """The dtype of the value in memory: the result's dtype where the PTX type is untyped bits of its width."""
     dtype = DataType(REGISTER_TYPES[type])
     untyped = type.startswith("b") and type != "bf16"
     return returned if returned and untyped and DataType(returned).bits == dtype.bits else dtype
@@ -59,7 +59,7 @@ def _held(type: str, returned: str) -> str:
 def _combination(
     operands: Sequence[Expr], sem: str, scope: str, space: str, cop: str, evict: str, **others: Any
 ) -> str | None:
-    """What is wrong with modifiers of a load or a store (PTX ISA: "ld", "st", syntax)."""
+    """The mistake in the modifiers of a load or a store (PTX ISA: "ld", "st", syntax)."""
     named = f'sem="{sem}"' if sem else "an access without sem"
     if sem in ("relaxed", "acquire", "release"):
         if not scope:
@@ -299,7 +299,7 @@ def atom(
     scope: InScope = "",
     space: Space = "global",
 ) -> typed_value:
-    """Replace the value at `address` by that of `op` applied to it and `value`, in one step; the result is the old one.
+    """Replace the value at `address` by `op` applied to it and `value`, in one step; return the old value.
 
     Without `sem` it is relaxed: it orders nothing by itself. The lanes of a warp follow one another in some order.
     """

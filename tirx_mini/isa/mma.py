@@ -60,7 +60,7 @@ def _registers(shape: str, d_type: str, a_type: str, b_type: str, c_type: str, *
 
 
 def _wrong(operands: Sequence[Expr], **attrs: Any) -> str | None:
-    """What is wrong with types, shape or registers of a call (PTX ISA: "mma", syntax and restrictions)."""
+    """The mistake in types, shape or registers of a call (PTX ISA: "mma", syntax and restrictions)."""
     a, b, c, d, shape = (attrs[name] for name in ("a_type", "b_type", "c_type", "d_type", "shape"))
     depths, sums = next(form for kinds, form in _FORMS.items() if a in kinds)
     if not any(a in kinds and b in kinds for kinds in _FORMS):
@@ -104,7 +104,7 @@ def _with_zeros(d_type: str, **_: Any) -> str:
 
 @lru_cache(maxsize=256)
 def _product(shape: str, a_type: str, b_type: str, d_type: str, satfinite: bool) -> WarpProduct:
-    """What one instruction computes; equal modifiers give one object."""
+    """The product of one instruction; equal modifiers give one object."""
     m, n, k = _sizes(shape)
     return WarpProduct(m, n, k, DTYPES[a_type], DTYPES[b_type], DTYPES[d_type], bool(satfinite))
 

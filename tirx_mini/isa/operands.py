@@ -31,7 +31,7 @@ from .machine import RegisterOperand
 
 
 class OtherSignature(TirxError):
-    """A call with other parameters than those of the instruction."""
+    """A call whose parameters differ from the instruction's."""
 
 
 class BadCombination(TirxError):
@@ -73,7 +73,7 @@ class OperandKind(Enum):
 
 
 class Access(Flag):
-    """How an instruction uses the registers of an operand."""
+    """The use of an operand's registers by an instruction."""
 
     READ = 1
     WRITE = 2

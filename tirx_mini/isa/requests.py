@@ -1,4 +1,4 @@
-"""What bodies of instructions ask of a machine, where it takes several numbers to say it."""
+"""The requests of instruction bodies to a machine, where a request takes several numbers."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ class MemoryAccess:
 
 @dataclass(frozen=True)
 class WgmmaProduct:
-    """What a wgmma computes. a, b: the layouts of its operands; a_start, b_start: where these lie, in bytes of shared
-    memory. a is None where it is in registers. accumulate: whether the product is added to the registers."""
+    """The product of a wgmma. a, b: the layouts of its operands; a_start, b_start: where these lie, in bytes of shared
+    memory. a is None where it is in registers. accumulate: whether the product is added to the registers.
+    """
 
     shape: InstructionDescriptor
     a: SmemDescriptor | None
@@ -47,8 +48,9 @@ class WgmmaProduct:
 
 @dataclass(frozen=True)
 class WarpProduct:
-    """What an mma computes: D [m, n] = A [m, k] B [k, n] (+ C). a, b, d: the dtypes of the elements of A, of B, and of
-    C and D; A and B of "float32" are tf32. satfinite: whether integers stay in their range instead of wrapping."""
+    """The product of an mma: D [m, n] = A [m, k] B [k, n] (+ C). a, b, d: the dtypes of the elements of A, of B, and of
+    C and D; A and B of "float32" are tf32. satfinite: whether integers stay in their range instead of wrapping.
+    """
 
     m: int
     n: int
@@ -61,7 +63,7 @@ class WarpProduct:
 
 @dataclass(frozen=True)
 class QuadProduct:
-    """What an mma.m8n8k4 of float16 computes: four products D [8, 8] = A [8, 4] B [4, 8] + C, one a quad pair.
+    """The product of an mma.m8n8k4 of float16: four products D [8, 8] = A [8, 4] B [4, 8] + C, one a quad pair.
 
     a_columns, b_columns: whether the lanes hold columns of A and of B, in place of rows. d: the dtype of C and D.
     """

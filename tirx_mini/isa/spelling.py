@@ -144,7 +144,7 @@ class Reading:
 
 
     def _gathered(self, flat: list[Any], named: Sequence[str]) -> list[Any]:
-        """The arguments, where the registers of each operand are given one by one, with those of each as a tuple."""
+        """The arguments, with the registers of each operand, given one by one, as a tuple."""
         counts = self.entry.register_counts(self.attrs)
         many = [counts.get(place, 1) for place in named]
         if len(flat) == len(named) or len(flat) != sum(many):
@@ -255,7 +255,7 @@ def _forms_of(entry: Instruction) -> Iterator[Form]:
 
 
 def _texts(entry: Instruction, attributes: Mapping[str, Attribute]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The PTX of an entry for all values of the modifiers that its template tells apart."""
+    """The PTX of an entry for all values of the modifiers that its template distinguishes."""
     assert callable(entry.ptx)
     named = [name for name in inspect.signature(entry.ptx).parameters if name in attributes]
     every = {name: "{" + name + "}" for name in attributes}

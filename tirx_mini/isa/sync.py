@@ -144,7 +144,7 @@ def barrier_arrive(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) 
     cost="sync",
 )
 def bar_warp_sync_mask(gpu: Machine, thread: Thread, mask: u32) -> None:
-    """Wait for the lanes of `mask`, which are those that execute it, and order their accesses (`__syncwarp(mask)`)."""
+    """Wait for the lanes of `mask`, which execute it, and order their accesses (`__syncwarp(mask)`)."""
     gpu.lanes_sync(thread, mask)
 
 

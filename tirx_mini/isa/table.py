@@ -103,12 +103,12 @@ def _without_guard(kwargs: Mapping[str, Any], alias: Alias) -> tuple[dict[str, A
 
 
 def _fits(refused: TirxError) -> int:
-    """How far refused arguments fit a signature. The message of the one that they fit best is shown."""
+    """The degree to which refused arguments fit a signature. The message of the one that they fit best is shown."""
     return 2 if isinstance(refused, BadCombination) else 0 if isinstance(refused, OtherSignature) else 1
 
 
 def _written(path: str, entry: Instruction, alias: Alias, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Written:
-    """How a call is written, for the printer."""
+    """The text of a call, for the printer."""
     fixed = [operand.name for operand in entry.operands if not operand.variadic]
     modifiers = [each.name for each in entry.attributes]
     slots = fixed if len(fixed) < len(entry.operands) else [*fixed, *modifiers]  # after operands of any number, by name

@@ -167,7 +167,7 @@ def smem_operand(thread: Thread, name: str, descriptor: int) -> tuple[SmemDescri
 
 
 def decoded(thread: Thread, operand: str, decode: Callable[..., Any], *word: Any, what: str = "an MMA") -> Any:
-    """What `decode` makes of a word; a fault where it raises `ValueError`. operand: of `what`, for the message."""
+    """The result of `decode` for a word; a fault where it raises `ValueError`. operand: of `what`, for the message."""
     try:
         return decode(*word)
     except ValueError as error:

@@ -40,7 +40,7 @@ def _masked(a: str) -> Callable[..., str]:
 
 
 def _check(operands: Sequence[Expr], cta_group: int, kind: str, scale_input_d: int) -> str | None:
-    """What is wrong with the lanes and the scale of a product."""
+    """The mistake in the lanes and the scale of a product."""
     words = len(operands) - 5
     if operands and words != 4 * cta_group:
         return f"lanes are words of 32 bits, {4 * cta_group} with cta_group={cta_group}, but {words} are given"

@@ -51,7 +51,7 @@ def _hint(cache_hint: str, cache_policy: int) -> str:
 
 
 def coordinates(count: int, dim: int, mode: str) -> str | None:
-    """What is wrong with the number of coordinates of a copy by a tensor map; None where nothing is."""
+    """The mistake in the number of coordinates of a copy by a tensor map; None without one."""
     if mode == "tile":
         return None if count == dim else f"has {count} coordinates for dim={dim}"
     if dim != 2 or count != 5:
@@ -421,7 +421,7 @@ def cp_reduce_async_bulk(
     op: Reduction = "add",
     type: Literal["f16", "bf16", "f32", "f64", "b32", "b64", "u32", "s32", "u64", "s64"] = "f32",
 ) -> None:
-    """Apply `op` to elements of global memory and those of `bytes` bytes of shared memory, in the open bulk group.
+    """Apply `op` to elements of global memory and `bytes` bytes of shared memory, in the open bulk group.
 
     Each element is changed in one step, relaxed, at the scope of the GPU.
     """

@@ -30,7 +30,9 @@ def _same(result: Any, *operands: Any) -> Any:
     name="vote.any", min_sm=70, isa="vote.sync", **_FACTS,
 )  # fmt: skip
 def vote_any(gpu: Machine, thread: Thread, mask: u32, condition: pred) -> pred:
-    """Whether the condition holds in a lane of `mask`. All lanes of the mask, and no others, execute it together."""
+    """Return whether the condition holds in a lane of `mask`. All lanes of the mask, and no others, execute it
+    together.
+    """
     thread.named_lanes(mask, "vote.sync")
     return _same(bool(_lanes(thread, condition).any()), mask, condition)
 

@@ -71,7 +71,7 @@ def _modifiers(dtype: str, *transposed: bool) -> str:
 def _wrong(
     operands: Sequence[Expr], n: int, dtype: str, transpose_b: bool, transpose_a: bool = False, **_: Any
 ) -> str | None:
-    """What is wrong with the shape and the layouts of a product (PTX ISA: "wgmma.mma_async", shapes)."""
+    """The mistake in the shape and the layouts of a product (PTX ISA: "wgmma.mma_async", shapes)."""
     if dtype in INTEGERS and n > 32 and n % 16:
         return f"of {dtype} has n = 8, 16, 24, 32 or a multiple of 16, not {n}"
     if (transpose_a or transpose_b) and dtype not in TURNABLE:
@@ -225,7 +225,9 @@ def _checked(
     transpose_b: bool,
     sums: str,
 ) -> WgmmaProduct:
-    """What an instruction computes. Raises `BadOperandError` for a shape or a descriptor that PTX does not allow."""
+    """The product of an instruction, checked. Raises `BadOperandError` for a shape or a descriptor that PTX does not
+    allow.
+    """
     if n % 8 or not 8 <= n <= 256:
         raise BadOperandError("shapes", f"N of a wgmma is {n}; it must be a multiple of 8 from 8 to 256")
     if dtype in INTEGERS and n > 24 and n % 16:
@@ -242,7 +244,7 @@ def _product(
     a_word: int | None, b_word: int, accumulate: bool, n: int, dtype: str, transpose_a: bool, transpose_b: bool,
     sums: str,
 ) -> WgmmaProduct:  # fmt: skip
-    """What one instruction computes; equal operands give one object."""
+    """The product of one instruction; equal operands give one object."""
     a = None if a_word is None else _decode("A", a_word & ~START_BITS)
     b = _decode("B", b_word & ~START_BITS)
     a_start, b_start = ((a_word or 0) & START_BITS) << 4, (b_word & START_BITS) << 4

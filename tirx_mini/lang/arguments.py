@@ -13,7 +13,7 @@ Integer: TypeAlias = Expr | int
 
 
 def given(value: Any) -> str:
-    """The clause of a message that says what an argument is, instead of what it should be."""
+    """The clause of a message that describes the given argument, instead of the expected one."""
     if isinstance(value, Buffer):
         return f"the buffer {value.name} is given"
     if isinstance(value, Expr):

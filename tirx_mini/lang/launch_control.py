@@ -1,4 +1,4 @@
-"""A tile scheduler by cluster launch control: running clusters take over the tiles of those that have not begun."""
+"""A tile scheduler by cluster launch control: running clusters take over the tiles of clusters that have not begun."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NONE_LEFT = 0xFFFFFFFF
 
 
 class ClusterLaunchControlScheduler:
-    """Gives tiles to clusters as they become free: a grid has one cluster a tile, and those that run cancel others.
+    """Assigns tiles to clusters as they become free: a grid has one cluster a tile, and running clusters cancel others.
 
     One thread of a scheduler warp in each CTA executes `run_scheduler`. Every role that works on tiles has a `worker`.
     The grid must have one dimension (PTX ISA: "clusterlaunchcontrol"; Blackwell only).

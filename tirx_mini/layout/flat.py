@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Flat:
-    """What a layout of strides can do besides placing elements: TVM's methods of `TileLayout`."""
+    """The operations on a layout of strides besides the placement of elements: TVM's methods of `TileLayout`."""
 
     if TYPE_CHECKING:
         spec: Spec
@@ -115,7 +115,7 @@ class Flat:
         return any(it.axis.name in ("P", "F", "Bank") for it in self.iters)
 
     def group(self, shape: Sequence[int]) -> tuple[Self, list[int]]:
-        """The iters cut at the extents of `shape`, and where those of each extent begin: TVM's form of `reshape`."""
+        """The iters cut at the extents of `shape`, and the start of each extent: TVM's form of `reshape`."""
         dims = self.reshape(shape).dims
         seps = [sum(map(len, dims[:end])) for end in range(len(dims) + 1)]
         return self.with_dims([(it,) for dim in dims for it in dim]), seps
@@ -153,7 +153,7 @@ class Flat:
         return self.direct_sum(large, outer_shape, inner_shape)
 
     def direct_sum(self, left: Flat, left_shape: Sequence[int], right_shape: Sequence[int]) -> Self:
-        """Along each dimension, first the coordinate of `left` and then that of this layout; places are added."""
+        """Along each dimension, the coordinate of `left` precedes this layout's coordinate; the places are added."""
         if len(left_shape) != len(right_shape):
             raise LayoutError(f"the tiles {tuple(right_shape)} and their numbers {tuple(left_shape)} differ in rank")
         large, small = left.reshape(left_shape), self.reshape(right_shape)
@@ -234,14 +234,14 @@ class Flat:
         return self.with_dims(dims)
 
     def storage(self) -> Self:
-        """What one thread holds: the digits in memory, each a dimension of its own."""
+        """The elements of one thread: the digits in memory, each a dimension of its own."""
         kept = [it for it in self.iters if it.axis.is_memory() and it.extent > 1] or list(still(m))
         copies = [it for it in self.replica if it.axis.is_memory()]
         return self.from_iters(kept, copies, {axis: at for axis, at in self.offset.items() if axis.is_memory()})
 
 
 class FlatSwizzle:
-    """What a swizzled layout can do besides placing elements: TVM's methods of `ComposeLayout`.
+    """The operations on a swizzled layout besides the placement of elements: TVM's methods of `ComposeLayout`.
 
     An operation applies to the tile under the swizzle. Two layouts with different swizzles have no common tile.
     """
@@ -350,7 +350,7 @@ def _suffixes(shape: Sequence[int]) -> list[int]:
 
 
 def _edges(shape: Sequence[int], edges: Sequence[int]) -> list[int]:
-    """Where each dimension of a shape begins among the dimensions that are cut at `edges`."""
+    """The first cut dimension of each dimension of a shape, for dimensions cut at `edges`."""
     seps = [0]
     for size in _suffixes(shape)[1:-1]:
         seps.append(edges.index(size, seps[-1] + (edges[seps[-1]] == size)))
@@ -380,7 +380,7 @@ def _as_int(value: Any) -> Any:
 
 
 def _interleaved(whole_shape: Sequence[int], part: Sequence[int], part_first: bool) -> list[int]:
-    """Each extent of a shape as two: those of the part, and how many parts there are."""
+    """Each extent of a shape as two: the part's extent, and the number of parts."""
     if len(whole_shape) != len(part) or any(extent % one for extent, one in zip(whole_shape, part, strict=True)):
         raise LayoutError(f"the shape {tuple(whole_shape)} is not a whole number of tiles {tuple(part)}")
     pairs = [(one, extent // one) for extent, one in zip(whole_shape, part, strict=True)]
@@ -399,7 +399,7 @@ def _parts(layout: Any, interleaved: Sequence[int], which: int) -> Any:
 def _other_part(
     part: Any, whole_layout: Any, interleaved: Sequence[int], shape: Sequence[int], own: int
 ) -> Any:
-    """What is left of a sum without `part`, which has every second dimension from the `own`-th on, or None."""
+    """The rest of a sum without `part`, which has every second dimension from the `own`-th on, or None."""
     try:
         dims = whole_layout.reshape(interleaved).dims
         wanted = part.reshape(shape).dims
@@ -417,7 +417,7 @@ def _other_part(
 
 
 def _reach(layout: Any, axis: Axis) -> int:
-    """How far apart copies of a layout lie along an axis: its span, or 1 where only copies lie along it."""
+    """The distance of a layout's copies along an axis: its span, or 1 where only copies lie along it."""
     moves = any(it.axis == axis and it.extent > 1 for it in layout.iters)
     return layout.cosize(axis) if moves else 1
 

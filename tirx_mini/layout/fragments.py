@@ -130,7 +130,7 @@ _DATAPATHS = {"A": 128, "B": 64, "C": 64, "D": 128, "E": 64, "F": 64, "G": 32}
 
 
 def tmem_datapath_layout(datapath: str, rows: int, cols: int, sub_slab: int = 0) -> TileLayout:
-    """Where `tcgen05.mma` leaves the rows of its accumulator in tensor memory, for one CTA.
+    """The rows of the accumulator of `tcgen05.mma` in tensor memory, for one CTA.
 
     datapath: A (M = 256, cta_group 2), D (M = 128): row r in lane r. B (M = 128, cta_group 2) and E (M = 64, .ws): 64
         rows, the second half of the columns in lanes 64 … 127. C (sparse) and F (M = 64): 16 rows in each 32 lanes. G
@@ -178,7 +178,7 @@ def tmem_mma_operand_layout(
     sparse: bool = False,
     group: Sequence[int] | None = None,
 ) -> TileLayout:
-    """Where an operand of `tcgen05.mma` lies in tensor memory, for one CTA.
+    """The place of an operand of `tcgen05.mma` in tensor memory, for one CTA.
 
     operand: "D" for the accumulator, "A" for a matrix A in tensor memory.
     shape: its extents: (rows, columns); where the data path folds columns also (rows, 2, columns), (2, rows, columns),

@@ -84,7 +84,7 @@ class Layout(ABC):
 
     @abstractmethod
     def storage(self) -> Self:
-        """What one thread holds, or the layout itself where its elements belong to no thread."""
+        """The elements of one thread, or the layout itself where its elements belong to no thread."""
 
     @property
     def ndim(self) -> int:

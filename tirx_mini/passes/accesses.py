@@ -1,4 +1,4 @@
-"""How statements use the memory that the threads of a CTA share, and which uses a barrier must separate."""
+"""The uses of memory that the threads of a CTA share, and the pairs of uses that a barrier must separate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tirx_mini.ir import (
     children,
     walk,
 )
-from tirx_mini.isa import Memory, OperandKind, instruction_of
+from tirx_mini.isa import Memory, OperandKind, atomic_operation, instruction_of
 from tirx_mini.records import dataclass
 
 from .uniform import Dependences
@@ -90,7 +90,7 @@ class SharedUses:
             if Memory.SHARED not in entry.writes:
                 kind = READ
             elif entry.is_atomic:
-                kind = f"atomic {dict(call.attrs).get('op', 'cas')}"
+                kind = f"atomic {atomic_operation(call)}"
         for argument in children(call):
             if isinstance(argument, AddressOf):
                 self._note(argument.buffer, Use(kind), found)

@@ -88,7 +88,7 @@ def _nest(node: For) -> tuple[list[For], Block] | None:
 
 
 def _reducing(block: Block) -> set[object]:
-    """What the values of the reduction variables of a block consist of."""
+    """The parts of the values of a block's reduction variables."""
     pairs = zip(block.kinds, block.values, strict=True)
     return {part for kind, value in pairs if kind == REDUCE for part in walk(value)}
 

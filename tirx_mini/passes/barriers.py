@@ -61,7 +61,7 @@ class _Since:
         return found
 
     def without(self, team: Team) -> _Since:
-        """All uses except those of exactly this team."""
+        """All uses except the uses of exactly this team."""
         return _Since(self.uses, [(other, part) for other, part in self.parts if not other.same_threads(team)])
 
     def add(self, later: Uses) -> None:
@@ -216,7 +216,7 @@ class _Placer:
             )
 
     def _parted(self, branch: If, since: _Since, team: Team, inner: Team, before: Stmt | None) -> Stmt:
-        """A branch of a part of the threads, which cannot wait inside it for what all have done."""
+        """A branch of some of the threads, in which a wait for all would hang."""
         sides: list[Stmt | None] = []
         others = team.part(unary("not", branch.cond)) or team
         taken = [(branch.then, inner)] if branch.orelse is None else [(branch.then, inner), (branch.orelse, others)]

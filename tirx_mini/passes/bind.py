@@ -272,7 +272,7 @@ def _aligned(buffer: Buffer, indices: Sequence[Expr], lanes: int, analyzer: Anal
 
 
 class _Lane(Mutator):
-    """An operation on vectors as that of one lane."""
+    """An operation on vectors, reduced to one lane."""
 
     def __init__(self, lane: Var) -> None:
         self.lane = lane

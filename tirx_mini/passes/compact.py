@@ -59,7 +59,7 @@ class _Access:
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """Where a buffer goes: into the body of `loop` (None for the function), for the region from `first` on."""
+    """The destination of a buffer: the body of `loop` (None for the function), for the region from `first` on."""
 
     buffer: Buffer
     loop: For | None

@@ -63,7 +63,7 @@ def _whole_bytes(node: BufferLoad | BufferStore) -> None:
 
 
 class _Storage(NamedTuple):
-    """Where the elements of a buffer are: `first` elements of the buffer's dtype after the start of `holder`.
+    """The place of a buffer's elements: `first` elements of the buffer's dtype after the start of `holder`.
 
     The holder may have another dtype: then accesses reinterpret its bits (`passes/retyped.py`).
     """
@@ -175,7 +175,7 @@ class _Flatten(Mutator):
         return self.padded.setdefault(root, replace(root, shape=(root.layout.cosize(m),), layout=None))
 
     def _offset(self, buffer: Buffer) -> tuple[int, Expr | None]:
-        """Where a view begins in its root, or in what lies in the pool: bytes, and elements known at run time."""
+        """The start of a view in its root or in its part of the pool: bytes, and elements known at run time."""
         static, dynamic, view = 0, None, buffer
         while view.source is not None:
             if view.elem_offset is not None:

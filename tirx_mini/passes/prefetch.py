@@ -25,7 +25,7 @@ def _prefetch(tensor_map: TensorMap) -> Stmt:
 
 
 def _used_maps(func: PrimFunc) -> list[TensorMap]:
-    """The maps by which instructions of the body copy, except those that the body prefetches."""
+    """The maps of the body's copies, except the maps that the body prefetches."""
     used: set[Var] = set()
     prefetched: set[Var] = set()
     if func.tensor_maps:

@@ -189,7 +189,7 @@ class _Lanes:
 
 
 class _LanesOfThread(_Lanes):
-    """Lanes whose instructions a thread executes one after the other, as those of mathematical functions.
+    """Lanes whose instructions a thread executes one after the other, as the lanes of mathematical functions.
 
     bound: the vectors of the variables that the iterations bind.
     """

@@ -138,7 +138,7 @@ def _excerpt(span: Span | None, context: int = 0) -> str:
 
 
 def _block(text: str) -> str:
-    """Lines in a fixed font; those that only underline stand out."""
+    """Lines in a fixed font; underlines stand out."""
     lines = []
     for line in text.rstrip("\n").splitlines():
         underlines = set(line.partition("|")[2].strip()) == {"^"}

@@ -261,7 +261,7 @@ def _k_pairs(case: _Case) -> Found:
 
 
 def _k_tiles_text(times: list[int]) -> str:
-    """What went wrong where K tile t was added `times[t]` times."""
+    """The sentence about K tile t, which was added `times[t]` times."""
     count, last = len(times), len(times) - 1
     present = [t for t, n in enumerate(times) if n]
     if not present:

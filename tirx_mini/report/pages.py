@@ -80,7 +80,7 @@ def plan_text(report: Report) -> str:
 
 
 def with_wrong(causes: Sequence[Finding], wrong: Finding | None) -> Sequence[Finding]:
-    """The causes with a wrong result among those that have a page: after errors, before warnings and notes."""
+    """The causes, with a wrong result among the ones that have a page: after errors, before warnings and notes."""
     if wrong is None:
         return causes
     place = min(sum(finding.severity == "error" for finding in causes), MOST_PAGES - 1)
@@ -111,7 +111,7 @@ def headline(report: Report, wrong: Finding | None = None) -> Text:
 
 
 def after_verdict(report: Report, wrong: Finding | None = None) -> str:
-    """What the headline says after the verdict: the number of findings, the times, the rate and the seed."""
+    """The part of the headline after the verdict: the number of findings, the times, the rate and the seed."""
     possible = sum(not error.happened for error in report.errors)
     counts = [
         _count(len(report.errors) - possible + (wrong is not None), "error"),

@@ -26,7 +26,7 @@ from .watchdog import run_guarded, time_guarded
 
 
 class Sourced(Protocol):
-    """What can be called, and shown at the stages of its compilation."""
+    """A callable whose stages of compilation can be shown."""
 
     def __call__(self, *args: Any) -> None: ...
 

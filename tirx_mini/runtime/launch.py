@@ -217,7 +217,8 @@ def launch_config(shape: Sequence[int], stream: int, *, programmatic: bool, coop
 
 @cache
 def _current() -> tuple[Callable[[], int], Callable[[int], int]]:
-    """What gives PyTorch's current device, and the handle of its current stream there, without making objects."""
+    """The functions that return PyTorch's current device and the handle of its current stream, without making objects.
+    """
     import torch
 
     torch.cuda.init()

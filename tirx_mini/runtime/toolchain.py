@@ -177,7 +177,7 @@ def supported() -> tuple[int, ...]:
 
 
 def compiler_of(arch: str) -> Nvrtc:
-    """The NVRTC that compiles for an architecture: that of CUDA 12 for those that it has alone."""
+    """The NVRTC that compiles for an architecture: CUDA 12's for the architectures that it alone supports."""
     older = nvrtc12() if compute_capability(arch) <= LAST else None
     return older or nvrtc13()
 

@@ -94,7 +94,7 @@ class Gate(MetaPathFinder, Loader):
         self._known = frozenset(known)
 
     def close(self, file: str) -> None:
-        """From now on, nothing is imported that is not there, and the module of `file` imports what is on the list."""
+        """Allow no further imports of missing modules; the module of `file` may import the modules of the list."""
         sys.meta_path[:] = [self]
         sys.path.clear()
         sys.path_hooks.clear()

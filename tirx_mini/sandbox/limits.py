@@ -1,4 +1,4 @@
-"""What a hand-in may use."""
+"""The limits of a hand-in."""
 
 from __future__ import annotations
 

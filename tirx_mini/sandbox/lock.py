@@ -1,4 +1,4 @@
-"""What a process does to itself before it executes a stranger's code. It cannot undo any of it."""
+"""The locks that a process puts on itself before it executes a stranger's code. It cannot undo any of it."""
 
 from __future__ import annotations
 

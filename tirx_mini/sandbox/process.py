@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Answered:
-    """What the process said: the hand-in's word."""
+    """The answer of the process: the hand-in's word."""
 
     kind: str
     text: str
@@ -108,7 +108,7 @@ class LockedProcess:
 
     @property
     def log(self) -> str:
-        """What it printed, in the beginning."""
+        """The beginning of its output."""
         return self._log.text()
 
     def close(self) -> None:
@@ -165,7 +165,7 @@ class LockedProcess:
                     raise
 
     def _ended(self, what: str) -> Failed:
-        """Why there will be no answer."""
+        """The reason for which no answer will come."""
         with contextlib.suppress(subprocess.TimeoutExpired):  # it closed its end, and runs on
             self._child.wait(1)
         status = self._child.poll()
@@ -184,7 +184,7 @@ class LockedProcess:
         return Failed("ended", f"the process of the hand-in ended {how} in {what}")
 
     def _used_s(self) -> float:
-        """The CPU time of the process, which may be the child of others: those of bubblewrap."""
+        """The CPU time of the process, which may be the child of bubblewrap's processes."""
         found = 0.0
         with contextlib.suppress(psutil.Error):
             process = psutil.Process(self._child.pid)
@@ -213,7 +213,9 @@ def namespaces(bubblewrap: str, view: View, folder: Path) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """Nothing of the parent's, and one thread for NumPy: Landlock holds for the thread that asks for it."""
+    """An environment without the parent's variables, with one thread for NumPy: Landlock holds for the thread that asks
+    for it.
+    """
     found = {"LC_ALL": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     if os.name == "nt":  # Python does not start without it
         found["SYSTEMROOT"] = os.environ.get("SYSTEMROOT", "")
@@ -233,7 +235,7 @@ def _read_answer(stream: IO[bytes], answers: queue.SimpleQueue[Any]) -> None:
 
 
 class _Log:
-    """What a process prints: the beginning is kept, and the rest is read so that the process can go on."""
+    """The output of a process: the beginning is kept, and the rest is read so that the process can continue."""
 
     def __init__(self, most: int, end: Any) -> None:
         self._most, self._end = most, end

@@ -19,7 +19,7 @@ from .view import the_view
 
 @dataclass(frozen=True)
 class Sandbox:
-    """How hand-ins are executed.
+    """The options of the sandbox.
 
     name: for reports. bubblewrap: the program that makes namespaces; None for none. locks: those that a process puts on
     itself. missing: what is not enforced on this machine, a sentence each.
@@ -74,7 +74,7 @@ def _described(program: str | None, held: Collection[str]) -> Sandbox:
 
 
 def _missing(namespaces: bool, held: Collection[str]) -> list[str]:
-    """What a hand-in can do where only these hold."""
+    """The actions that remain possible for a hand-in under these locks alone."""
     landlock, seccomp = "landlock" in held, "seccomp" in held
     found = []
     if not (namespaces or landlock or seccomp):

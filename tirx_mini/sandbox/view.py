@@ -83,7 +83,7 @@ def _trees(package: Path) -> Iterator[Path | str]:
 
 
 def _shared(path: Path) -> Path:
-    """What to show of the target of a link among the packages: where it is a package of others, all of theirs."""
+    """The visible part of a link's target among the packages: the whole package where it is another's."""
     return path.parent if path.parent.name in ("site-packages", "dist-packages") else path
 
 

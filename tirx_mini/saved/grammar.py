@@ -1,4 +1,4 @@
-"""What a saved kernel may consist of: every class with its fields, and what each field may hold."""
+"""The grammar of a saved kernel: every class with its fields, and the values that each field may hold."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from tirx_mini.ir import (
     SPECIALS,
     TIR,
     UNARY_OPS,
+    Address,
     AddressOf,
     AllocBuffer,
     Binary,
@@ -127,7 +128,7 @@ def _number(value: Any) -> int | float | bool:
 
 
 def _name(value: Any) -> str:
-    """What becomes the name of a variable, in Python and in CUDA."""
+    """A string that becomes the name of a variable, in Python and in CUDA."""
     fits = isinstance(value, str) and value.isascii() and value.isidentifier() and len(value) <= 200
     need(fits and not keyword.iskeyword(value), "an identifier")
     return value
@@ -192,7 +193,7 @@ def optional(check: Check) -> Check:
 
 
 def _plain(value: Any) -> Any:
-    """What an option or a modifier holds: nodes, numbers and words, or tuples of them."""
+    """The value of an option or a modifier: nodes, numbers and words, or tuples of them."""
     if isinstance(value, tuple):
         return tuple(map(_plain, value))
     if value is None or isinstance(value, (bool, int, float)):
@@ -264,6 +265,7 @@ GRAMMAR: Mapping[type, Mapping[str, Check]] = MappingProxyType({
     Ramp: {"dtype": _dtype, "base": _expr, "lanes": _int(1, 64)},
     BufferLoad: {"dtype": _dtype, "buffer": _buffer, "indices": _exprs},
     AddressOf: {"dtype": _dtype, "buffer": _buffer, "indices": _exprs},
+    Address: {"dtype": _dtype, "value": _expr, "buffers": optional(_many(_buffer))},
     Region: {"dtype": _dtype, "buffer": _buffer, "ranges": _many(a(Range))},
     Call: {"dtype": _dtype, "op": _among(TABLE), "args": _exprs, "attrs": _pairs, "written": optional(_written)},
     Seq: {"stmts": _stmts},
@@ -332,6 +334,10 @@ def _check_access(node: BufferLoad | AddressOf | BufferStore) -> None:
     need(len(node.indices) in (1, node.buffer.ndim), f"{node.buffer.ndim} indices of {node.buffer.name}")
 
 
+def _check_address(node: Address) -> None:
+    need(node.value.dtype.is_integer and node.value.dtype.lanes == 1, "an integer as the number of an address")
+
+
 def _check_region(node: Region) -> None:
     need(len(node.ranges) == node.buffer.ndim, f"{node.buffer.ndim} ranges of {node.buffer.name}")
 
@@ -356,7 +362,7 @@ def _check_launch(node: Launch) -> None:
 
 RULES: Mapping[type, Callable[[Any], None]] = MappingProxyType({
     Const: _check_const, Reinterpret: _check_reinterpret, Special: _check_special, Buffer: _check_buffer,
-    Spec: _check_spec, BufferLoad: _check_access,
+    Spec: _check_spec, BufferLoad: _check_access, Address: _check_address,
     AddressOf: _check_access, BufferStore: _check_access, Region: _check_region, Call: _check_call,
     ScopeIds: _check_scope_ids, Launch: _check_launch,
 })  # fmt: skip

@@ -1,4 +1,4 @@
-"""Saving: the nodes of a kernel as lines, each after those that it refers to."""
+"""Saving: the nodes of a kernel as lines, each after the nodes that it refers to."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Writer:
         self._kept: list[Any] = []
 
     def add(self, node: Any) -> int:
-        """The number of a node's line, which is written after those that it refers to."""
+        """The number of a node's line, which is written after the lines of its operands."""
         key = node if isinstance(node, (Span, Layout, Spec, Stride, Iter, Axis)) else id(node)
         number = self._numbers.get(key)
         if number is None:

@@ -257,7 +257,7 @@ def _element(owner: Any, key: Any) -> Any:
 
 
 def _part_about(value: Any, node: ast.expr, key: Any) -> ast.expr | None:
-    """The syntax of the index, among those of a subscript, that has this value."""
+    """The syntax of the index with this value, among the indices of a subscript."""
     nodes = node.elts if isinstance(node, ast.Tuple) else [node]
     values = key if isinstance(node, ast.Tuple) else [key]
     found = [part for part, one in zip(nodes, values, strict=False) if one is value and value is not None]

@@ -135,7 +135,7 @@ class Assigner(DisplayEvaluator):
             raise self.error(target, f"cannot assign to `{short(target)}`", "assign to a name or an element")
 
     def _scalar(self, name: str) -> Buffer | None:
-        """What an assignment of a number to `name` stores to, in this function or an enclosing one.
+        """The scalar to which an assignment of a number to `name` stores, in this function or an enclosing one.
 
         That is a mutable scalar, or, as in TVM, a buffer of one element.
         """
@@ -166,7 +166,7 @@ class Assigner(DisplayEvaluator):
             self.set_name(name, Bound(expr, span, literal=_literal(value), source=source))
 
     def _is_stored(self, name: str, value: Any) -> bool:
-        """Whether an assignment to the mutable scalar `name` stores `value`, rather than giving the name to an object.
+        """Return whether an assignment to the mutable scalar `name` stores `value`, rather than naming an object.
 
         An inline function may give an object of its own the name of a scalar outside it.
         """

@@ -107,7 +107,7 @@ def _block(what: str) -> tuple[Builder, OpenBlock]:
 
 
 def init() -> OpenInit:
-    """What the first iteration of a reduction does before the rest of the block."""
+    """The statements that the first iteration of a reduction executes before the rest of the block."""
     return OpenInit(_block("T.init")[1])
 
 

@@ -280,11 +280,12 @@ class Builder:
         return self.symbols.setdefault(name, Var(dtype, name, span=self.span))
 
     def forget_symbols(self, variables: Iterable[Any]) -> None:
-        """Take back symbolic extents that stand for what no shape has to have."""
+        """Drop the symbolic extents that no shape must have."""
         self.symbols = {name: var for name, var in self.symbols.items() if not any(var is each for each in variables)}
 
     def is_symbolic(self, value: Expr) -> bool:
-        """Whether a value follows from symbolic extents alone, so that it is known before the kernel is lowered."""
+        """Return whether a value depends on symbolic extents alone, so that it is known before the kernel is lowered.
+        """
         shapes = (extent for param in self.params if isinstance(param, Buffer) for extent in param.shape)
         parts = (part for extent in shapes if isinstance(extent, Expr) for part in walk(extent))
         known = {*self.symbols.values(), *(part for part in parts if isinstance(part, Var))}
@@ -316,7 +317,7 @@ class Builder:
         return var
 
     def resolved(self, value: Any) -> Any:
-        """`value` with the names of `bind` replaced by what they are bound to, folded: constants are seen through."""
+        """`value` with the names of `bind` replaced by their values and folded: constants are visible through names."""
         if not isinstance(value, Expr) or not self.bound:
             return value
         used = {part: self.bound[part] for part in walk(value) if isinstance(part, Var) and part in self.bound}
@@ -341,7 +342,8 @@ class Builder:
         return buffer
 
     def declare(self, buffer: Buffer) -> Buffer:
-        """Emit the declaration of a name for existing storage, after those of the views that it is a view of."""
+        """Emit the declaration of a name for existing storage, after the declarations of the views on which it depends.
+        """
         if buffer.source is not None and not self.is_declared(buffer.source):
             self.declare(buffer.source)
         self._declared.add(buffer)

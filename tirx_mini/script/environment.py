@@ -64,7 +64,7 @@ class Env:
 
     @cached_property
     def assignments(self) -> Assignments:
-        """What the statements of the block assign to."""
+        """The names to which the statements of the block assign."""
         return Assignments(self.body)
 
     def find(self, name: str) -> tuple[Env, Any] | None:
@@ -196,7 +196,8 @@ class Outside:
 
 
 def keeps_meaning(value: Any) -> bool:
-    """Whether a value remains valid after the block that assigned it, as Python objects and shared storage do."""
+    """Return whether a value remains valid after the block that assigned it, as Python objects and shared storage do.
+    """
     if isinstance(value, Buffer):
         return value.scope != "local"
     return not isinstance(value, (Bound, Expr, Gone))

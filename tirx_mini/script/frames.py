@@ -112,7 +112,7 @@ def continue_loop() -> None:
 
 
 def tvm_storage_sync(storage_scope: str, is_load: bool = False, num_blocks: int = -1) -> None:
-    """Synchronise the threads that share a memory: those of the CTA for "shared", those of a warp for "warp"."""
+    """Synchronise the threads that share a memory: the CTA's for "shared", the warp's for "warp"."""
     names = {"shared": "cta_sync", "shared.dyn": "cta_sync", "warp": "warp_sync"}
     if storage_scope not in names:
         raise TirxError(

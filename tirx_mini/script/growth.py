@@ -34,7 +34,8 @@ def check_growth(body: Stmt) -> None:
 
 
 def _may_exceed(body: Stmt) -> bool:
-    """Whether a kernel is as deep or has as many nodes as one that exceeds a limit: a quick look at all others."""
+    """Return whether a kernel is as deep or has as many nodes as one that exceeds a limit: a quick look at all others.
+    """
     level: Sequence[Expr | Stmt] = [body]
     depth = count = loops = 0
     while level:

@@ -57,7 +57,7 @@ class Path:
         return child
 
     def _opcode(self, word: str) -> str:
-        """What a part below this one is in PTX; "" below ``Tx.cuda``."""
+        """The PTX spelling of a part below this one; "" below ``Tx.cuda``."""
         group, _, rest = self.name.partition(".")
         return "" if group != "ptx" else f"{rest}.{word}".strip(".")
 

@@ -229,7 +229,7 @@ class _Parameters:
 
 
 def _declared_dtype(statements: Sequence[ast.stmt], name: str) -> DataType:
-    """The dtype of a symbol: that of the statement ``n = T.int64()``, or else int32."""
+    """The dtype of a symbol: the dtype of the statement ``n = T.int64()``, or else int32."""
     for node in statements:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and not node.value.args:
             targets = [target.id for target in node.targets if isinstance(target, ast.Name)]

@@ -36,7 +36,7 @@ _HALVES = ("float16", "bfloat16")
 
 
 def _type(values: Sequence[ExprLike]) -> DataType:
-    """The common type of values; literals take that of the others."""
+    """The common type of values; literals take the others' type."""
     given = [as_expr(value).dtype for value in values if not isinstance(value, (bool, int, float))]
     return reduce(promote, given) if given else FLOAT32
 

@@ -1,4 +1,4 @@
-"""Calls that fail in Python: the error pages for exceptions of what a kernel calls while it is read.
+"""Calls that fail in Python: the error pages for exceptions that a kernel's calls raise while it is read.
 
 A function of this package that is called in a wrong way gets a sentence about the call. A function of the user keeps
 its own exception, with the line that raised it.
@@ -65,7 +65,9 @@ def signature_hint(function: Callable[..., Any], written: str) -> str:
 
 
 def mismatch(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
-    """Why the arguments do not fit the parameters of a function, as the end of a sentence; None where they do."""
+    """The reason for which the arguments do not fit a function's parameters, as the end of a sentence; None if they
+    fit.
+    """
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):

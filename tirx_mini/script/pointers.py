@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def isnullptr(x: Any) -> Expr:
-    """Return whether a pointer is null: never, because a kernel's pointers are those of its buffers."""
+    """Return whether a pointer is null: never, because a kernel's pointers point to its buffers."""
     if not isinstance(x, (Buffer, AddressOf)) and not (isinstance(x, Expr) and x.dtype.is_handle):
         raise TirxError(f"T.isnullptr expects a pointer, such as buf.data, not {described(x)}")
     return const(False)

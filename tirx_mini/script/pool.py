@@ -61,7 +61,7 @@ class PoolAllocator:
 
     @property
     def offset(self) -> int:
-        """Where the next allocation may begin, in bytes from the start of the pool."""
+        """The place of the next allocation, in bytes from the start of the pool."""
         return self._offset
 
     @property

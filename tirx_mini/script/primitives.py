@@ -68,7 +68,8 @@ VALUES = {"fma": 3}
 
 
 def _is_function(name: str, args: Sequence[Any]) -> bool:
-    """Whether a call is one of the function of values, ``Tx.exp2(x)``, and not ``Tx.exp2(dst, src)`` of tiles."""
+    """Return whether a call is one of the function of values, ``Tx.exp2(x)``, and not ``Tx.exp2(dst, src)`` of tiles.
+    """
     if len(args) != VALUES.get(name, 1):
         return False
     return not any(isinstance(arg, Region) or (isinstance(arg, Buffer) and not arg.scalar) for arg in args)

@@ -13,7 +13,7 @@ from tirx_mini.records import dataclass
 
 
 class Again(Enum):
-    """Where a name is assigned again: in the same function, or only in functions defined inside it."""
+    """The place of a further assignment to a name: in the same function, or only in functions inside it."""
 
     HERE = "here"
     INSIDE_FUNCTIONS = "inside functions"
@@ -49,7 +49,7 @@ class Assignments:
             self._events.setdefault(event.node.id, []).append(event)
 
     def again(self, first: ast.Name) -> Again | None:
-        """Where the name that `first` assigns is assigned again after it."""
+        """The further assignment to the name that `first` assigns."""
         events = self._events.get(first.id, [])
         start = next((i for i, event in enumerate(events) if event.node is first), None)
         if start is None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 
 def read_before_assigned(statements: Sequence[ast.stmt], name: str) -> ast.Name | None:
-    """Where `name` is read before it is assigned, so that an iteration would read the value of the previous one."""
+    """The read of `name` ahead of its assignment, through which an iteration would see the previous one's value."""
     for access in (access for node in statements for access in _accesses(node, name)):
         return access if isinstance(access.ctx, ast.Load) else None
     return None

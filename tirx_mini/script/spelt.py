@@ -216,7 +216,7 @@ def begins(opcode: str) -> bool:
 
 
 def following(opcode: str) -> str | None:
-    """A hint with what may come after the beginning of an opcode, or None where nothing begins like this."""
+    """A hint with the possible continuations of an opcode, or None where no opcode begins so."""
     if not begins(opcode):
         return None
     words = [f"`.{word}`" for word in continuations(opcode) if word]

@@ -367,7 +367,7 @@ class StatementExecutor(Assigner):
                 )
 
     def _as_variable(self, name: str) -> str:
-        """What to write so that a loop can change a Python number."""
+        """The statement through which a loop can change a Python number."""
         arguments = self.source.node.args
         if any(arg.arg == name for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)):
             return f"copy the parameter to a variable before the loop, as in `now: Tx.int32 = {name}`, and change that"

@@ -160,7 +160,7 @@ def s2g(dim: int, src_ptr: Any, tensormap_addr: Any, cache_hint: str, *coords: A
 def s2g_reduce(
     dim: int, src_ptr: Any, tensormap_addr: Any, cache_hint: str, red_op: str, *coords: Any, cache_policy: Any = None
 ) -> None:
-    """A TMA store that combines each element with what is there (PTX ISA: cp.reduce.async.bulk.tensor)."""
+    """A TMA store that combines each element with the present one (PTX ISA: cp.reduce.async.bulk.tensor)."""
     raw_call(
         "cp.reduce.async.bulk.tensor", tensormap_addr, src_ptr, *coords, dim=int(dim), op=red_op,
         cache_hint=cache_hint, cache_policy=_policy("s2g_reduce", cache_policy),

@@ -1324,7 +1324,7 @@ class _PtxAtom:
     """Tx.ptx.atom: instructions."""
 
     def __call__(self, address: Integer, value: Integer, op: Literal['add', 'inc', 'dec', 'min', 'max', 'and', 'or', 'xor', 'exch'] | str, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> Expr:
-        """Replace the value at `address` by that of `op` applied to it and `value`, in one step; the result is the old one.
+        """Replace the value at `address` by `op` applied to it and `value`, in one step; return the old value.
 
         Without `sem` it is relaxed: it orders nothing by itself. The lanes of a warp follow one another in some order.
 
@@ -2190,7 +2190,7 @@ class _PtxMbarrierTest_wait:
         """
 
     def state(self, bar: BarrierPointer, state: Integer, scope: Literal['cta', 'cluster'] | str = 'cta') -> Expr:
-        """Whether the phase of `state`, the result of an arrival, is complete; if so, acquire what was released in it.
+        """Return whether the phase of `state`, the result of an arrival, is complete; if so, acquire what it released.
 
         PTX:
             mbarrier.test_wait.acquire.cta.shared::cta.b64 result, [bar], state;
@@ -2406,7 +2406,7 @@ class _PtxFence:
         """
 
     def proxy_async(self, space: Literal['', 'shared::cta', 'shared::cluster', 'global'] | str = 'shared::cta') -> None:
-        """Order ordinary accesses before it and those of the async proxy (TMA, MMA operands) after it, and vice versa.
+        """Order ordinary accesses before it and accesses of the async proxy (TMA, MMA operands) after it, and vice versa.
 
         It covers the memory that `space` names; with "", all memory.
 
@@ -2573,7 +2573,7 @@ class _PtxBarWarpSync:
         """
     @overload
     def __call__(self, mask: Integer) -> None:
-        """Wait for the lanes of `mask`, which are those that execute it, and order their accesses (`__syncwarp(mask)`).
+        """Wait for the lanes of `mask`, which execute it, and order their accesses (`__syncwarp(mask)`).
 
         PTX:
             bar.warp.sync mask;
@@ -2586,7 +2586,7 @@ class _PtxBarWarpSync:
         """
 
     def mask(self, mask: Integer) -> None:
-        """Wait for the lanes of `mask`, which are those that execute it, and order their accesses (`__syncwarp(mask)`).
+        """Wait for the lanes of `mask`, which execute it, and order their accesses (`__syncwarp(mask)`).
 
         PTX:
             bar.warp.sync mask;
@@ -2668,7 +2668,7 @@ class _PtxBar:
         """
     @overload
     def warp_sync(self, mask: Integer) -> None:
-        """Wait for the lanes of `mask`, which are those that execute it, and order their accesses (`__syncwarp(mask)`).
+        """Wait for the lanes of `mask`, which execute it, and order their accesses (`__syncwarp(mask)`).
 
         PTX:
             bar.warp.sync mask;
@@ -3091,7 +3091,8 @@ class _PtxVote:
     """Tx.ptx.vote: instructions."""
 
     def any(self, mask: Integer, condition: Condition) -> Expr:
-        """Whether the condition holds in a lane of `mask`. All lanes of the mask, and no others, execute it together.
+        """Return whether the condition holds in a lane of `mask`. All lanes of the mask, and no others, execute it
+        together.
 
         PTX:
             vote.sync.any.pred result, condition, mask;
@@ -4908,7 +4909,7 @@ class _PtxCpReduce_asyncBulk:
     """Tx.ptx.cp.reduce_async.bulk: instructions."""
 
     def __call__(self, dst: GlobalPointer, src: SharedPointer, bytes: Integer, op: Literal['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor'] | str = 'add', type: Literal['f16', 'bf16', 'f32', 'f64', 'b32', 'b64', 'u32', 's32', 'u64', 's64'] | str = 'f32') -> None:
-        """Apply `op` to elements of global memory and those of `bytes` bytes of shared memory, in the open bulk group.
+        """Apply `op` to elements of global memory and `bytes` bytes of shared memory, in the open bulk group.
 
         Each element is changed in one step, relaxed, at the scope of the GPU.
 
@@ -4964,7 +4965,7 @@ class _PtxCp_reduce_asyncBulk:
     """Tx.ptx.cp_reduce_async.bulk: instructions."""
 
     def __call__(self, dst: GlobalPointer, src: SharedPointer, bytes: Integer, op: Literal['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor'] | str = 'add', type: Literal['f16', 'bf16', 'f32', 'f64', 'b32', 'b64', 'u32', 's32', 'u64', 's64'] | str = 'f32') -> None:
-        """Apply `op` to elements of global memory and those of `bytes` bytes of shared memory, in the open bulk group.
+        """Apply `op` to elements of global memory and `bytes` bytes of shared memory, in the open bulk group.
 
         Each element is changed in one step, relaxed, at the scope of the GPU.
 
@@ -6515,7 +6516,7 @@ class _Ptx:
 
     atom: _PtxAtom
     def atom_scalar(self, address: Integer, value: Integer, op: Literal['add', 'inc', 'dec', 'min', 'max', 'and', 'or', 'xor', 'exch'] | str, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> Expr:
-        """Replace the value at `address` by that of `op` applied to it and `value`, in one step; the result is the old one.
+        """Replace the value at `address` by `op` applied to it and `value`, in one step; return the old value.
 
         Without `sem` it is relaxed: it orders nothing by itself. The lanes of a warp follow one another in some order.
 
@@ -6756,7 +6757,8 @@ class _Ptx:
     setmaxnreg: _PtxSetmaxnreg
     vote: _PtxVote
     def any_sync(self, mask: Integer, condition: Condition) -> Expr:
-        """Whether the condition holds in a lane of `mask`. All lanes of the mask, and no others, execute it together.
+        """Return whether the condition holds in a lane of `mask`. All lanes of the mask, and no others, execute it
+        together.
 
         PTX:
             vote.sync.any.pred result, condition, mask;
@@ -7958,7 +7960,7 @@ class _Cuda:
         """
 
     def atomic_add(self, address: Integer, value: Integer, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '') -> Expr:
-        """Replace the value at `address` by that of `op` applied to it and `value`, in one step; the result is the old one.
+        """Replace the value at `address` by `op` applied to it and `value`, in one step; return the old value.
 
         Without `sem` it is relaxed: it orders nothing by itself. The lanes of a warp follow one another in some order.
 
@@ -8210,7 +8212,7 @@ class _Cuda:
         """
     @overload
     def warp_sync(self, mask: Integer) -> None:
-        """Wait for the lanes of `mask`, which are those that execute it, and order their accesses (`__syncwarp(mask)`).
+        """Wait for the lanes of `mask`, which execute it, and order their accesses (`__syncwarp(mask)`).
 
         PTX:
             bar.warp.sync mask;
@@ -8363,7 +8365,8 @@ class _Cuda:
         """
 
     def any_sync(self, mask: Integer, condition: Condition) -> Expr:
-        """Whether the condition holds in a lane of `mask`. All lanes of the mask, and no others, execute it together.
+        """Return whether the condition holds in a lane of `mask`. All lanes of the mask, and no others, execute it
+        together.
 
         PTX:
             vote.sync.any.pred result, condition, mask;

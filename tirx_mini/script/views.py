@@ -138,7 +138,7 @@ class _Slice(NamedTuple):
 
 
 def _parts(buffer: Buffer, key: Any, extent: int) -> list[_Slice]:
-    """What a key means for its dimension; with a step, for the dimension cut into rows of `step` elements."""
+    """The meaning of a key for its dimension; with a step, for the dimension cut into rows of `step` elements."""
     if not isinstance(key, slice):
         return [_Slice(extent, coordinate(as_index(key)), 1, kept=False)]
     step = int_value(1 if key.step is None else key.step)
@@ -168,7 +168,8 @@ def _ends(buffer: Buffer, key: slice, extent: int) -> tuple[Any, Any]:
 
 def local(buffer: Buffer) -> Callable[..., Buffer]:
     def local(*shape: int, layout: Layout | None = None) -> Buffer:
-        """What each thread holds of a tile in registers, as an array: all of it, or with a shape, row-major.
+        """The elements of a tile in registers that each thread holds, as an array: all of them, or with a shape,
+        row-major.
 
         layout: the place of each element in it, instead of row-major.
         """
@@ -318,7 +319,8 @@ def _vector(buffer: Buffer, begin: Any, lanes: int) -> tuple[Expr, ...]:
 
 
 def is_vector(value: Any) -> bool:
-    """Whether ``buf[0:4] = value`` stores a vector: a value of several lanes, or as many neighbouring elements."""
+    """Return whether ``buf[0:4] = value`` stores a vector: a value of several lanes, or as many neighbouring elements.
+    """
     return (isinstance(value, Expr) and value.dtype.lanes > 1) or isinstance(value, Region)
 
 

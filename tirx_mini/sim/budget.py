@@ -52,7 +52,7 @@ class MemoryOverBudget(Fact):
 
 
 class Budget:
-    """What is left of the iterations of one run."""
+    """The iterations that one run has left."""
 
     def __init__(self, iterations: int, ctas: int) -> None:
         self.iterations = iterations

@@ -1,4 +1,4 @@
-"""What may be different in another order of the same events, so that one run does not speak for all of them."""
+"""Facts of a run that another order of the same events may change, so that one run does not prove all orders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .facts import Origin, place_key
 
 
 class Doubt(Enum):
-    """Why another order may show other events than the run did."""
+    """A reason for which another order may show other events than the run did."""
 
     SIGNALS = auto()
     """Signals of an mbarrier may count in each other's phases."""
@@ -69,7 +69,9 @@ class Tests:
         self._failed: Counter[Hashable] = Counter()
 
     def put_off(self, warp: object, span: Span | None) -> bool:
-        """Whether a test at `span` is to fail, of a phase that is complete and that its thread does not know of."""
+        """Return whether a test at `span` is to fail although its phase is complete, because its thread cannot see that
+        yet.
+        """
         self.found = True
         if self._first is None:
             self._first = warp
@@ -93,12 +95,12 @@ class Doubts:
         self._found: dict[Hashable, OpenOrder] = {}
 
     def record(self, doubt: Doubt, origin: Origin, subject: str) -> None:
-        """Another order may go otherwise."""
+        """Record that another order may take another course."""
         key = (doubt, place_key(origin.span))
         if key not in self._found:
             self._found[key] = OpenOrder(doubt, origin, subject)
 
     @property
     def all(self) -> tuple[OpenOrder, ...]:
-        """All of them, in the order in which they came up."""
+        """All doubts, in the order in which they were recorded."""
         return tuple(self._found.values())

@@ -1,4 +1,4 @@
-"""What a machine states about a kernel: who did what, where, and which rule that concerns; no prose.
+"""The facts that a machine states about a kernel: the actor, the action, the place and the rule; no prose.
 
 A fact is a frozen dataclass. The room that emits it defines it, beside the mechanism that notices it; `diagnose` has a
 rule for each class, which turns it into a finding. `FactLog` collects them, the same fact at the same places once.
@@ -42,7 +42,7 @@ class Fact:
 
     @property
     def variety(self) -> Hashable:
-        """What tells facts of one class apart that happen at the same places."""
+        """The field that distinguishes facts of one class at the same places."""
         return None
 
 
@@ -60,7 +60,7 @@ class OperandRule(Fact):
 
     @property
     def variety(self) -> Hashable:
-        """Findings are told apart by their kind."""
+        """The kind of a finding distinguishes it from others at its places."""
         return self.kind
 
 

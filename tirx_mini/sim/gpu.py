@@ -263,11 +263,11 @@ class Gpu(Services):
         return self._checked_mbarrier
 
     def watch_shared(self, cta: ResidentCta) -> HazardWatch:
-        """What records conflicts in the shared memory of a CTA."""
+        """The recorder of conflicts in the shared memory of a CTA."""
         return HazardWatch(self, self.tmem, Space.SHARED, cta)
 
     def watch_tensor(self, cta: ResidentCta) -> HazardWatch:
-        """What records conflicts in the tensor memory of a CTA."""
+        """The recorder of conflicts in the tensor memory of a CTA."""
         return HazardWatch(self, self.tmem, Space.TENSOR, cta)
 
     def warp_ended(self, warp: RunningWarp) -> None:

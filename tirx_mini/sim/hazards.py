@@ -24,7 +24,7 @@ class Space(Enum):
 
 
 class HazardKind(Enum):
-    """What a conflict amounts to."""
+    """The consequence of a conflict."""
 
     RACE = auto()
     IDENTICAL_WRITES = auto()
@@ -81,7 +81,7 @@ class Extent:
 
 @dataclass(frozen=True)
 class LastWait:
-    """What a role waited for last, before a hazard. barrier: the mbarrier's buffer. span: of the wait."""
+    """The last wait of a role before a hazard. barrier: the mbarrier's buffer. span: of the wait."""
 
     barrier: str
     span: Span | None
@@ -153,7 +153,8 @@ _BY_THREADS = (Operation.LOAD, Operation.STORE, Operation.ATOMIC)
 
 
 def _kept(earlier: Access, actor: Actor) -> bool:
-    """Whether the compiler keeps two accesses in their order: it may hold the value of a plain one in a register."""
+    """Return whether the compiler keeps the order of two accesses: it may hold the value of a plain one in a register.
+    """
     asynchronous = earlier.operation not in _BY_THREADS or actor.operation not in _BY_THREADS
     return asynchronous or (earlier.strong is not None and actor.strong is not None)
 

@@ -1,4 +1,4 @@
-"""What a launch may ask of a GPU (CUDA: "Compute Capabilities", technical specifications)."""
+"""The limits of a launch on a GPU (CUDA: "Compute Capabilities", technical specifications)."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def resident_clusters(image: KernelImage, spec: GpuSpec) -> int:
 
 
 def needs(image: KernelImage, spec: GpuSpec) -> tuple[int, int, int]:
-    """What a CTA takes of its SM: (bytes of shared memory, threads, registers)."""
+    """The resources that a CTA takes of its SM: (bytes of shared memory, threads, registers)."""
     launch = image.launch
     threads = launch.warps * 32
     return launch.smem_bytes + spec.architecture.smem_reserved, threads, threads * image.registers

@@ -1,4 +1,4 @@
-"""What a kernel did not write of its arguments."""
+"""The parts of its arguments that a kernel did not write."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class NanResult(Fact):
 
 @dataclass(frozen=True)
 class Unwritten:
-    """What no thread wrote of an argument that the kernel writes.
+    """The part of an argument that no thread wrote, although the kernel writes the argument.
 
     shape: of the argument. boxes: disjoint, each with an interval for each dimension; empty where nothing was written.
     """

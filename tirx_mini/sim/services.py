@@ -259,7 +259,7 @@ class Services:
         w.cta.cluster.barrier.arrive(w, releases, aligned, fenced)
 
     def _fenced(self, w: RunningWarp) -> Sequence[Any]:
-        """The clocks of what fences before a relaxed arrival at the cluster's barrier release by it."""
+        """The clocks that a relaxed arrival at the cluster's barrier releases through the fences before it."""
         cluster = w.cta.cluster
         clocks = self.scoped.fenced(w, "cluster")
         announced = [barrier for barrier in w.cta.initialised if barrier.init_by.announced_by(w)]
@@ -575,5 +575,5 @@ class Services:
 
 
 def _numbers(coords: Sequence[Any]) -> list[Any]:
-    """Coordinates as Python numbers; those that differ in clusters that are executed together stay as they are."""
+    """Coordinates as Python numbers; coordinates that differ between batched clusters stay arrays."""
     return [coord if type(coord) is int or isinstance(coord, PerCluster) else int(coord) for coord in coords]

@@ -1,4 +1,4 @@
-"""The timeline of a run: who did what from when to when, and every change of every mbarrier.
+"""The timeline of a run: the actor, the start and the end of each action, and every change of every mbarrier.
 
 Times are cycles of the SM clock from the launch on. A `Track` is whose time it is: a warp's, or that of an engine of a
 CTA. Renderers and rules read a `Timeline`.
@@ -51,7 +51,7 @@ class Activity(Enum):
 
 
 class Awaited(Enum):
-    """What a warp waits for that is not an mbarrier, by the word that names the wait (`isa.Instruction.awaits`)."""
+    """The object of a wait that is no mbarrier, by the word that names the wait (`isa.Instruction.awaits`)."""
 
     THREADS = "bar.sync"
     CLUSTER = "barrier.cluster"
@@ -65,7 +65,7 @@ class Awaited(Enum):
 
     @classmethod
     def named(cls, name: str) -> Awaited | None:
-        """What the wait of this name is for: THREADS for "bar.sync 0"."""
+        """The object of the wait with this name: THREADS for "bar.sync 0"."""
         word = name.split(" ")[0]
         return cls(word) if word in cls._value2member_map_ else None
 
@@ -85,7 +85,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """What one track does from `start` to `end`, in cycles.
+    """The action of one track from `start` to `end`, in cycles.
 
     The intervals of a warp follow one another. Those of an engine may overlap: several copies are in flight at once.
 

@@ -134,7 +134,7 @@ def _factors(ctx: Context, tile: Tile, rows: int, factors: int, vec: int) -> lis
 
 
 def _first_places(layout: TileLayout, rows: int, factors: int, vec: int) -> list[int] | None:
-    """Where the factors of each MMA begin, in bytes of a row of columns; None for another layout than that of factors.
+    """The first byte of each MMA's factors in a row of columns; None for a layout that holds no factors.
 
     The `vec` factors of an MMA lie side by side, those of row r in lane r % 32 and in column r // 32.
     """

@@ -58,7 +58,7 @@ def elementwise(call: TileCall) -> None:
 
 
 def reduced_axes(call: TileCall) -> tuple[int, ...] | None:
-    """The dimensions of the source that a reduction's `axes` names, or None; raises TirxError for those it lacks."""
+    """The dimensions of the source that a reduction's `axes` names, or None; raise TirxError for missing dimensions."""
     axes = call.option("axes")
     if axes is None:
         return None

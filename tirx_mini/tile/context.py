@@ -114,14 +114,18 @@ class Context:
         return 1 if most_in_a_warp(possible) == 1 else None
 
     def not_single_thread(self) -> str | None:
-        """Why more than one lane of a warp executes the call; None if only one does, or if it is unknown."""
+        """The reason for which more than one lane of a warp executes the call; None for one lane, or where it is
+        unknown.
+        """
         if self.scope != "thread":
             return f"the call is in {self.scope} scope"
         lanes = self.lanes()
         return f"{lanes} lanes of a warp execute it" if lanes is not None and lanes > 1 else None
 
     def split_scope(self) -> str | None:
-        """Why only some threads of the scope execute the call; None if all or none do, or if it is unknown."""
+        """The reason for which only some threads of the scope execute the call; None for all or none, or if it is
+        unknown.
+        """
         active = self.active()
         size = self.threads
         if active is None or size == 1:

@@ -59,8 +59,10 @@ def _moved(ctx: Context, memory: Tile, registers: RegisterTile, stores: bool) ->
         address = AddressOf(HANDLE, memory.buffer, tuple(inside.simplify(index) for index in at))
         each = blocks.count * LANE_ELEMENTS
         pointer = registers.pointer(inside.simplify(j * each + number * (columns // width * each)))
-        name, operands = ("stmatrix", (address, pointer)) if stores else ("ldmatrix", (pointer, address))
-        moves.append(issue(name, *operands, num=blocks.count, span=ctx.span))
+        if stores:
+            moves.append(issue("stmatrix", address, pointer, num=blocks.count, span=ctx.span))
+        else:
+            moves.append(issue("ldmatrix", pointer, address, num=blocks.count, span=ctx.span))
     body = seq(*moves, span=ctx.span)
     if columns == width:
         return body

@@ -49,7 +49,7 @@ class TileOp:
 
     @property
     def help(self) -> str:
-        """What it does, and what each of its options means."""
+        """The effect of the call, and the meaning of each of its options."""
         return "\n".join([self.doc, *(f"\n{name}: {OPTIONS[name].meaning}" for name in self.options)])
 
     @property

@@ -137,7 +137,7 @@ class ThreadReduce(Rule):
 
 @dataclass(frozen=True)
 class Shape:
-    """What a reduction keeps and what it reduces, of the dimensions of its source.
+    """The kept and the reduced dimensions of a reduction's source.
 
     rows, columns: the extents of the dimensions that stay, and of those that are reduced.
     reduced: for each dimension of the source tile, whether it is reduced.
@@ -160,7 +160,7 @@ class Shape:
         return Shape(tuple(n for n, gone in pairs if not gone), tuple(n for n, gone in pairs if gone), reduced)
 
     def row(self, at: Sequence[T]) -> tuple[T, ...]:
-        """The coordinates of an element of the source without those that are reduced."""
+        """The coordinates of an element of the source without its reduced coordinates."""
         return tuple(place for place, gone in zip(at, self.reduced, strict=True) if not gone)
 
     def at(self, row: Sequence[T], column: Sequence[T]) -> tuple[T, ...]:
@@ -332,7 +332,7 @@ def _operator(call: TileCall) -> str:
 
 
 def accumulates(call: TileCall) -> bool:
-    """Return whether a reduction combines its result with what the destination holds. Refuses what is not known now."""
+    """Return whether a reduction combines its result with the destination's contents. Refuses what is not known now."""
     accum = call.option("accum", False)
     value = int_value(accum) if isinstance(accum, Expr) else accum
     if value not in (0, 1):

@@ -58,7 +58,7 @@ def coordinate(expr: Expr) -> Coord:
 
 
 def offsets(tile: Tile) -> list[int]:
-    """What divides the byte offset of each view in its source, along the chain of views from the tile to its root.
+    """The divisors of the byte offset of each view in its source, along the chain of views from the tile to its root.
 
     An offset known at compile time is itself, any other the largest number of bytes that is known to divide it.
     """
@@ -128,7 +128,7 @@ class Tile:
         return tuple(indices)
 
     def broadcast(self, dst: Tile) -> tuple[int | None, ...] | None:
-        """For each dimension of the tile `dst`, which of this tile's it runs along; None for one where this has 1.
+        """For each dimension of the tile `dst`, the dimension of this tile along which it runs; None where this has 1.
 
         Dimensions correspond from the last one backwards, as in NumPy. None where the extents do not fit.
         """

@@ -30,7 +30,7 @@ class Refusal(Exception):
 
 
 class NotMeant(Refusal):
-    """A refusal because the rule is meant for other memories than those of the call. It does not help the user."""
+    """A refusal because the rule applies to other memories than the call's. It does not help the user."""
 
 
 class Rule(ABC):

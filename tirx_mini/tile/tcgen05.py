@@ -162,7 +162,7 @@ def _product(call: TileCall, c: Tile, a: Tile, b: Tile) -> InstructionDescriptor
 
 
 def instruction_shape(call: TileCall, m: int, b_rows: int, group: int) -> tuple[int, int]:
-    """(M, N) of one instruction: those that the call names, else all of the product, in parts where N exceeds 256."""
+    """(M, N) of one instruction: the call's own choice, else the whole product, in parts where N exceeds 256."""
     whole, step = b_rows * group, 8 if m == ROWS // 2 else 16 * group
     given = [int_value(call.option(name)) for name in ("mma_m", "mma_n") if call.option(name) is not None]
     if len(given) == 1:

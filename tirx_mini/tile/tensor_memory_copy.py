@@ -119,7 +119,7 @@ def _copies(
 
 
 def _whole_group(src: Tile) -> Tile:
-    """A tile of four rows as that of the eight rows which begin with them: descriptors count rows by eights."""
+    """A tile of four rows as the eight rows that begin with them: descriptors count rows by eights."""
     if not src.extents or src.extents[0] != 4:
         return src
     axis = src.kept[0]
@@ -135,7 +135,7 @@ def _whole_group(src: Tile) -> Tile:
 
 
 def _layout_of(shape: str, multicast: str, width: int) -> TileLayout:
-    """Where a copy of this shape puts rows of `width` elements, with the lanes of their further copies."""
+    """The rows of `width` elements of a copy of this shape, with the lanes of their further copies."""
     if shape == "4x256b":
         return TileLayout(S[(4, width) : (32 @ TLane, 1 @ TCol)])
     if multicast == "warpx4":
@@ -150,7 +150,7 @@ FEW_ROWS = (("4x256b", ""), ("64x128b", "warpx2::02_13"), ("64x128b", "warpx2::0
 
 
 def _few_rows(call: TileCall, ctx: Context, dst: Tile, src: Tile) -> Stmt | None:
-    """4, 32 or 64 rows, in the lanes that the layout of `dst` says; None where it is that of no such copy."""
+    """4, 32 or 64 rows, in the lanes that the layout of `dst` gives; None for a layout of no such copy."""
     if len(dst.extents) != 2 or dst.buffer.allocated_addr is None:
         return None
     try:

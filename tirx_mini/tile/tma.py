@@ -107,7 +107,7 @@ def _cache_hint(call: TileCall) -> dict[str, str]:
 
 
 def _store(call: TileCall, ctx: Context, src: Tile, box: Transfer) -> Stmt:
-    """The instruction that stores a box, or adds it to what the memory holds."""
+    """The instruction that stores a box, or adds it to the memory's contents."""
     combine, hint = call.option("use_tma_reduce"), _cache_hint(call)
     operands = (box.map.var, AddressOf(HANDLE, src.buffer, (box.place,)), *box.coords)
     if combine is None:

@@ -76,7 +76,7 @@ class Left:
 
 
 def _left(ctx: Context, a: Tile, turned: bool) -> Left:
-    """Matrix A in shared memory or in registers, where 16-bit elements lie as those of an accumulator do."""
+    """Matrix A in shared memory or in registers, where 16-bit elements lie as an accumulator's elements do."""
     if a.scope != "local":
         operand = mma_operand(ctx, a, "wgmma", turned)
         return Left("wgmma.mma_async", operand.bind, operand.at)

@@ -82,30 +82,30 @@ def test_the_fence_of_initialised_barriers_comes_before_the_cluster_synchronises
 ORDERED = {
     "a wait for the wrong phase": (
         "mma2ld.wait(wb_phase.stage, wb_phase.phase)", "mma2ld.wait(wb_phase.stage, 0)",
-        "state-stands-still", ("waits again for round 1 of mma2ld", "mma2ld.wait(wb_phase.stage, 0)"),
+        "TX109", ("waits again for round 1 of mma2ld", "mma2ld.wait(wb_phase.stage, 0)"),
     ),
     "a wait that is not there": (
         "ld2mma.wait(ld_phase.stage, ld_phase.phase)", "pass",
-        "race", ("no thread waits for ld2mma", "ld2mma.arrive("),
+        "TX201", ("no thread waits for ld2mma", "ld2mma.arrive("),
     ),
     "no wait for the first result": (
         "mma2ld.wait(wb_phase.stage, wb_phase.phase)", "pass",
-        "uninitialised-read", ("no thread waits for mma2ld", "mma2ld.arrive("),
+        "TX207", ("no thread waits for mma2ld", "mma2ld.arrive("),
     ),
     "a wait that passes too early": (
         "wb_phase.init(is_producer=False)", "wb_phase.init(is_producer=True)",
-        "passes-at-once", ("the first wait of warp 0 of warpgroup 0 for mma2ld passes at once", "mma2ld.wait("),
+        "TX108", ("the first wait of warp 0 of warpgroup 0 for mma2ld passes at once", "mma2ld.wait("),
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ORDERED)
 def test_the_page_of_a_race_shows_the_barrier_that_is_there_for_it(name: str, tmp_path: Path) -> None:
-    old, new, kind, words = ORDERED[name]
+    old, new, code, words = ORDERED[name]
     report = simulate_edited(7, old, new, tmp_path)
     finding = report.findings[0]
     page = finding.diagnostic.render()
-    assert finding.kind == kind, page
+    assert finding.code == code, page
     for word in words:
         assert word in page, page
 

@@ -185,10 +185,10 @@ BYTES = (
     Wrong(
         name="bytes of A only",
         edit=Edit(step=4, old="(BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE", new="BLK_M * BLK_K * DTYPE_SIZE"),
-        verdict="deadlock",
-        kind="deadlock",
+        verdict="hazard",
+        kind="byte-count",
         code="TX106",
-        line="Tx.ptx.mbarrier.try_wait(tma_bar",
+        line="Tx.ptx.mbarrier.arrive.expect_tx(tma_bar",
         page_says=("announces 16384", "deliver 32768"),
         also_shows=LOAD_A,
     ),

@@ -21,7 +21,7 @@ TURNS = (
     Wrong(
         name="no wait for the turn: the other consumer's stages are multiplied",
         edit=HopperEdit(step=10, old=f"                    {TURN_WAIT}\n", new=""),
-        verdict="fault",
+        verdict="deadlock",
         kind="race",
         line=FULL_WAIT,
         page_says=("nothing keeps the next phase from completing first",),
@@ -29,7 +29,7 @@ TURNS = (
     Wrong(
         name="no wait for the turn: a stage is multiplied that is not loaded",
         edit=HopperEdit(step=10, old=f"                    {TURN_WAIT}\n", new=""),
-        verdict="fault",
+        verdict="deadlock",
         kind="uninitialised-read",
         line=MMA,
         page_says=("which nothing has written",),
@@ -101,7 +101,7 @@ TURNS = (
     Wrong(
         name="both consumers begin",
         edit=HopperEdit(step=10, old="is_producer=(consumer == 0)", new="is_producer=True"),
-        verdict="fault",
+        verdict="deadlock",
         kind="uninitialised-read",
         line=MMA,
         page_says=("which nothing has written",),

@@ -184,6 +184,16 @@ def halves_with_one_rounding(w: RunningWarp) -> Any:
     yield from ()
 
 
+def rounded_once(w: RunningWarp) -> Any:
+    """1 / 3, and the root of 2, above and below the exact numbers; in both formats."""
+    for name, kind in (("f32", np.float32), ("f64", np.float64)):
+        third, root = kind(1) / kind(3), np.sqrt(kind(2))
+        for op, operands, nearest in (("div", (1.0, 3.0), third), ("rcp", (3.0,), third), ("sqrt", (2.0,), root)):
+            below, above = (do(w, f"{op}.rounded.{name}", *operands, rounding=mode) for mode in ("rm", "rp"))
+            assert nearest in (below, above) and above == np.nextafter(below, kind(np.inf))
+    yield from ()
+
+
 def finish(w: RunningWarp) -> Any:
     all_lanes(w)
     yield from ()
@@ -547,6 +557,8 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("pmevent",): simple("pmevent", event=3),
     ("discard",): simple("discard", 0),
     ("createpolicy.fractional",): value("createpolicy.fractional", 0, 1.0),
+    ("div.rounded.f32", "div.rounded.f64", "rcp.rounded.f32", "rcp.rounded.f64", "sqrt.rounded.f32",
+     "sqrt.rounded.f64"): rounded_once,
     ("fma.f16x2", "fma.bf16x2"): halves_with_one_rounding,
     ("ld", "st", "ld.registers", "st.registers"): accesses,
     ("atom", "atom.cas", "red"): atomics,

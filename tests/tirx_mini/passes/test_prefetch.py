@@ -114,9 +114,16 @@ def test_each_prefetch_has_the_span_of_its_copy() -> None:
 
 
 def test_an_unused_map_is_not_prefetched() -> None:
+    unused, *_ = lower(kernel()).tensor_maps
+    before, _ = passed(kernel(dead=True))
+    after = run_pass(replace(before, tensor_maps=(unused, *before.tensor_maps)))
+    assert [tensor_map.var.name for tensor_map in after.tensor_maps] == ["A_map", "B_map", "D_map"]
+    assert prefetches(after) == ["B_map", "D_map"]
+
+
+def test_a_copy_that_is_never_executed_has_no_map() -> None:
     func = lower(kernel(dead=True))
-    assert [tensor_map.var.name for tensor_map in func.tensor_maps] == ["A_map", "B_map", "D_map"]
-    assert prefetches(func) == ["B_map", "D_map"]
+    assert [tensor_map.var.name for tensor_map in func.tensor_maps] == prefetches(func) == ["B_map", "D_map"]
 
 
 def test_a_kernel_without_maps_is_unchanged() -> None:

@@ -12,7 +12,7 @@ import pytest
 import tirx_mini as tvm
 from tirx_mini.codegen import cuda_source
 from tirx_mini.course import STEPS, default_kernels, load_kernels, make_arguments
-from tirx_mini.ir import PrimFunc, structural_equal
+from tirx_mini.ir import Address, PrimFunc, structural_equal
 from tirx_mini.passes import lower
 from tirx_mini.script import from_source
 
@@ -74,3 +74,27 @@ def test_floats_are_exact_and_equal_parts_are_shared() -> None:
 def test_only_kernels_are_saved() -> None:
     with pytest.raises(TypeError, match="not a kernel"):
         tvm.save_json("kernel")  # pyright: ignore[reportArgumentType]
+
+
+POINTER = """\
+.version 8.0
+.target sm_80
+.entry scale(.param .u64 .ptr x)
+{
+.reg .b64 %rd<4>; .reg .b32 %r<2>; .reg .f32 %f<2>;
+ld.param.u64 %rd1, [x];
+mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.f32 %f1, [%rd3];
+add.rn.f32 %f1, %f1, %f1;
+st.global.f32 [%rd3], %f1;
+ret;
+}
+"""
+
+
+def test_computed_addresses_are_the_same() -> None:
+    lowered = tvm.read_ptx(POINTER).entry().lowered([np.ones(32, np.float32)], grid=1, block=32)
+    again = tvm.load_json(tvm.save_json(lowered.func))
+    assert lowered.func.of(Address) and structural_equal(lowered.func, again)

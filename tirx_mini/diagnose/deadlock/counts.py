@@ -56,14 +56,15 @@ def too_few_arrive(situation: Situation, group: Group) -> Explanation | None:
 def _later(situation: Situation, group: Group, barrier: Mbarrier, signals: Sequence[Site]) -> list[Group] | None:
     """Who arrives too, but never in this phase, as they wait for those who have; None where others are still to come.
 
-    In the first phase, whoever has arrived at all has arrived in this one.
+    Whoever arrives once a phase has arrived in this one where it has made more rounds than phases are complete.
     """
     arrived: list[Group] = []
     absent: list[Group] = []
     for other in situation.groups:
         coming = [warps for site in signals if (warps := _to_come(other, site, barrier))]
         if other is not group and coming:
-            (arrived if all(_have_arrived(barrier, warps) for warps in coming) else absent).append(other)
+            here = all(_in_this_phase(situation, barrier, signals, warps) for warps in coming)
+            (arrived if here else absent).append(other)
     if not absent:
         return []
     behind = situation.behind(arrived) if not barrier.phase else []
@@ -89,6 +90,15 @@ def _to_come(group: Group, site: Site, barrier: Mbarrier) -> list[RunningWarp]:
         return sum(counts[warp.place].count for counts in ring if warp.place in counts)
 
     return [warp for warp in warps if passed(warp) <= barrier.phase or _have_arrived(barrier, [warp])]
+
+
+def _in_this_phase(
+    situation: Situation, barrier: Mbarrier, signals: Sequence[Site], warps: Sequence[RunningWarp]
+) -> bool:
+    """Return whether all of the warps have arrived at the barrier since its last phase completed."""
+    return _have_arrived(barrier, warps) and all(
+        situation.rounds_of(warp, barrier, signals) > barrier.phase for warp in warps
+    )
 
 
 def _have_arrived(barrier: Mbarrier, warps: Sequence[RunningWarp]) -> bool:

@@ -150,7 +150,7 @@ def _scalar_type(named: str, value: bool | int | float, wanted: DType | None) ->
 
 @dataclass(frozen=True)
 class _Memory:
-    """Where an array lies. strides: in elements. address: in bytes."""
+    """The memory of an array. strides: in elements. address: in bytes."""
 
     dtype: DType
     shape: tuple[int, ...]

@@ -33,7 +33,7 @@ class Uses:
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """The launches of a stream that may be running together: the last one, and those that it did not wait for.
+    """The launches of a stream that may run together: the last one, and the ones that it did not wait for.
 
     key: the stream as the program has it.
     """

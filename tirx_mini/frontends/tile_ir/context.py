@@ -1,4 +1,5 @@
-"""What the passes of a tile program may ask: the GPU, what its author asked for, and whom to tell what they chose."""
+"""The context of the passes of a tile program: the GPU, its author's options, and the receiver of the passes' choices.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ SERIAL, COST_BASED = "serial", "cost-based"
 
 @dataclass(frozen=True)
 class Options:
-    """What a kernel's decorator, its launch or the command line fixes; None leaves the choice to the passes.
+    """The options that a kernel's decorator, its launch or the command line fixes; None leaves the choice to the
+    passes.
 
     num_warps: warps that compute: a power of two, at most 16.
     num_stages: buffers of each pipeline, at least 1.
@@ -36,7 +38,7 @@ class Options:
 
 @dataclass
 class Context:
-    """What all passes of one compilation share.
+    """The state that all passes of one compilation share.
 
     gpu: the GPU that the costs and limits are of.
     options: what is fixed.

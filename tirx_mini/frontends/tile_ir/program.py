@@ -58,7 +58,7 @@ class TileProgram:
 
     @cached_property
     def context(self) -> Context:
-        """What the passes chose, and what the kernel's decorator fixes."""
+        """The choices of the passes, and the options that the kernel's decorator fixes."""
         context = context_for(self.gpu)
         hints = self.kernel.hints.at(context.arch)
         given = self.options
@@ -186,7 +186,7 @@ def is_dense(spec: ArraySpec) -> bool:
 
 
 def passed_shape(spec: ArraySpec) -> tuple[int, ...]:
-    """The shape of an array as it is passed to `func`: its own, or that of the memory that it spans."""
+    """The shape of an array as it is passed to `func`: its own, or the shape of the memory that it spans."""
     if spec.shape and is_dense(spec):
         return spec.shape
     return (1 + sum((n - 1) * s for n, s in zip(spec.shape, spec.strides, strict=True)),)

@@ -1,4 +1,4 @@
-"""Tile programs in files, as commands name them, and those of lesson 11 with arguments to compile them for."""
+"""Tile programs in files, as commands name them, and lesson 11's programs with arguments to compile them for."""
 
 from __future__ import annotations
 

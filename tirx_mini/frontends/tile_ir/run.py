@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Launches:
-    """How launches are simulated, and what came of them.
+    """The options of simulated launches, and their reports.
 
     gpu: a name of `hardware.GPUS`. options: those of `tirx_mini.simulate`.
     reports: one for each launch, in order.
@@ -180,7 +180,7 @@ def launch(
 
 
 def current_gpu() -> str:
-    """The GPU that launches simulate: that of ``with simulated(…):``, or of ``with Target("sim:h100"):``."""
+    """The GPU that launches simulate: the GPU of ``with simulated(…):``, or of ``with Target("sim:h100"):``."""
     launches = _SIMULATED.get()
     if launches is not None:
         return launches.gpu

@@ -74,8 +74,7 @@ class _Lower(Mutator):
         return self._fenced(nest, self._exchanged(nest, layout))
 
     def _exchanged(self, nest: Nest, layout: Fragment) -> Stmt:
-        """Parallel loops; fragments that they need in other threads than those that hold them pass through shared
-        memory."""
+        """Parallel loops; fragments that other threads need pass through shared memory."""
         try:
             return self._shared(nest, layout)
         except Elsewhere as conflict:
@@ -247,7 +246,7 @@ class _Lower(Mutator):
 
 
 def _in_team(team: Team, around: Team) -> Expr:
-    """The condition that a thread is in a team, for those of the team around."""
+    """The condition that a thread of the enclosing team is in a team."""
     number = Team(0, 0).thread
     last = team.first + team.count
     if team.first == around.first:

@@ -46,7 +46,7 @@ def expand_tiles(func: PrimFunc, arch: str) -> PrimFunc:
 
 
 class _Views(Mutator):
-    """Accesses of views of fragments become those of the fragments."""
+    """Turn accesses of views of fragments into accesses of the fragments."""
 
     def visit_DeclBuffer(self, node: DeclBuffer) -> Stmt:
         return Seq((), span=node.span) if _is_view(node.buffer) else node
@@ -65,7 +65,7 @@ def _is_view(buffer: Buffer) -> bool:
 
 
 def _in_root(access: BufferLoad | BufferStore) -> tuple[Expr, ...]:
-    """The indices in a fragment of what an access of a view names."""
+    """The indices in a fragment that an access of a view names."""
     number: Expr = const(0)
     for index, extent in zip(access.indices, access.buffer.shape, strict=True):
         number = number * extent + index

@@ -307,7 +307,7 @@ def with_loop(analyzer: Analyzer, loop: For) -> Analyzer:
 
 
 def known_layout(nest: Nest, fragments: Mapping[Buffer, Fragment], team: Team) -> Fragment | None:
-    """How the iterations of parallel loops are shared, where a fragment in them says so."""
+    """The distribution of a parallel loop's iterations that a fragment in it fixes."""
     if nest.layout is not None:
         return nest.layout
     best: tuple[int, Access] | None = None
@@ -337,7 +337,7 @@ def _fits(nest: Nest, access: Access, layout: Fragment) -> bool:
 
 
 def _of_access(nest: Nest, access: Access, layout: Fragment) -> Fragment:
-    """The layout of loops from that of a fragment that they index."""
+    """The layout of loops that follows from the layout of a fragment with their indices."""
     loops, divisors = nest.dimensions(access), nest.divisors(access)
     digits: list[Digit] = []
     below = 1
@@ -373,7 +373,7 @@ def _trimmed(digits: Sequence[Digit], extents: Sequence[int]) -> list[Digit]:
 
 
 def nest_layout(nest: Nest, fragments: Mapping[Buffer, Fragment], team: Team, analyzer: Analyzer) -> Fragment:
-    """How the iterations of parallel loops are shared: as their fragments say, else in vectors of neighbours."""
+    """The distribution of a parallel loop's iterations: as its fragments fix it, else in vectors of neighbours."""
     known = known_layout(nest, fragments, team)
     if known is not None:
         return known
@@ -385,7 +385,7 @@ def nest_layout(nest: Nest, fragments: Mapping[Buffer, Fragment], team: Team, an
 
 
 def derive(nest: Nest, access: Access, layout: Fragment) -> Fragment | None:
-    """The layout of a fragment from that of the loops that index it; None if an index is not a loop variable."""
+    """The layout of a fragment that follows from its loops' layout; None if an index is not a loop variable."""
     shape, digits = access.buffer.shape, []
     places = nest.dimensions(access)
     for dim, (loop, divisor) in enumerate(zip(places, nest.divisors(access), strict=True)):
@@ -413,7 +413,7 @@ def derive(nest: Nest, access: Access, layout: Fragment) -> Fragment | None:
 
 
 class _Attach(Mutator):
-    """Gives buffers their layouts, and views those of what they are views of."""
+    """Give buffers their layouts, and views the layouts of their sources."""
 
     def __init__(self, known: Known) -> None:
         self.known = known

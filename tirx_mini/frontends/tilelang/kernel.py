@@ -44,7 +44,7 @@ SHOWN_EXTENT = 1024
 
 @dataclass(frozen=True)
 class Launches:
-    """How launches are simulated, and the reports of them. schedules: how many orders of events are tried."""
+    """The options of simulated launches, and their reports. schedules: how many orders of events are tried."""
 
     gpu: str
     schedules: int = 1
@@ -99,7 +99,7 @@ def _arch(name: str) -> str:
 
 
 def _machine(target: Target) -> tuple[Target, str]:
-    """Where a kernel for a target runs, and its architecture: on the GPU of this machine, or in the simulator."""
+    """The machine that runs a kernel for a target, and its architecture: this machine's GPU, or the simulator."""
     from tirx_mini.runtime import device_arch
 
     here = device_arch()
@@ -288,7 +288,7 @@ class JITKernel:
     # -- measurements -------------------------------------------------------------------------------------------
 
     def get_profiler(self, tensor_supply_type: Any = None) -> Profiler:
-        """What measures the kernel, and compares it with a reference."""
+        """The profiler, which measures the kernel and compares it with a reference."""
         return Profiler(self, tensor_supply_type)
 
     @property

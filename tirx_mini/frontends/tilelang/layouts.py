@@ -1,4 +1,4 @@
-"""Layouts of fragments: which thread holds an element of a tile, and in which of its registers.
+"""Layouts of fragments: the thread and the register that hold each element of a tile.
 
 A fragment of a CTA has a shape; each of its dimensions is written in a mixed radix, and each digit counts threads or
 registers. Digits that belong to no dimension count replicas: threads that hold the same elements. Layouts of loops are
@@ -78,7 +78,7 @@ class Fragment:
         return tuple(digit for digit in self.digits if digit.dim is None)
 
     def covered(self, dim: int) -> int:
-        """How far the digits of a dimension count."""
+        """The range of a dimension's digits."""
         return math.prod(digit.extent for digit in self.digits if digit.dim == dim)
 
     def padded(self, dim: int) -> bool:
@@ -132,7 +132,7 @@ class Fragment:
         return threads, registers, tuple(np.broadcast_to(place, threads.shape) for place in places)
 
     def without(self, dim: int) -> Fragment:
-        """The layout of what is left when a dimension is reduced: its threads hold the same results."""
+        """The layout without a reduced dimension: its threads hold the same results."""
         kept = [d for d in self.digits if d.dim != dim]
         dropped = [replace(d, dim=None, weight=0) for d in self.digits if d.dim == dim and d.place == THREAD]
         moved = [replace(d, dim=d.dim - (d.dim > dim)) if d.dim is not None else d for d in kept]
@@ -181,7 +181,7 @@ def from_axe(layout: TileLayout, threads: int, axes: Mapping[Axis, int] | None =
 
 
 def with_replicas(digits: Sequence[Digit], threads: int) -> tuple[Digit, ...]:
-    """The digits, and those of replicas for what the digits of threads leave out of `threads`."""
+    """The digits, with replica digits for the part of `threads` that the digits of threads leave out."""
     found, at = list(digits), 1
     for digit in sorted((d for d in digits if d.place == THREAD), key=lambda d: d.stride):
         if digit.stride % at:
@@ -346,7 +346,7 @@ def fit(table: np.ndarray, digits: Sequence[Digit]) -> Callable[[Expr], Expr] | 
 
 
 def seen_through(source: Buffer, view: Buffer) -> Layout:
-    """The layout of a view of a buffer that has one: its elements lie where those of the buffer do."""
+    """The layout of a view of a buffer with a layout: its elements lie at the places of the buffer's elements."""
     try:
         same = source if view.dtype == source.dtype else source.view(str(view.dtype))
         layout = same.view(view.shape).layout

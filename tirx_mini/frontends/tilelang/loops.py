@@ -167,7 +167,7 @@ class _Loops:
             )
 
     def first_replica(self) -> Expr | None:
-        """The condition that a thread is the first of those that execute the same iterations."""
+        """The condition that a thread is the first one to execute its iterations."""
         return self.layout.first_replica(self.thread)
 
     # -- vectors ------------------------------------------------------------------------------------------------
@@ -317,7 +317,7 @@ class _Loops:
         return For(var, const(0), const(count), made, kind=UNROLLED, parallel=True, span=access.span)
 
     def _computed(self, arrays: dict[Access, Buffer], first: Expr, analyzer: Analyzer, steps: int, lanes: int) -> Stmt:
-        """What is computed with the elements in arrays, one after the other."""
+        """The results of a computation with the elements of arrays, one after the other."""
         count, var = steps * lanes, Var(INT32, "e")
         inner = analyzer.bind(var, 0, count - 1)
         at = self.at(first * lanes + var, inner)

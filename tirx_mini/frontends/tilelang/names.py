@@ -1,4 +1,4 @@
-"""What `import tilelang` and its submodules give: the names that programs use, from `tirx_mini.tilelang`."""
+"""The names that `import tilelang` and its submodules provide, from `tirx_mini.tilelang`."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _as_it_is(function: Any = None, *args: Any, **options: Any) -> Any:
 
 
 def _nothing(*args: Any, **options: Any) -> None:
-    """What has no effect here."""
+    """A callable without effect here."""
 
 
 def next_power_of_2(n: int) -> int:

@@ -76,7 +76,7 @@ class Nest:
         return [numbers.get(var) if var is not None else None for var, _ in map(_quotient, access.indices)]
 
     def divisors(self, access: Access) -> list[int]:
-        """For each dimension of an access, by what the variable of its loop is divided."""
+        """For each dimension of an access, the divisor of its loop's variable."""
         return [divisor for _, divisor in map(_quotient, access.indices)]
 
     def names_loops(self, index: Expr) -> bool:

@@ -1,4 +1,4 @@
-"""What the rules of tile operations know of the place of a call: threads, layouts, ranges of indices."""
+"""The context of a call in the rules of tile operations: threads, layouts, ranges of indices."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Place:
 
 
 class Rule(Protocol):
-    """How a tile operation becomes the code of a thread."""
+    """The rule by which a tile operation becomes the code of a thread."""
 
     def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Fragment | Layout]:
         """The layouts that the operation needs: of fragments, and of buffers in shared memory.

@@ -13,7 +13,7 @@ from tirx_mini.pytorch import pytorch, pytorch_or_none
 
 
 class TensorSupplyType(Enum):
-    """What the tensors of a measurement hold."""
+    """The contents of a measurement's tensors."""
 
     Integer = 1
     Uniform = 2
@@ -25,7 +25,7 @@ class TensorSupplyType(Enum):
 
 
 class Kernel(Protocol):
-    """What can be measured."""
+    """A kernel that can be measured."""
 
     out_idx: list[int]
 

@@ -94,7 +94,7 @@ def async_operands(func: PrimFunc, arch: str) -> set[Buffer]:
 
 
 class TmaCopyRule:
-    """T.tma_copy: a load that adds its bytes to what an mbarrier expects, or a store in a group of its own."""
+    """T.tma_copy: a load that adds its bytes to an mbarrier's expected bytes, or a store in a group of its own."""
 
     def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Layout]:
         """Those that the products of the kernel want, else rows one after the other."""

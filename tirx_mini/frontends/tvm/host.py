@@ -32,7 +32,7 @@ from .target import Target
 
 @dataclass
 class CompiledKernel:
-    """What `tvm.compile` returns: call it, or its `mod`, with the arguments of the kernel."""
+    """The result of `tvm.compile`: call it, or its `mod`, with the arguments of the kernel."""
 
     inner: SimulatedExecutable | Executable | SymbolicExecutable | CpuExecutable | te.Launches | te.SymbolicFunction
     module: IRModule
@@ -53,7 +53,7 @@ class CompiledKernel:
             simulated_device.CLOCK.get().time_us += sum((report and report.time_us) or 0.0 for report in reports)
 
     def executable(self, *values: Any) -> SimulatedExecutable | Executable | CpuExecutable | te.Launches:
-        """What executes a call with these arguments."""
+        """The executable for a call with these arguments."""
         if isinstance(self.inner, (SymbolicExecutable, te.SymbolicFunction)):
             return self.inner.for_arguments(*values)
         return self.inner
@@ -121,7 +121,7 @@ class CompiledKernel:
 
     @property
     def type_key(self) -> str:
-        """What executes the function: "cuda", or "llvm"."""
+        """The key of the executing device: "cuda", or "llvm"."""
         return "cuda" if self.imported_modules else "llvm"
 
     def source(self, stage: str = "cuda", comments: bool = True) -> str:

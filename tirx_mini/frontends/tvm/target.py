@@ -40,7 +40,7 @@ class Target(OwnTarget):
 
     @property
     def arch(self) -> str | None:
-        """The architecture, as "sm_100a": the one that is named, else that of the GPU here, or of the simulated one."""
+        """The architecture, as "sm_100a": the named one, else this machine's GPU's, or the simulated GPU's."""
         if self.kind != "cuda" or self.detail is not None:
             return self.detail if self.kind == "cuda" else None
         gpu = simulated_device.simulated_gpu()
@@ -48,7 +48,7 @@ class Target(OwnTarget):
 
     @property
     def attrs(self) -> Mapping[str, Any]:
-        """What a kernel may ask of the target."""
+        """The attributes that a kernel may ask of the target."""
         limits = {"max_num_threads": MAX_THREADS_PER_CTA, "thread_warp_size": THREADS_OF["warp"]}
         return {"arch": self.detail, **limits} if self.kind == "cuda" and self.detail else limits
 

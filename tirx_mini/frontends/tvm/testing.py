@@ -96,7 +96,7 @@ def requires_cuda_compute_version(major: int, minor: int = 0, exact: bool = Fals
 
 
 def _always(function: Any = None, *_: Any, **__: Any) -> Any:
-    """A marker for what is always there, because a GPU is simulated where the machine has none."""
+    """A marker that always holds, because a GPU is simulated where the machine has none."""
     return function if callable(function) else (lambda inner: inner)
 
 
@@ -118,7 +118,7 @@ def is_ampere_or_newer() -> bool:
 
 
 def np_dtype_from_str(dtype: str) -> np.dtype:
-    """The NumPy dtype of a name, with those of eight bits and fewer from ml_dtypes."""
+    """The NumPy dtype of a name; dtypes of eight bits and fewer are ml_dtypes' own."""
     return np.dtype(numpy_dtype(DataType(dtype)))
 
 

@@ -190,7 +190,7 @@ def _numbers(shape: Any) -> tuple[int, ...]:
 
 
 def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
-    """The tensor with its dimensions in another order: reversed, or that of `axes`."""
+    """The tensor with its dimensions in another order: reversed, or in the order of `axes`."""
     order = [axis % a.ndim for axis in axes] if axes is not None else list(reversed(range(a.ndim)))
     if sorted(order) != list(range(a.ndim)):
         raise _refused("transpose", f"{axes} is not a permutation of {a.ndim} dimensions")
@@ -228,7 +228,7 @@ def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
 
 
 def squeeze(a: Tensor, axis: Any = None) -> Tensor:
-    """The tensor without dimensions of extent 1: all of them, or those of `axis`."""
+    """The tensor without dimensions of extent 1: all of them, or the ones of `axis`."""
     gone = _axes(a, axis) if axis is not None else [dim for dim in range(a.ndim) if a.shape[dim] == 1]
     kept = [dim for dim in range(a.ndim) if dim not in gone]
 

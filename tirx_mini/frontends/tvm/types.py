@@ -9,7 +9,7 @@ from tirx_mini.script import tirx
 
 
 def PrimType(dtype: Any) -> Any:
-    """The type of a number: that of the language, ``Tx.float16``."""
+    """The type of a number: the language's, ``Tx.float16``."""
     return getattr(tirx, str(DataType(str(dtype))))
 
 

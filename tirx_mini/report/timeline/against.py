@@ -53,7 +53,7 @@ def run_of(report: Report, spec: GpuSpec | None = None) -> Run:
 
 @dataclass(frozen=True)
 class Difference:
-    """What one row does in both runs, in µs of an average CTA slot.
+    """The time of one row in both runs, in µs of an average CTA slot.
 
     who: "MMA warp", "tensor core". what: "tma2mma" for a wait, "" for the time that an engine is busy. Where only the
     cause is the same, and not the barrier, it is the cause: "TMA loads". names: of the barrier before and after.
@@ -74,7 +74,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What differs between two runs. differences: of all rows, the largest first. sentences: of those that matter."""
+    """The differences of two runs. differences: of all rows, the largest first. sentences: of those that matter."""
 
     before: Run
     after: Run
@@ -96,7 +96,7 @@ def compare(before: Run, after: Run) -> Comparison:
 
 
 def as_data(comparison: Comparison) -> dict[str, object]:
-    """The comparison as JSON knows it, without the timelines."""
+    """The comparison as JSON, without the timelines."""
     return {
         "before": {"name": comparison.before.name, "us": comparison.before.whole_us},
         "after": {"name": comparison.after.name, "us": comparison.after.whole_us},
@@ -115,7 +115,7 @@ _CAUSES: Mapping[Awaited | None, str] = MappingProxyType({
 
 
 def cause(timeline: Timeline, wait: Interval) -> str:
-    """What a wait is for: "TMA loads", "MMAs", "stores", "tensor memory", "other warps"."""
+    """The purpose of a wait: "TMA loads", "MMAs", "stores", "tensor memory", "other warps"."""
     change = timeline.ended_by(wait)
     if change is not None:
         kinds = {TrackKind.TMA_LOAD: "TMA loads", TrackKind.TENSOR: "MMAs", TrackKind.TMA_STORE: "stores"}
@@ -161,7 +161,7 @@ def _waits(before: Run, after: Run) -> Iterable[Difference]:
 
 
 def _waiting(run: Run) -> Mapping[str, Mapping[tuple[str, str], float]]:
-    """For each role, µs of an average slot by what it waits for: (name without the stage, cause)."""
+    """For each role, µs of an average slot by the cause of the wait: (name without the stage, cause)."""
     lives = _lives(run)
     lived: dict[str, float] = defaultdict(float)
     for track, role in run.timeline.roles.items():
@@ -179,7 +179,7 @@ def _waiting(run: Run) -> Mapping[str, Mapping[tuple[str, str], float]]:
 
 
 def _lives(run: Run) -> dict[int, float]:
-    """How many cycles each CTA lives; without those that find no tile, which only wait for their end."""
+    """The lifetime of each CTA in cycles, except CTAs without a tile, which only wait for their end."""
     busy = {interval.track.cta for interval in run.timeline.intervals if interval.activity is Activity.BUSY}
     return {cta.cta: cta.end - cta.start for cta in run.timeline.ctas if cta.cta in busy or not busy}
 
@@ -224,8 +224,9 @@ def _run_us(run: Run) -> float:
 
 
 def _rank(row: Difference) -> tuple[bool, int]:
-    """What is named first: what keeps the tensor core from work, then what keeps the loads from it; waits at barriers
-    of the whole CTA, where warps stand that have nothing to do, come last."""
+    """The order of causes: first the waits that keep the tensor core from work, then those of loads, last the waits at
+    barriers of the whole CTA, where idle warps stand.
+    """
     order = ("MMA", "issuing", "TMA", "loads", "write-back")
     place = next((place for place, word in enumerate(order) if word in row.who), len(order))
     awaited = [Awaited.named(name) for name in row.names]
@@ -269,7 +270,7 @@ def _sentence(row: Difference) -> str:
 
 
 def _named(row: Difference) -> str:
-    """What a row waits for, with the barriers where their names differ."""
+    """The objects of a row's waits, with the barriers where their names differ."""
     old, new = row.names
     if old == new:
         return row.what
@@ -277,7 +278,7 @@ def _named(row: Difference) -> str:
 
 
 def _more(before: float, after: float) -> str:
-    """How one figure compares with another: "38 % less", "12 % more", "3.1 times as long"."""
+    """The comparison of one figure with another: "38 % less", "12 % more", "3.1 times as long"."""
     ratio = after / before
     if ratio > 2:
         return f"{ratio:.1f} times as long"

@@ -34,7 +34,7 @@ def role_name(role: str) -> str:
 
 
 def place_of(track: Track, role: str = "") -> int:
-    """Where a track stands among those of its CTA: a role by the first of the engines that it issues to."""
+    """The place of a track among the tracks of its CTA: a role by the first of the engines to which it issues."""
     if track.kind in ENGINES:
         return ENGINES[track.kind]
     return next((place for word, place in ROLES if word in role), LAST)

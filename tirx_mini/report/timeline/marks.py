@@ -1,4 +1,4 @@
-"""What all pictures of time have in common: the scale, the axis, the legend, hatching, and labels that fit."""
+"""The common parts of all pictures of time: the scale, the axis, the legend, hatching, and labels that fit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Scale:
-    """Where a time, in cycles, lies on a picture, and which times are on it."""
+    """The scale of a picture: the place of a time, in cycles, and the visible times."""
 
     start: float
     end: float
@@ -68,7 +68,7 @@ def axis(picture: Picture, scale: Scale, top: float, bottom: float, clock_ghz: f
 
 
 def legend(picture: Picture, y: float, stages: Sequence[int]) -> None:
-    """What colours, hatching and arrows mean, on one line."""
+    """The meaning of colours, hatching and arrows, on one line."""
     x = LEFT
     for stage in stages[: len(STAGES)]:
         picture.rect(x, y - 10, 15, 12, f"{stage_class(stage)} edge")

@@ -189,7 +189,7 @@ def _track_order(track: Track) -> tuple[int, bool, int, str]:
 
 
 def figures(report: Report) -> list[tuple[str, str]]:
-    """What the head of the page says of a run: (name, value)."""
+    """The figures of a run in the head of the page: (name, value)."""
     out = [("verdict", report.verdict), ("on", report.gpu)]
     if report.time_us is not None:
         out.append(("in a row of launches", f"{report.time_us:.1f} µs"))
@@ -203,7 +203,7 @@ def figures(report: Report) -> list[tuple[str, str]]:
 
 
 def cta_groups(timeline: Timeline) -> list[dict[str, Any]]:
-    """What a reader chooses from: the first CTA, the slowest and each by its number; both of a pair together."""
+    """The choices of a reader: the first CTA, the slowest and each by its number; both of a pair together."""
     if not timeline.ctas:
         return []
     pairs: dict[tuple[int, int], list[CtaTime]] = defaultdict(list)

@@ -13,5 +13,5 @@ PAINTS = {**PAPER, **{f"s{stage}": Paint("fill", colour, colour) for stage, colo
 
 
 def stage_class(stage: int | None) -> str:
-    """The class of what belongs to a stage, or to none."""
+    """The class of an element that belongs to a stage, or to none."""
     return "plain" if stage is None else f"s{stage % len(STAGES)}"

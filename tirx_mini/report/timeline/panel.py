@@ -1,4 +1,6 @@
-"""One run on a picture: a row for each role and engine, arrows for what ended long waits, a strip for each mbarrier."""
+"""One run on a picture: a row for each role and engine, an arrow from the cause of each long wait, a strip for each
+mbarrier.
+"""
 
 from __future__ import annotations
 
@@ -55,13 +57,14 @@ class Panel:
         return 1 + max((level for _, level in self.levels[index]), default=0)
 
     def described(self) -> str:
-        """The panel in a sentence, for those who do not see it."""
+        """The panel in a sentence, for readers without the picture."""
         shares = ", ".join(f"{row.name} {verb} {100 * share:.0f} %" for row, verb, share in map(self.share, self.rows))
         return f"Cycles {number(self.scale.start)} to {number(self.scale.end)}: {shares}."
 
     def share(self, row: Row) -> tuple[Row, str, float]:
-        """What a row says of itself: for how much of the window, as far as the CTA lives, its warp waits or its engine
-        is busy."""
+        """The caption of a row: the share of the window, within the CTA's life, in which its warp waits or its engine
+        is busy.
+        """
         activity, verb = (Activity.WAIT, "waits") if row.detail else (Activity.BUSY, "busy")
         begin, end = self.lives.get(row.cta, (0.0, self.timeline.cycles))
         return row, verb, row.share(activity, max(begin, self.scale.start), min(end, self.scale.end))
@@ -133,7 +136,7 @@ class Panel:
             picture.text((left + right) / 2, top + height / 2 + 3.5, label, style, text_anchor="middle")
 
     def _arrows(self, picture: Picture) -> None:
-        """An arrow for each wait that lasts at least a fiftieth of the window, from what ended it."""
+        """An arrow for each wait that lasts at least a fiftieth of the window, from the event that ended it."""
         shortest = (self.scale.end - self.scale.start) / 50
         for row in self.rows:
             for wait in row.intervals:
@@ -218,8 +221,9 @@ def merged(intervals: Sequence[Interval], scale: Scale) -> list[Interval]:
 
 
 def barriers_in(timeline: Timeline, ctas: Sequence[int], scale: Scale) -> list[Place]:
-    """The mbarriers of these CTAs that complete a phase in the window, by CTA and name; without those whose phases are
-    too short to be told apart."""
+    """The mbarriers of these CTAs that complete a phase in the window, by CTA and name, except ones whose phases are
+    too short to see.
+    """
     found = Counter(
         change.barrier
         for change in timeline.changes

@@ -19,7 +19,8 @@ class Roof:
 
 @dataclass(frozen=True)
 class Point:
-    """Where a run is by the traffic of one memory. intensity: FLOP for each byte; tflops: reached."""
+    """The place of a run on the roofline by the traffic of one memory. intensity: FLOP for each byte; tflops: reached.
+    """
 
     name: str
     intensity: float
@@ -41,7 +42,7 @@ class Roofline:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What the figures say, in words."""
+        """The figures in words."""
         peak, reached = self.peak.value, self.points[0].tflops
         out = [f"The kernel reaches {reached:.0f} of {peak:.0f} TFLOPS, {100 * reached / peak:.0f} % of the peak."]
         for number, point in enumerate(self.points):

@@ -1,4 +1,6 @@
-"""What a still picture shows of a timeline: the rows of its CTAs, and a window of time that explains the kernel."""
+"""The part of a timeline that a still picture shows: the rows of its CTAs, and a window of time that explains the
+kernel.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,7 @@ def rows_of(timeline: Timeline, ctas: Sequence[int]) -> list[Row]:
 
 
 def _group(role: str, warp: int) -> tuple[str, bool, int]:
-    """Which warps share a row: those of a warpgroup that do the same together. TMA and MMA are issued by one warp."""
+    """The warps that share a row: warps of a warpgroup with equal work. TMA and MMA are issued by one warp."""
     alone = role == "all" or any(part in role for part in ("TMA", "MMA"))
     return role, alone, warp if alone else warp // WARPGROUP_WARPS
 

@@ -107,7 +107,7 @@ def _mark(activity: Activity, stage: int | None) -> str:
 
 
 def _most(parts: dict[str, float], width: float) -> str:
-    """The mark of what takes most of a column; blank where nothing does for half of it."""
+    """The mark of the activity that takes at least half of a column; blank without one."""
     if not parts or sum(parts.values()) < width / 2:
         return LITTLE
     works = {mark: time for mark, time in parts.items() if mark != WAITS}

@@ -28,7 +28,7 @@ Event = dict[str, Any]
 
 @dataclass(frozen=True)
 class _Slice:
-    """Where an interval is drawn."""
+    """The place of an interval in the drawing."""
 
     interval: Interval
     tid: int
@@ -74,7 +74,7 @@ class _Events:
 
     @staticmethod
     def _placed(track: Track, intervals: list[Interval]) -> Iterator[_Slice]:
-        """The slices of a track: those that overlap on several threads."""
+        """The slices of a track: overlapping ones on several threads."""
         if track.kind is TrackKind.WARP:
             yield from (_Slice(interval, track.warp or 0) for interval in intervals)
             return
@@ -168,7 +168,7 @@ class _Events:
     # -- barriers and the end ------------------------------------------------------------------------------------
 
     def counters(self) -> Iterator[Event]:
-        """What the mbarriers lack, after each change."""
+        """The pending counts of the mbarriers after each change."""
         for change in self._timeline.changes:
             if change.barrier.cta in self._shown:
                 amounts = {"pending arrivals": change.pending, "bytes": max(0, change.tx)}

@@ -61,7 +61,7 @@ def blocks_of(timeline: Timeline) -> list[Block]:
 
 
 def wave_note(timeline: Timeline, sms: int, clock_ghz: float) -> str:
-    """How even the work is, in two sentences. sms: of the GPU."""
+    """The evenness of the work, in two sentences. sms: of the GPU."""
     blocks = blocks_of(timeline)
     if not blocks:
         return "No CTA has run."

@@ -5,6 +5,7 @@ from .cp_async import CopyOutOfBounds, CopyTooLarge, CpAsync, MisalignedCopy
 from .issued import pair
 from .launch_control import CancelAfterFailure, LaunchControl
 from .leaders import Leaders
+from .mma_time import arithmetic, fill, operand_bytes
 from .operands import OperandOutOfBounds
 from .representatives import NoRepresentatives, Representatives
 from .scoped import BadAddress, MisalignedAddress, ReadOnlyPath, ScopedAccesses
@@ -57,18 +58,17 @@ from .wgmma_engines import WgmmaEngines
 from .wgmma_facts import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, WgmmasDiffer, WgmmaWait
 
 __all__ = [
-    "accumulate_registers", "accumulate_tmem", "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "BadAddress",
-    "BadAllocation", "BadBulkSize", "BadDealloc", "BadTensorMap", "BatchedBox", "below", "beside", "Block", "BoxCopier",
-    "BoxOutOfSharedMemory", "broken_rule", "BulkCopyAtExit", "BulkWait", "CancelAfterFailure",
-    "check_column", "ClusterCopies", "ColumnsWait",
-    "CommitAtExit", "CommitOfOtherThread", "CopyAtExit", "CopyOutOfBounds", "CopyOutOfLanes", "CopyOutOfShared",
-    "CopyTooLarge", "CpAsync", "DEPTH", "fragments", "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane",
-    "LateMatrix", "LaunchControl", "Leaders", "LoadAtExit", "LoadedBox", "LostResult", "Matrix", "MisalignedAddress",
-    "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy", "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit",
-    "NoPair", "NoRepresentatives", "OperandOutOfBounds", "pair", "PairWait", "Representatives", "ScopedAccesses",
-    "StoreAtExit", "StoreBeforeTensor", "Strips", "Submatrix", "TensorCores", "TensorMapRule", "TmaEngine",
-    "TmemAccesses", "TmemAllocators", "TmemAtExit", "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns",
-    "WarpgroupTooSmall", "WarpWgmma", "WgmmaAtExit", "WgmmaEngines", "WgmmasDiffer", "WgmmaWait", "WrongTmemLane",
-    "FactorsMisread", "FreedBeforePeer", "HalfRead", "Misread", "OtherResult", "OwnAccumulator", "ReadOnlyPath",
-    "Seen", "TileMisread",
+    "accumulate_registers", "accumulate_tmem", "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "arithmetic",
+    "BadAddress", "BadAllocation", "BadBulkSize", "BadDealloc", "BadTensorMap", "BatchedBox", "below", "beside",
+    "Block", "BoxCopier", "BoxOutOfSharedMemory", "broken_rule", "BulkCopyAtExit", "BulkWait", "CancelAfterFailure",
+    "check_column", "ClusterCopies", "ColumnsWait", "CommitAtExit", "CommitOfOtherThread", "CopyAtExit",
+    "CopyOutOfBounds", "CopyOutOfLanes", "CopyOutOfShared", "CopyTooLarge", "CpAsync", "DEPTH", "fill", "fragments",
+    "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane", "LateMatrix", "LaunchControl", "Leaders", "LoadAtExit",
+    "LoadedBox", "LostResult", "Matrix", "MisalignedAddress", "MisalignedBox", "MisalignedBoxStart", "MisalignedCopy",
+    "MissingWgmmaFence", "MixedCtaGroups", "MmaAtExit", "NoPair", "NoRepresentatives", "operand_bytes",
+    "OperandOutOfBounds", "pair", "PairWait", "Representatives", "ScopedAccesses", "StoreAtExit", "StoreBeforeTensor",
+    "Strips", "Submatrix", "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses", "TmemAllocators", "TmemAtExit",
+    "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns", "WarpgroupTooSmall", "WarpWgmma", "WgmmaAtExit",
+    "WgmmaEngines", "WgmmasDiffer", "WgmmaWait", "WrongTmemLane", "FactorsMisread", "FreedBeforePeer", "HalfRead",
+    "Misread", "OtherResult", "OwnAccumulator", "ReadOnlyPath", "Seen", "TileMisread",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""How tensor memory holds the operands of MMAs (PTX ISA: "Data Path Layout Organization").
+"""The layout of MMA operands in tensor memory (PTX ISA: "Data Path Layout Organization").
 
 Layouts A and D: row r in lane r. F, with M = 64: 16 rows in each 32 lanes, from lane 0 or from lane 16 on. B (M = 128
 of a pair), E and G (M = 64 and 32 of tcgen05.mma.ws): the columns are in two or four parts, one below the other, and
@@ -32,7 +32,7 @@ def groups_of(shape: InstructionDescriptor, lane: int) -> slice:
 
 
 def rows_in_tmem(words: np.ndarray, shape: InstructionDescriptor, parts: int, lane: int) -> list[np.ndarray]:
-    """Matrix A for each part of the columns, from what tensor memory has in its 128 lanes: float32[rows, depth]."""
+    """Return matrix A for each part of the columns, read from the 128 lanes of tensor memory: float32[rows, depth]."""
     return [words[lanes_of(shape, lane)]] if shape.half else np.split(words, parts)
 
 

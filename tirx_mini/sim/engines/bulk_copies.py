@@ -92,7 +92,7 @@ class BulkGroups:
 
 @dataclass(frozen=True)
 class Incoming:
-    """A TMA load into a CTA's shared memory: the epoch of its agent, what it loads, who issued it and where."""
+    """A TMA load into a CTA's shared memory: the epoch of its agent, its source, its issuer and its destination."""
 
     epoch: int
     buffer: str

@@ -1,4 +1,4 @@
-"""What threads send to the shared memory of a CTA of their cluster, asynchronously: cp.async.bulk, and st.async.
+"""Asynchronous copies from threads to the shared memory of a CTA of their cluster: cp.async.bulk and st.async.
 
 Both write when they complete, and then complete their bytes on a barrier of the CTA that received them. A bulk copy
 reads its source then, too, and uses the async proxy; st.async has taken registers when it was issued, and writes as its
@@ -124,7 +124,9 @@ class AsyncStore(Sent):
 
 
 class ClusterCopies:
-    """What the threads of all CTAs have sent. in flight: by the CTAs whose shared memory it uses."""
+    """The asynchronous copies that the threads of all CTAs have sent. in flight: by the CTAs whose shared memory it
+    uses.
+    """
 
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu

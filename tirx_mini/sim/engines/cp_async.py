@@ -61,7 +61,7 @@ class Copy:
 
 
 class CpAsyncGroups:
-    """The cp.async of one warp: the open group, and those that were committed."""
+    """The cp.async operations of one warp: the open group and the committed ones."""
 
     def __init__(self) -> None:
         self._open: list[Copy] = []

@@ -97,7 +97,7 @@ class TmemCopy:
 
     @property
     def nbytes(self) -> int:
-        """What it reads of shared memory."""
+        """The bytes that it reads from shared memory."""
         rows, columns = CP_SHAPES[self.shape, self.multicast]
         return rows * columns * 4
 
@@ -192,13 +192,14 @@ K."""
 
 
 def copies_of(cta_group: int) -> Pipeline:
-    """What copies to tensor memory have in common, in the form of an MMA's."""
+    """The properties that copies to tensor memory share, in the form of an MMA's."""
     return cta_group, -1, 0, 0, 0, False
 
 
 @dataclass(frozen=True)
 class Issue:
-    """What orders an MMA with others. The attributes from `ordered` on are those of `Actor`.
+    """The issue of an MMA, as far as it orders the MMA with others. The attributes from `ordered` on are those of
+    `Actor`.
 
     agent: of the warp. epoch: of its pipe.
     """
@@ -212,8 +213,8 @@ class Issue:
 
 
 class Pipe:
-    """What one thread gave the tensor core. warp: the number of its warp in the CTA. pending: MMAs not yet committed.
-    queued, running: commits, in their order.
+    """The operations that one thread has issued to the tensor core. warp: the number of its warp in the CTA. pending:
+    MMAs not yet committed. queued, running: commits, in their order.
 
     thread: as that of `Actor`. elected: whether elect.sync chose the thread that issued them.
     ordered: the epoch up to which a commit, or a fence before synchronisation, has ordered what was issued.
@@ -258,7 +259,7 @@ class Pipe:
 
 @dataclass(frozen=True)
 class Batch:
-    """What one commit tracks. arrivals: the barriers it signals."""
+    """The operations that one commit tracks. arrivals: the barriers it signals."""
 
     cta: Cta
     mmas: tuple[Issued, ...]
@@ -286,7 +287,7 @@ def actor_of(mma: Mma | TmemCopy, operation: Operation) -> Actor:
 
 
 def actor_of_product(mma: Mma) -> Actor:
-    """The same of an MMA: it comes after those of its pipeline and the copies."""
+    """The same actor for an MMA: it follows the MMAs of its pipeline and the copies."""
     actor = actor_of(mma, Operation.TCGEN05_MMA)
     actor.preceded = mma.pipeline, copies_of(mma.cta_group)
     actor.form = mma.shape.d
@@ -294,7 +295,7 @@ def actor_of_product(mma: Mma) -> Actor:
 
 
 def chain(mma: Issued) -> list[Issued]:
-    """An MMA after those of other pipes that it comes after and that are not executed."""
+    """Order an MMA after MMAs of other pipes that are not executed."""
     if mma.previous is None or mma.previous.pipe is mma.pipe:
         return [mma]
     found: list[Issued] = [mma]

@@ -74,7 +74,8 @@ class LaunchControl:
         self._failed.pop(cta, None)
 
     def ask(self, w: Warp, offset: int, barriers: Sequence[Mbarrier]) -> None:
-        """clusterlaunchcontrol.try_cancel: the answer comes to byte `offset` of the CTA of each barrier."""
+        """Execute clusterlaunchcontrol.try_cancel: the answer is written at byte `offset` of the CTA of each barrier.
+        """
         if w.cta in self._failed:
             self.gpu.facts.record(CancelAfterFailure(w.origin, *self._failed[w.cta]))
         if offset % TMA_GLOBAL_ALIGN:

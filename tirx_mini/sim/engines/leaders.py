@@ -57,7 +57,9 @@ class Leaders:
     def follow(
         self, w: Warp, arrays: tuple[RegisterArray, ...] = ()
     ) -> Generator[Wait, None, tuple[Any, ...]]:
-        """Another warp waits until the first one is through; the values of the registers that this leaves behind."""
+        """Make another warp wait until the first one has left the loop; return the register values that the loop
+        leaves.
+        """
         lead = self._of(w)
         mine = LeadWait(w, w.time, w.span, arrays)
         lead.followers.append(mine)

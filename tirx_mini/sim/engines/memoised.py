@@ -1,4 +1,4 @@
-"""Loops of MMAs that are known again, by what the operands of these are computed from."""
+"""Loops of MMAs that are memoised by the values from which their operands are computed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class MemoisedSeries:
 
 
 def _grouped(mmas: Sequence[Mma]) -> tuple[list[Mma], ...]:
-    """MMAs in groups of those that continue one another."""
+    """Group each MMA with the MMAs that continue it."""
     groups: list[list[Mma]] = []
     for mma in mmas:
         if groups and mma.continues(groups[-1][0]):
@@ -63,7 +63,7 @@ class MemoisedBursts:
         self._learning: tuple[Hashable, float, int] | None = None
 
     def again(self, w: Warp, pipe: Pipe, key: Hashable) -> bool:
-        """Issue MMAs at once, if those of this key are known; otherwise the next ones are those, to `learn`."""
+        """Issue the memoised MMAs of this key at once; without an entry, let `learn` record the next ones."""
         self._learning = None
         if w.mask.count != 1:
             return False
@@ -78,7 +78,7 @@ class MemoisedBursts:
         return True
 
     def learn(self, w: Warp, pipe: Pipe) -> None:
-        """What the thread has issued since `again` is known from now on, if these are MMAs."""
+        """Memoise the operations that the thread has issued since `again`, if they are MMAs."""
         if self._learning is None:
             return
         key, begin, before = self._learning

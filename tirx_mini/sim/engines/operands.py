@@ -1,4 +1,4 @@
-"""What MMAs read of shared memory, as their descriptors say: operands as matrices of numbers."""
+"""The operands that MMAs read from shared memory, as their descriptors define them: matrices of numbers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class MatrixProduct(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Where an operand of one or several MMAs lies, relative to `base`: 16-byte items, and the bytes they span.
+    """The place of an operand of one or several MMAs, relative to `base`: 16-byte items, and the bytes that they span.
 
     items: int64[rows, chunks] (K-major) or int64[depth, chunks]. low, high: in bytes. dense: no gaps between.
     """
@@ -70,7 +70,7 @@ class Pattern:
 
 
 class Place:
-    """Where an operand lies: a pattern, and the byte that it begins from.
+    """The place of an operand: a pattern, and the byte at which it begins.
 
     low, high: in bytes of shared memory. home: where the box begins that was last seen to hold the operand. part: what
     tells it from other operands in that box.
@@ -163,7 +163,7 @@ class Operands:
     def place(
         self, smem: SharedMemory, group: Sequence[MatrixProduct], which: str, rows: int, known: Hashable
     ) -> Place:
-        """Where the operand lies, checked: once where the MMAs are known."""
+        """Return the place of the operand, checked once for memoised MMAs."""
         place = self._lasting.get((known, which)) if known is not None else None
         if place is None:
             at = self.check(smem, group, which, rows)
@@ -213,7 +213,9 @@ class Operands:
     def check(
         self, smem: SharedMemory, group: Sequence[MatrixProduct], which: str, rows: int
     ) -> tuple[Pattern, int]:
-        """Where the operand lies, relative to the byte that is the second result; a fault if not in shared memory."""
+        """Return the place of the operand, relative to the byte that is the second result; fault outside of shared
+        memory.
+        """
         mma = group[0]
         layout: SmemDescriptor = getattr(mma, which)
         starts = [m.a_start if which == "a" else m.b_start for m in group]
@@ -278,7 +280,9 @@ def read_tmem(
 
 
 def make_pattern(mma: MatrixProduct, which: str, rows: int, offsets: Sequence[int]) -> Pattern:
-    """Where operand `which` ("a" or "b") of MMAs lies whose places are `offsets` bytes from a multiple of 1024."""
+    """Return the place of operand `which` ("a" or "b") of MMAs whose places are `offsets` bytes from a multiple of
+    1024.
+    """
     layout: SmemDescriptor = getattr(mma, which)
     fmt: Format = getattr(mma.shape, which)
     mn_major = mma.shape.transpose_a if which == "a" else mma.shape.transpose_b

@@ -1,4 +1,4 @@
-"""What atomic operations and reductions compute (PTX ISA: "atom", "cp.reduce.async.bulk")."""
+"""The results of atomic operations and reductions (PTX ISA: "atom", "cp.reduce.async.bulk")."""
 
 from __future__ import annotations
 

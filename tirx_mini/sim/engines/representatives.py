@@ -44,7 +44,7 @@ class Representatives:
         self._behind: dict[RunningWarp, Together] = {}
 
     def join(self, w: RunningWarp, loop: int) -> Generator[Wait, None, tuple[Any, ...] | None]:
-        """A warp comes to a loop: None if it has to go round, else the values of the registers that this leaves."""
+        """Enter a loop: return None if the warp must execute it, else the register values that the loop leaves."""
         key = w.cta, w.warp_id // WARPGROUP_WARPS
         together, more = self._coming.get(key), _others_run_now(w)
         if together is None:
@@ -60,7 +60,7 @@ class Representatives:
         return mine.state
 
     def passes(self, w: RunningWarp) -> None:
-        """The first warp of the warpgroup comes to a loop, which it goes round itself."""
+        """Let the first warp of the warpgroup enter a loop, which it executes itself."""
         self._begin((w.cta, w.warp_id // WARPGROUP_WARPS))
 
     def _begin(self, key: tuple[Cta, int]) -> None:

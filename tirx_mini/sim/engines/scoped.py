@@ -85,7 +85,7 @@ class Run:
 
 @dataclass
 class Patterns:
-    """What the threads of a warp have begun: release patterns, by the lanes of the fence, and acquire patterns.
+    """The release and acquire patterns that the threads of a warp have begun, by the lanes of their fence.
 
     observed: what strong reads found without acquiring it, with the lanes that read.
     """
@@ -208,7 +208,7 @@ class ScopedAccesses:
             patterns.fences = [*kept, (word, self._released(w, scope))]
 
     def fenced(self, w: RunningWarp, scope: str) -> list[Any]:
-        """The clocks of what fences of at least `scope` release by a relaxed arrival of the active lanes."""
+        """The clocks that a relaxed arrival of the active lanes releases after fences of at least `scope`."""
         patterns, word = self._patterns.get(w), w.mask.word
         if patterns is None:
             return []
@@ -388,7 +388,7 @@ class ScopedAccesses:
         return acquired
 
     def _patterns_of(self, w: RunningWarp, access: MemoryAccess) -> tuple[Release, ...]:
-        """What a strong write of the active lanes releases: by itself, or by fences before it."""
+        """The clocks that a strong write of the active lanes releases, by itself or through fences before it."""
         patterns = self._patterns.get(w)
         word = w.mask.word
         fences = tuple(r for lanes, r in patterns.fences if not word & ~lanes) if patterns else ()

@@ -125,14 +125,14 @@ class RegisterSum(Sum):
         self._values: list[np.ndarray] | None = None
 
     def parts(self, warp: int) -> list[np.ndarray]:
-        """What the registers of a warp get, one after the other: float32[n / 2, 32 lanes of each cluster]."""
+        """The parts of a sum that the registers of a warp receive in turn: float32[n / 2, 32 lanes of each cluster]."""
         if self._values is None:
             of_clusters = ([fragments(each) for each in self._totals(cluster)] for cluster in range(self._width))
             self._values = [_side_by_side(parts) for parts in zip(*of_clusters, strict=True)]
         return [each[warp] for each in self._values]
 
     def _totals(self, cluster: int) -> list[np.ndarray]:
-        """The products to be added to what is there; added up, where nothing is."""
+        """The products to add to the accumulator, already added where the accumulator is zero."""
         products = (multiply(left, right) for left, right in self.products(cluster))
         if self.adds:
             return list(products)

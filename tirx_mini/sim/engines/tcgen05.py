@@ -128,7 +128,7 @@ class TensorCores:
         return self._series.find(key if alone else None)
 
     def learn_series(self, w: Warp) -> None:
-        """What the thread has issued since `series` is known from now on, if these are plain MMAs of one sum."""
+        """Memoise the operations that the thread has issued since `series`, if they are plain MMAs of one sum."""
         self._series.learn(self.pipe(w).pending)
 
     def repeat(self, w: Warp, series: Series) -> list[float]:
@@ -143,14 +143,14 @@ class TensorCores:
         return again.times
 
     def again(self, w: Warp, key: Hashable) -> bool:
-        """Issue MMAs at once, if those of this key are known; otherwise the next ones are those, to `learn`.
+        """Issue the memoised MMAs of this key at once; without an entry, let `learn` record the next ones.
 
         key: where they are in the program, and all that their operands are computed from.
         """
         return self._bursts.again(w, self.pipe(w), key)
 
     def learn(self, w: Warp) -> None:
-        """What the thread has issued since `again` is known from now on, if these are MMAs."""
+        """Memoise the operations that the thread has issued since `again`, if they are MMAs."""
         self._bursts.learn(w, self.pipe(w))
 
     def copy(
@@ -170,7 +170,7 @@ class TensorCores:
 
     @staticmethod
     def _renew(pipe: Pipe, agent: Agent, pipeline: Pipeline) -> None:
-        """What orders the MMAs from now on. An epoch of a pipe is of one pipeline."""
+        """Begin a new order for the MMAs that follow. An epoch of a pipe is of one pipeline."""
         if pipe.pipeline not in (None, pipeline):
             pipe.agent.advance()
         pipe.pipeline = pipeline

@@ -1,4 +1,4 @@
-"""What a tensor map says, carried out: where a box lies in global memory and in shared memory.
+"""The boxes of a tensor map: their places in global memory and in shared memory.
 
 A box is read and written through a strided view of the tensor; elements outside the tensor are zero in a load (or NaN,
 where the map says so) and skipped in a store. In shared memory the box lies densely, innermost dimension first, with
@@ -47,7 +47,7 @@ Strips: TypeAlias = "dict[tuple[int, str], LateMatrix | None]"
 
 
 class TensorMapRule(Enum):
-    """What `cuTensorMapEncodeTiled` demands of a tensor map (CUDA driver API)."""
+    """A requirement of `cuTensorMapEncodeTiled` on a tensor map (CUDA driver API)."""
 
     RANK = auto()
     """One to five dimensions, the box as many."""
@@ -90,7 +90,7 @@ def broken_rule(tensor_map: TensorMap, rows: bool = False) -> TensorMapRule | No
 
 @lru_cache(maxsize=256)
 def smem_chunks(count: int, swizzle: int, phase: int) -> np.ndarray:
-    """Where each 16-byte chunk of a dense box goes: chunk numbers relative to the box's place.
+    """Return the place of each 16-byte chunk of a dense box: chunk numbers relative to the box's place.
 
     count: chunks in the box. phase: the place modulo 1024, which the swizzle depends on.
     """
@@ -246,7 +246,7 @@ class BoxCopier:
         self._boxes.clear()
 
     def block(self, coords: tuple[int, ...], dtype: str) -> Submatrix | None:
-        """The numbers of a box, beside those of its neighbours in the tensor.
+        """The elements of a box, beside those of its neighbours in the tensor.
 
         The tensor counts as one matrix, all dimensions but the last together, in strips of `STRIP` columns. The result
         is None if the rows of the tensor do not lie at equal distances, if the tensor is too large to keep, if the box
@@ -352,7 +352,7 @@ class LoadedBox:
         return Submatrix.whole(to_float(copier.read(self._coords).view(kind), dtype).reshape(-1, columns))
 
     def places(self, offset: int) -> np.ndarray:
-        """Where each 16-byte chunk of the box lies that begins at the byte `offset`: chunks from there on."""
+        """Return the place of each 16-byte chunk of the box at byte `offset`: chunks from that byte on."""
         return smem_chunks(self.copier.chunks, self.copier.swizzle, offset % SWIZZLE_PERIOD)
 
 

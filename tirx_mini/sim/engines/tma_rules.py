@@ -1,4 +1,4 @@
-"""What kernels may break of the rules of TMA copies, as facts."""
+"""Violations of the rules of TMA copies, as facts."""
 
 from __future__ import annotations
 

@@ -69,7 +69,9 @@ class Freed:
     span: Span | None
 
     def before(self, w: Warp) -> bool:
-        """Whether what the warp does now comes after the dealloc in every order; without clocks, its own does."""
+        """Return whether the warp's next access follows the dealloc in every order; without clocks, in the order of its
+        warp.
+        """
         if isinstance(w.cta.cluster.causality, UncheckedCausality):
             return w.place == self.role
         return w.agent.happens_after(self.agent, self.epoch)
@@ -79,7 +81,7 @@ class Freed:
 
 
 class AllocRule(Enum):
-    """What tcgen05.alloc demands (PTX ISA: "tcgen05.alloc")."""
+    """A requirement of tcgen05.alloc (PTX ISA: "tcgen05.alloc")."""
 
     POWER_OF_TWO = auto()
     """A power of two of columns, from 32 to all of them."""
@@ -196,7 +198,7 @@ class TmemColumns:
         return any(self.taken[column // MIN_COLUMNS : -(-(column + columns) // MIN_COLUMNS)])
 
     def mark(self, column: int, columns: int, taken: bool) -> None:
-        """Take or free a range; those who wait for columns look again when some become free."""
+        """Allocate or free a range; warps that wait for columns try again when some become free."""
         for unit in range(column // MIN_COLUMNS, (column + columns) // MIN_COLUMNS):
             self.taken[unit] = taken
         if not taken:
@@ -352,7 +354,7 @@ class TmemAllocator:
 
     @property
     def last_freed(self) -> Span | None:
-        """Where the CTA freed columns last."""
+        """The place where the CTA last freed columns."""
         return self.freed[-1].span if self.freed else None
 
     def _peer(self, w: Warp, what: str) -> TmemAllocator:
@@ -412,7 +414,7 @@ class TmemAllocators:
         self._allocators: dict[Cta, TmemAllocator] = {}
 
     def close(self) -> None:
-        """Let go of what CTAs hold, which refers to this."""
+        """Release the allocators, which refer to this object."""
         self._allocators.clear()
 
     def columns(self, sm: Sm) -> TmemColumns:
@@ -423,7 +425,7 @@ class TmemAllocators:
         return columns
 
     def of(self, cta: Cta) -> TmemAllocator:
-        """What a CTA holds."""
+        """The allocator of a CTA."""
         allocator = self._allocators.get(cta)
         if allocator is None:
             allocator = self._allocators[cta] = TmemAllocator(self, cta)

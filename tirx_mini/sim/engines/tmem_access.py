@@ -154,7 +154,7 @@ class WarpTmem:
         access((groups, where), self._actor(operation, self._start(operation)))
 
     def _values(self, lane: int, where: slice, lanes: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """What a load reads, uint32[registers, 32]."""
+        """The values that a load reads: uint32[registers, 32]."""
         w, tmem = self._warp, self._warp.cta.tmem
         w.cta.cluster.order.record(self._record, tmem.shadow.read, Operation.TCGEN05_LD, _groups(lane, lanes), where)
         width = where.stop - where.start

@@ -94,7 +94,7 @@ class Warpgroup:
             self.cta.cluster.time.begin(clock, w.time, self, self._start, self._finish, group)
 
     def _for_all(self, w: Warp, issued: tuple[Issued, ...], series: Series | None) -> dict[int, tuple[Issued, ...]]:
-        """What all four warps would have issued, where `w` has for them: the same, with their own accumulators."""
+        """Return the operations of all four warps, given those of `w`: the same ones with accumulators of their own."""
         known = self._parts.get(id(series)) if series is not None else None
         if known is not None and known[1] == self.led:
             return dict(known[2])
@@ -156,7 +156,7 @@ class Warpgroup:
     # -- effects -------------------------------------------------------------------------------------------------
 
     def _work(self, group: Group) -> Work:
-        """What the MMAs of a group take."""
+        """The work of the MMAs of a group."""
         mmas, series = group.parts[0], group.series
         if series is not None and series.work is not None:
             return series.work
@@ -246,7 +246,9 @@ class Warpgroup:
 
 
 class WarpWgmma:
-    """What one warp gave the tensor core of its warpgroup. number: of the groups that it has committed."""
+    """The operations that one warp has issued to the tensor core of its warpgroup. number: of the groups that it has
+    committed.
+    """
 
     def __init__(self, w: Warp, warpgroup: Warpgroup, known: dict[Hashable, Series]) -> None:
         self._warp = w
@@ -393,7 +395,7 @@ class WarpWgmma:
             self._leave(count)
 
     def _leave(self, count: int) -> None:
-        """The warp has waited for those of its groups that are done, but for its last `count`."""
+        """Retire the warp's completed groups, except its last `count`."""
         w, committed, groups = self._warp, self._committed, self.warpgroup.groups
         while len(committed) > count:
             number, issued = committed[0]
@@ -420,7 +422,7 @@ class WarpWgmma:
         self._others = tuple(each.warp_id % WARPGROUP_WARPS for each in others)
 
     def follow(self, leader: WarpWgmma) -> None:
-        """Another warp has issued, committed and waited for this one."""
+        """Repeat the issue, the commit and the wait of another warp."""
         groups, mine = self.warpgroup.groups, self._warp.warp_id % WARPGROUP_WARPS
         self.number = leader.number
         self._committed = deque((number, groups[number].parts[mine]) for number, _ in leader._committed)

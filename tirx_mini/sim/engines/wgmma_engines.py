@@ -24,7 +24,7 @@ class WgmmaEngines:
         self._readers = Operands(gpu.probe), TileReads(gpu)
 
     def of(self, w: Warp) -> WarpWgmma:
-        """What a warp gave the tensor core of its warpgroup."""
+        """The operations that a warp has issued to the tensor core of its warpgroup."""
         found = self._warps.get(w)
         if found is None:
             number = w.warp_id // WARPGROUP_WARPS

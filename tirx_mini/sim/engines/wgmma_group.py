@@ -1,4 +1,4 @@
-"""What warps give the tensor core of their warpgroup: MMAs, and the groups in which they are committed."""
+"""The operations that warps issue to the tensor core of their warpgroup: MMAs and their committed groups."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ _NO_CLOCKS = np.zeros(0, np.int64)
 
 @dataclass(frozen=True)
 class Work:
-    """What MMAs take. nbytes: of operands. cycles: of arithmetic."""
+    """The work of MMAs, in bytes and cycles. nbytes: of operands. cycles: of arithmetic."""
 
     nbytes: float
     cycles: float
@@ -157,7 +157,7 @@ class Group:
 
 
 def work_of(mmas: Sequence[Issued], spec: GpuSpec) -> Work:
-    """What MMAs take together."""
+    """The work of several MMAs together."""
     shapes = [mma.shape for mma in mmas]
     flops = sum(2.0 * shape.m * shape.n * shape.depth for shape in shapes)
     return Work(sum(map(_operand_bytes, mmas)), sum(_cycles(shape, spec) for shape in shapes), flops)
@@ -170,7 +170,7 @@ def _cycles(shape: InstructionDescriptor, spec: GpuSpec) -> float:
 
 
 def _operand_bytes(mma: Issued) -> float:
-    """What an MMA reads of shared memory."""
+    """The operand bytes that an MMA reads from shared memory."""
     shape = mma.shape
     rows = shape.n if mma.product.a is None else shape.m + shape.n
     return rows * shape.depth * shape.a.itemsize

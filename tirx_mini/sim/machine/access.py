@@ -44,7 +44,7 @@ class LanesDisagree(Fact):
 
 
 class _Span:
-    """Where an access goes: `items` of the access's width, of which `where` are touched.
+    """The places of an access: `items` of the access's width, of which `where` are touched.
 
     index: element offsets of the active lanes. granules: what it touches in `segment`. lanes: who touches them.
     """
@@ -92,7 +92,7 @@ def granules_of(segment: Segment, index: Any, size: int, offset: int, width: int
 
 
 def active(w: Warp, index: Any) -> Any:
-    """The element offsets of the active lanes; those of inactive lanes do not matter."""
+    """The element offsets of the active lanes; offsets of inactive lanes are arbitrary."""
     return index[..., w.mask.lanes] if isinstance(index, np.ndarray) and index.ndim and not w.mask.full else index
 
 
@@ -205,7 +205,7 @@ def store(w: Warp, buffer: Buffer, index: Any, value: Any, lanes: int, in_cta: b
 
 
 def _one_value(w: Warp, buffer: Buffer, value: np.ndarray) -> np.ndarray:
-    """What remains where all active lanes write to one place: the last one's value, and a finding if they differ."""
+    """Keep one value where all active lanes write to one place: the last one; record a finding if the values differ."""
     if not _all_equal(value):
         _lanes_disagree(w, buffer)
     return value[-1]

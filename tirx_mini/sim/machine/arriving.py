@@ -14,7 +14,7 @@ class Load(Protocol):
     @property
     def span(self) -> Span | None: ...
     def deliver(self) -> None:
-        """What uses the registers has waited for the load: they hold its values."""
+        """Mark the load as complete: its consumer has waited, and the registers hold the values."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What barriers of every kind have in common: the facts that they state, and what their users wait for."""
+"""The common parts of barriers of every kind: the facts that they state, and the waits of their users."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .memory import Element
 
 
 class BarrierUse(Enum):
-    """What an operation does to an mbarrier that it names."""
+    """The effect of an operation on an mbarrier that it names."""
 
     INVALIDATE = auto()
     ARRIVE = auto()
@@ -25,7 +25,7 @@ class BarrierUse(Enum):
 
 
 class Signal(Enum):
-    """What reaches an mbarrier, and what becomes of it. The values are the words of a barrier's log."""
+    """A signal to an mbarrier, and its effect. The values are the words of a barrier's log."""
 
     ARRIVE = "arrive"
     EXPECT_TX = "expect_tx"
@@ -232,7 +232,7 @@ class ArrivalOverflow(MbarrierFact):
 
 @dataclass(frozen=True)
 class EarlySignal(MbarrierFact):
-    """Nothing keeps a signal out of the phase before its own, which counts bytes. signal: which."""
+    """No order keeps a signal, which counts bytes, out of the phase before its own. signal: which."""
 
     signal: Signal
 
@@ -243,7 +243,7 @@ class EarlySignal(MbarrierFact):
 
 @dataclass(frozen=True)
 class UnorderedPhases(MbarrierFact):
-    """Nothing keeps the next phase from completing before a wait for this one looks. origin: of the wait.
+    """No order keeps the next phase from completing before a wait tests this one. origin: of the wait.
 
     parity: of the phase waited for. last: the signal that completes the next phase.
     """
@@ -331,7 +331,7 @@ class AccessBeforeStart(Fact):
 
 @dataclass(frozen=True)
 class IncompletePhase(MbarrierFact):
-    """Only some of a phase's arrivals came, and nobody waits for it. arrived, expected: how many; by: from whom."""
+    """Only some arrivals of a phase came, and no thread waits for it. arrived, expected: how many; by: from whom."""
 
     arrived: int
     expected: int
@@ -388,7 +388,7 @@ class RoundsUnordered(Fact):
 
 
 class ClusterBarrierMisuse(Enum):
-    """How barrier.cluster.arrive and wait do not pair."""
+    """A mismatch of barrier.cluster.arrive and barrier.cluster.wait."""
 
     ARRIVES_TWICE = auto()
     WAITS_WITHOUT_ARRIVE = auto()

@@ -44,7 +44,7 @@ class BatchedSharedMemory(SharedMemory):
         self._kept: set[tuple[int, int, int]] = set()
 
     def near(self, width: int, first: int, end: int) -> np.ndarray:
-        """As `SharedMemory.near`, of what the clusters have in common."""
+        """The same as `SharedMemory.near`, for the memory that the clusters share."""
         if self._owned[first // WORD : -(-end // WORD)].any():
             raise Unequal
         return super().near(width, first, end)
@@ -115,7 +115,7 @@ class BatchedTensorMemory(TensorMemory):
         return self._each
 
     def words(self, column: int, columns: int) -> np.ndarray:
-        """It is not that of one cluster."""
+        """Refuse the words: they are not those of one cluster."""
         raise Unequal
 
     def clear(self, column: int, columns: int) -> None:
@@ -125,7 +125,7 @@ class BatchedTensorMemory(TensorMemory):
 
 
 class BatchedRegisterArray(RegisterArray):
-    """A local buffer of one warp in each of several clusters: the lanes of one cluster after those of the other."""
+    """A local buffer of one warp in each of several clusters: the lanes of the clusters follow one another."""
 
     __slots__ = ("_width",)
 
@@ -140,7 +140,9 @@ class BatchedRegisterArray(RegisterArray):
         return super().__getattr__(name)
 
     def store_block(self, w: Any, start: int, steps: int, lanes: int, value: Any) -> None:
-        """As `RegisterArray.store_block`, in all lanes; a value of one cluster's lanes is that of each."""
+        """The same as `RegisterArray.store_block`, in all lanes; a value for one cluster's lanes is stored for each
+        cluster.
+        """
         if not w.mask.full:
             raise Unequal
         axis = -2 if lanes > 1 else -1
@@ -149,7 +151,7 @@ class BatchedRegisterArray(RegisterArray):
         super().store_block(w, start, steps, lanes, value)
 
     def load(self, w: Any, index: Any, lanes: int = 1) -> np.ndarray:
-        """Places that depend on the lane are those of one cluster."""
+        """Load from places that depend on the lane; they are the same in each cluster."""
         raise Unequal
 
     def store(self, w: Any, index: Any, value: Any, lanes: int = 1) -> None:
@@ -197,7 +199,7 @@ class BatchedWarp(RunningWarp):
         batched_memory(self.cta).put(width, target.items, start, np.moveaxis(items, -2, 0))
 
     def store(self, buffer: Buffer, index: Any, value: Any, lanes: int = 1, in_cta: bool | None = None) -> None:
-        """As `RunningWarp.store`, of what all clusters store to their shared memory."""
+        """The same as `RunningWarp.store`, for the shared memory of all clusters."""
         if isinstance(buffer, GlobalBuffer):
             raise Unequal
         super().store(buffer, index, value, lanes, in_cta)

@@ -46,7 +46,7 @@ def put(w: Warp, buffer: Buffer, start: int, pattern: Any, value: Any, lanes: in
 
 
 def _as_items(w: Warp, buffer: Buffer, target: Footprint, value: Any, lanes: int) -> np.ndarray:
-    """Values of the active lanes as items of what each of them stores."""
+    """Values of the active lanes as items of one lane's store."""
     dtype, shape = numpy_dtype(buffer.dtype), target.items.shape
     if isinstance(value, np.ndarray) and value.ndim > (lanes > 1) and not w.mask.full:
         value = value[(..., w.mask.lanes, *(slice(None),) * (lanes > 1))]
@@ -58,7 +58,7 @@ def _as_items(w: Warp, buffer: Buffer, target: Footprint, value: Any, lanes: int
 
 
 def _all(w: Warp, buffer: Buffer, start: int, span: Footprint, lanes: int) -> tuple[np.ndarray, int]:
-    """A memory as items of what a lane accesses, and the number of the one at the start."""
+    """A memory as items of one lane's access, and the number of the first item."""
     size = buffer.dtype.itemsize
     width = size * lanes
     if isinstance(buffer, SharedBuffer):

@@ -55,7 +55,7 @@ def per_cluster(values: Sequence[int] | np.ndarray) -> Any:
 
 
 def values_by_cluster(value: Any, width: int) -> list[int]:
-    """What a value is in each of `width` clusters that are executed together."""
+    """The value in each of `width` clusters that are executed together."""
     return value.values.tolist() if isinstance(value, PerCluster) else [value] * width
 
 

@@ -45,7 +45,7 @@ class NoValues(Values):
 
 
 class Order:
-    """Records accesses, to find those that nothing orders. Without values there are none to record."""
+    """The recorder of accesses, which finds pairs without an order. Without values there are none to record."""
 
     __slots__ = ()
 

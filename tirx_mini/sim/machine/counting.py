@@ -116,7 +116,7 @@ class CountingBarrier:
         return wait
 
     def complete(self, latency: float) -> None:
-        """All have arrived: those who wait acquire, and a new round begins."""
+        """Complete the round: all have arrived, the waiting warps acquire, and a new round begins."""
         time = self.time + latency
         for wait in self.waiters:
             assert wait.agent is not None
@@ -155,7 +155,7 @@ class NamedBarriers:
             yield barrier.enqueue(NamedBarrierWait(w, w.time, w.span, barrier, number, barrier.expected))
 
     def count(self, w: Warp, number: int, holding: int) -> Generator[Wait, None, int]:
-        """bar.red: as `sync` of the whole CTA; the sum of what its warps give."""
+        """Execute bar.red: as `sync` of the whole CTA; return the sum of the warps' contributions."""
         barrier = self._barrier(w, number, None)
         current = barrier.current
         current.holding += holding

@@ -167,7 +167,7 @@ class ResidentCta:
             self.cluster.cta_exited(warp.time)
 
     def _end(self) -> None:
-        """Record what must be over by now, judged by what happens before the end: engines may be fast or slow."""
+        """Check the operations that must be complete at the end, by happens-before: engines may be fast or slow."""
         first, *others = (warp.agent for warp in self.warps)
         ordered, past = first.joined(others)
         self.gpu.cta_ended(self, ordered)

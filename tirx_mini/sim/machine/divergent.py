@@ -22,7 +22,7 @@ POLL_CYCLES = 200
 
 
 class DivergentWarp(Protocol):
-    """What arms need of their warp.
+    """The interface of a warp that divergent arms need.
 
     divergent: how many `Divergence` it is in, one inside the other. woken: whether it is about to go on.
     """
@@ -103,7 +103,7 @@ class Divergence:
         self._warp.divergent -= 1
 
     def _wait(self, first: Arm, poll: bool) -> Wait:
-        """What the warp waits for: the first of its arms that can go on. poll: and for some time to pass."""
+        """The wait of the warp: that of the first arm that can continue. poll: and for some time to pass."""
         w, wait = self._warp, first.wait
         assert wait is not None
         wait.beside = tuple(arm.wait for arm in self._arms if arm is not first and arm.wait is not None)

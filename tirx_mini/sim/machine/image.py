@@ -1,4 +1,4 @@
-"""What the simulator is given: a kernel as a function of one warp, and the buffers that it names."""
+"""The input of the simulator: a kernel as a function of one warp, and the buffers that it names."""
 
 from __future__ import annotations
 

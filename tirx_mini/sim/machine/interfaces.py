@@ -24,7 +24,8 @@ else:
 
 @dataclass
 class Wait:
-    """Why a warp does not run. warp: which. since: its time when the wait began, in cycles. span: where.
+    """The reason for which a warp does not run. warp: which. since: its time when the wait began, in cycles. span:
+    where.
 
     instruction: what waits, in PTX. polls: whether nothing ends the wait but time. looks: whether whoever waits is
     woken without being told why, and looks again at what it waits for.
@@ -42,12 +43,12 @@ class Wait:
 
     @property
     def ready(self) -> bool:
-        """Return whether the lanes, or some of those that went ways of their own among them, can go on."""
+        """Return whether the lanes can continue, or some of those that diverged."""
         return self.over or any(wait.ready for wait in self.beside)
 
     @property
     def subject(self) -> str:
-        """The name of what is waited for, for a timeline."""
+        """The name of the awaited object, for a timeline."""
         return self.instruction
 
 

@@ -1,4 +1,4 @@
-"""What MMAs that are done add to places of a memory, computed as soon as somebody looks at these."""
+"""Sums that completed MMAs add to places of a memory, computed at the first read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class LazySum(Protocol):
-    """What some places are lazy. adds: on top of what they hold, or in place of it."""
+    """The pending sum of some places. adds: on top of what they hold, or in place of it."""
 
     @property
     def adds(self) -> bool: ...
@@ -16,7 +16,7 @@ class LazySum(Protocol):
 
 
 class LazySums(dict[tuple[int, int], LazySum]):
-    """What the places of a memory are lazy, by the first place and the one after the last. They do not overlap."""
+    """The pending sums of a memory, by the first place and the end of each. They do not overlap."""
 
     __slots__ = ()
 

@@ -172,7 +172,8 @@ class Mbarrier:
             )
 
     def _init_fenced(self, w: Warp, proxy: bool) -> bool:
-        """Whether fence.mbarrier_init, or in this CTA fence.proxy.async, happens between the initialisation and `w`.
+        """Return whether fence.mbarrier_init (in this CTA also fence.proxy.async) comes between the initialisation and
+        `w`.
 
         proxy: whether an asynchronous operation is to see it; for threads, a fence of all memory does as well.
         """
@@ -297,7 +298,7 @@ class Mbarrier:
     def arrive_async(
         self, cta: Cta, agent: int, released: SyncClock, time: float, signal: Signal, role: str, span: Span | None
     ) -> None:
-        """One arrival by an agent of `cta`, with what it `released`."""
+        """Count one arrival by an agent of `cta`, with the clocks that it `released`."""
         if cta is not self.cta:
             self.history.remote[agent] = RemoteSignal(released.clocks.item(ORDER, agent), signal, role, span)
         if self.phases is not None:

@@ -1,4 +1,4 @@
-"""What is kept of an mbarrier for those who explain it."""
+"""The history of an mbarrier, kept for its explanation."""
 
 from __future__ import annotations
 
@@ -37,14 +37,16 @@ class Init:
             self.fenced_memory = (w.agent.index, w.agent.epoch)
 
     def announced_by(self, w: Warp) -> bool:
-        """Whether a relaxed arrival of `w` releases the initialisation, which fence.mbarrier_init made ready for it."""
+        """Return whether a relaxed arrival of `w` releases the initialisation, which fence.mbarrier_init published for
+        it.
+        """
         ready = self.warp is w and self.fenced is not None and self.announced is None
         return ready and not self.word & ~w.mask.word
 
 
 @dataclass
 class History:
-    """What an mbarrier went through, for those who explain it.
+    """The history of an mbarrier, from which findings are explained.
 
     arrivals: signals by what they are, by whom, and where. last: the latest of them.
     waits: the last completed wait of each role; wait_counts: how often each completed one.

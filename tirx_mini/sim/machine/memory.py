@@ -66,7 +66,7 @@ class SharedMemory:
         self.shadow = Shadow([Segment(*place, log, complain) for place in ranges if complain is not None])
 
     def bring(self, offset: int, box: Box) -> None:
-        """Let a box be at the byte `offset`, in place of what is there."""
+        """Put a box at the byte `offset`, in place of the present contents."""
         before = self.boxes.get(offset)
         if before is None or before.nbytes != box.nbytes:
             end = offset + box.nbytes
@@ -281,14 +281,14 @@ class TensorMemory:
 
     @cached_property
     def _words(self) -> np.ndarray:
-        """What it holds. CTAs that have no tile never use theirs, which then takes no memory.
+        """The contents as words. CTAs that have no tile never use theirs, which then takes no memory.
 
         The lanes of a column lie side by side, as the registers of a warp do that loads it.
         """
         return np.full((TMEM_COLUMNS, TMEM_LANES), POISON * 0x01010101, np.uint32).T
 
     def words(self, column: int, columns: int) -> np.ndarray:
-        """What so many columns hold, from the first one on: uint32[128 lanes, columns], a view."""
+        """The contents of `columns` columns from the first one on: uint32[128 lanes, columns], a view."""
         if self.lazy:
             self.lazy.collect(column, column + columns)
         return self._words[:, column : column + columns]

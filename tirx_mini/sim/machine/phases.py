@@ -1,4 +1,4 @@
-"""The phases of an mbarrier, as far as each thread knows them: in which other orders a wait or a signal may come.
+"""The phases of an mbarrier in each thread's view: the other orders in which a wait or a signal may come.
 
 `mbarrier.try_wait.parity` names a parity and no phase (PTX ISA: "mbarrier.test_wait, mbarrier.try_wait"). It may return
 at every complete phase of that parity which its thread does not know to be over, so all that it may acquire is what the
@@ -136,8 +136,8 @@ class Phases:
     # -- waits ---------------------------------------------------------------------------------------------------
 
     def observed(self, agent: Agent) -> SyncClock | None:
-        """What a wait acquires that finds the last phase complete: the release of the earliest phase of its parity that
-        the agent does not know to be over; None where there is no such phase.
+        """The clock that a wait acquires if it finds the last phase complete: the release of the earliest phase of its
+        parity that the agent cannot yet see as complete; None where there is no such phase.
         """
         index, number = agent.index, self.number
         known = self._known.get(index, 0)

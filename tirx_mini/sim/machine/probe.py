@@ -10,7 +10,7 @@ from ..timing import Clock
 
 
 class Probe:
-    """Changes what engines move and multiply, and is told when it is used. This one changes nothing.
+    """A probe changes the values that engines move and multiply, and records its uses. This one changes nothing.
 
     clock: of the run that it is given to.
     """
@@ -22,7 +22,7 @@ class Probe:
         return box
 
     def read(self, smem: Any, low: int, high: int) -> None:
-        """An MMA reads these bytes of a shared memory now; the next `factor` is that of its product."""
+        """Let an MMA read these bytes of a shared memory; the next `factor` belongs to its product."""
 
     def factor(self, cta: Any, unit: int) -> float:
         """Return what products are multiplied by. unit: the warp of the CTA that issued them, or the warpgroup."""

@@ -13,7 +13,7 @@ from .masks import Mask
 
 
 class Run(Protocol):
-    """What registers need of the GPU."""
+    """The register requirements of a launch."""
 
     @property
     def facts(self) -> FactLog: ...
@@ -91,7 +91,7 @@ def outside(w: Owner, name: str, span: Span | None, index: int, size: int) -> Fa
 
 
 def uninitialised(w: Owner, name: str, span: Span | None) -> None:
-    """Record a read of what nothing wrote. A run without data leaves out what would have written it."""
+    """Record a read of registers without a write. A run without data leaves out what would have written it."""
     w.values.apply(_uninitialised, w, name, span)
 
 

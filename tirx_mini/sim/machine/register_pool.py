@@ -81,7 +81,7 @@ class PartialSetmaxnreg(Fact):
 
 
 class RegisterPool:
-    """What the warps of a CTA have given up and not taken.
+    """The registers that the warps of a CTA have released and not claimed.
 
     share: registers of a thread at the beginning, of every warp. held: of a thread of each warp now.
     free: registers given up. changed: the counts that each warp has asked for, in order. places: where, and

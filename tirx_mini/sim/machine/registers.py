@@ -175,7 +175,7 @@ class RegisterArray:
         self._settle(rows[0])
 
     def _rows(self, w: Owner, index: Any, lanes: int) -> tuple[np.ndarray, np.ndarray]:
-        """The NumPy index of the elements in `data`; that of inactive lanes may be any."""
+        """The NumPy index of the elements in `data`; indices of inactive lanes are arbitrary."""
         size = len(self.data)
         at = np.broadcast_to(index, (*np.shape(index)[:-1], LANES))
         active = at if w.mask.full else at[..., w.mask.lanes]
@@ -354,7 +354,7 @@ class Registers:
         self.write(np.ascontiguousarray(sums.astype(np.float16)).view(np.uint32)[..., 0])
 
     def lazy(self, words: int) -> LazySum | None:
-        """What exactly the next `words` registers, those of 32 bits, are lazy."""
+        """Make the next `words` registers, of 32 bits each, lazy."""
         return self.array.lazy.get((self.index, self.index + words))
 
     def owe(self, words: int, debt: LazySum) -> None:

@@ -18,7 +18,7 @@ from .interfaces import Warp
 
 @dataclass(frozen=True)
 class Footprint:
-    """Where the active lanes go, relative to a start.
+    """The places of the active lanes, relative to a start.
 
     pattern: element offsets. count: of them. low, high: the least and the greatest. aligned: to `lanes` elements.
     places: by the start's byte in its line, the bytes that come through the L2, the lines, and the accesses to each.

@@ -15,7 +15,7 @@ from .mbarrier import Mbarrier
 
 
 class UncheckedMbarrier(Mbarrier):
-    """An mbarrier that keeps nothing of who released what to whom."""
+    """An mbarrier without records of releases."""
 
     __slots__ = ()
 
@@ -74,7 +74,7 @@ class PartMbarrier(UncheckedMbarrier):
             w.time = time
 
     def _record(self, signal: Signal, role: str, span: Span | None, count: int, nbytes: int, time: float) -> None:
-        """Nothing is kept."""
+        """Keep nothing: accesses are not checked."""
 
     def _check_observers(self) -> None:
         """Nobody is kept."""

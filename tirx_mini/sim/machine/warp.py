@@ -114,7 +114,7 @@ class RunningWarp:
         return Origin(self.role, self.place, self.cta.name, self.span)
 
     def close(self) -> None:
-        """Let go of what refers to the warp, and of what its wait refers to."""
+        """Release the references to the warp and to the object of its wait."""
         self.program.close()
         if self.waiting is not None:
             vars(self.waiting).clear()
@@ -202,7 +202,7 @@ class RunningWarp:
         return False
 
     def named_lanes(self, mask: Any, what: str) -> None:
-        """Record it where the active lanes are not those of `mask` that the warp has."""
+        """Record a finding if the active lanes differ from the lanes of `mask` in the warp."""
         word = int(self.uniform(mask, f"the mask of {what}"))
         if word & self.all_lanes.word != self.mask.word:
             self.gpu.facts.record(self._partial(what))
@@ -230,7 +230,7 @@ class RunningWarp:
         self.gpu.facts.record(NotModelled(self.origin, what, effect))
 
     def computed(self, function: str, values: tuple[Any, ...], dtype: str) -> np.ndarray | None:
-        """What a function of CUDA C++ makes of the values of 32 lanes, as `dtype`; None where nobody said."""
+        """The result of a CUDA C++ function for the values of 32 lanes, as `dtype`; None without a definition."""
         meaning = self.gpu.functions.get(function)
         if meaning is None:
             return None
@@ -245,7 +245,7 @@ class RunningWarp:
         return np.zeros(LANES, bool if kind.is_bool else np.uint64 if kind == "uint64" else np.int64)
 
     def presume(self, buffer: SharedBuffer | RegisterArray) -> None:
-        """A buffer may have been written by what is not modelled: reading it is not a finding."""
+        """Presume that an unmodelled instruction wrote a buffer: reading it is not a finding."""
         if isinstance(buffer, RegisterArray):
             buffer.define(0, len(buffer.data))
         else:

@@ -1,4 +1,4 @@
-"""What warps do wrong with their lanes."""
+"""Mistakes of warps with their lanes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accesses to a memory: who makes them, on whose behalf, and through which proxy."""
+"""Accesses to a memory: their actors, the threads on whose behalf they happen, and their proxies."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Access:
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """What a thread releases with a write (PTX ISA: "Release and Acquire Patterns").
+    """The release of a thread's write (PTX ISA: "Release and Acquire Patterns").
 
     clocks: as of an agent, of what happens before it. scope, place: of the release operation or fence.
     each: of what many threads release together, the release of each.
@@ -168,7 +168,7 @@ class Actor:
         return self.fenced is not None and agent < len(self.fenced) and self.fenced.item(agent) >= epoch
 
     def issued_before(self, access: Access) -> bool:
-        """Whether this was issued before an access of the same cluster in every order, though it may take effect later.
+        """Return whether this was issued before an access of the same cluster in every order; it may take effect later.
         """
         if self.issued is None or access.cluster != self.cluster:
             return False
@@ -178,7 +178,8 @@ class Actor:
         return issuer < len(access.known) and access.known.item(issuer) >= epoch
 
     def follows(self, agent: int, epoch: int) -> bool:
-        """Whether the thread of `agent` has executed fence::before_thread_sync between that access and its release."""
+        """Return whether the thread of `agent` executed fence::before_thread_sync between that access and its release.
+        """
         if agent in self.own or agent == self.agent.index:
             return True
         clocks = self.agent.clocks

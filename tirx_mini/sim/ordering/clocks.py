@@ -205,35 +205,35 @@ class UncheckedAgent(Agent):
         """One epoch is enough."""
 
     def acquire(self, released: SyncClock) -> None:
-        """Nothing is kept."""
+        """Keep nothing: no order is recorded."""
 
     def acquire_clocks(self, released: Any) -> None:
-        """Nothing is kept."""
+        """Keep nothing: no order is recorded."""
 
     def acquire_from(self, other: Agent) -> None:
-        """Nothing is kept."""
+        """Keep nothing: no order is recorded."""
 
     def acquire_epoch(self, agent: int, epoch: int) -> None:
-        """Nothing is kept."""
+        """Keep nothing: no order is recorded."""
 
     def acquire_past(self, clocks: Any) -> None:
-        """Nothing is kept."""
+        """Keep nothing: no order is recorded."""
 
     def happens_after(self, agent: int, epoch: int) -> bool:
         """Always."""
         return True
 
     def fence_proxy(self, rows: Sequence[int] = PROXIES) -> None:
-        """Nothing is kept."""
+        """Keep nothing: no order is recorded."""
 
     def fence_gpu(self, acquires: bool, releases: bool) -> None:
-        """Nothing is kept."""
+        """Keep nothing: no order is recorded."""
 
     def fence_tcgen05_before(self) -> None:
-        """Nothing is kept."""
+        """Keep nothing: no order is recorded."""
 
     def fence_tcgen05(self) -> None:
-        """Nothing is kept."""
+        """Keep nothing: no order is recorded."""
 
 
 class Snapshot:
@@ -327,7 +327,7 @@ class Causality:
         return shared
 
     def transient_clock(self) -> SyncClock:
-        """An empty clock for what one operation releases when it is over."""
+        """An empty clock for the release of one operation at its end."""
         return SyncClock(self.capacity)
 
     def _grow(self) -> None:
@@ -369,7 +369,7 @@ class UncheckedCausality(Causality):
 
 
 class SyncClock:
-    """What was released to a barrier: the join of clocks. clocks: int32[ROWS, capacity]."""
+    """The clock that was released to a barrier: the join of clocks. clocks: int32[ROWS, capacity]."""
 
     __slots__ = ("clocks",)
 
@@ -387,7 +387,7 @@ class SyncClock:
             self.clocks[row, agent] = epoch
 
     def release_past(self, agent: Agent) -> None:
-        """Put what `agent` did into the past of those who acquire this, without making it visible to them."""
+        """Put the operations of `agent` into the past of the threads that acquire this, without making them visible."""
         past = self.clocks[PAST, : agent.clocks.shape[1]]
         np.maximum(past, agent.clocks[ORDER], out=past)
         np.maximum(past, agent.clocks[PAST], out=past)
@@ -431,19 +431,19 @@ class UncheckedClock(SyncClock):
         self.clocks.fill(np.iinfo(np.int32).max)
 
     def release(self, agent: Agent) -> None:
-        """Nothing is kept."""
+        """Keep nothing: no order is recorded."""
 
     def release_epoch(self, agent: int, epoch: int, row: int = ORDER) -> None:
-        """Nothing is kept."""
+        """Keep nothing: no order is recorded."""
 
     def release_past(self, agent: Agent) -> None:
-        """Nothing is kept."""
+        """Keep nothing: no order is recorded."""
 
     def join_clocks(self, other: Any) -> None:
-        """Nothing is kept."""
+        """Keep nothing: no order is recorded."""
 
     def copy_from(self, other: SyncClock) -> None:
-        """Nothing is kept."""
+        """Keep nothing: no order is recorded."""
 
     def clear(self) -> None:
-        """Nothing is kept."""
+        """Keep nothing: no order is recorded."""

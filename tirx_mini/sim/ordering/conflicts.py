@@ -6,7 +6,7 @@ from enum import Enum, auto
 
 
 class ConflictKind(Enum):
-    """Why an access may not follow the one before it."""
+    """The reason for which an access may not follow the one before it."""
 
     RACE = auto()
     """Nothing orders the two."""

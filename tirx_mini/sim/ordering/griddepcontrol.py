@@ -25,14 +25,14 @@ class LaneSet(Protocol):
 
 
 class Machine(Protocol):
-    """Where facts are kept."""
+    """The part of the machine that keeps facts."""
 
     @property
     def facts(self) -> FactLog: ...
 
 
 class DependentWarp(Protocol):
-    """What launch order concerns of a warp."""
+    """The part of a warp that launch order concerns."""
 
     span: Span | None
     dependence: GridDependence | None
@@ -86,7 +86,7 @@ class GridBefore:
 
 
 class GridDependence:
-    """Whether the end of the grid before happens before what one warp does next.
+    """Return whether the end of the previous grid happens before the next operation of one warp.
 
     waited: the lanes that have waited, while only some have and the warp has not converged since; else 0.
     """

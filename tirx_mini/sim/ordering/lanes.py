@@ -58,7 +58,7 @@ class Lanes:
         self._told: dict[SyncClock, tuple[int, int]] = {}
 
     def of(self, word: int) -> Agent:
-        """The agent of a set of lanes, which knows what each of them knows."""
+        """The agent of a set of lanes, with the clock that its lanes have in common."""
         if word == self.word or self.together:
             return self.whole
         part = self._parts.get(word)
@@ -81,7 +81,7 @@ class Lanes:
 
     @staticmethod
     def _inherit(part: Part, around: Agent) -> None:
-        """What every lane of a larger set knows, the lanes of the part know."""
+        """Join the clock that every lane of a larger set has into the part."""
         seen = (around.version, around.synced)
         agent = part.agent
         if part.seen.get(around.index) == seen:
@@ -164,7 +164,7 @@ class Lanes:
 
 
 def _acquire(agent: Agent, around: Agent) -> None:
-    """Acquire what each lane of a larger set knows: of its accesses those that were ordered among its lanes."""
+    """Acquire the common knowledge of the lanes of a larger set: accesses that were ordered among its lanes."""
     index, clocks = around.index, agent.clocks
     if around.scattered:
         limit = around.synced

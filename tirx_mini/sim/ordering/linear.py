@@ -61,7 +61,7 @@ class Shadow:
                 yield segment, granules[granules <= last[:, None]]
 
     def presume(self, start: int, stop: int) -> None:
-        """A byte range may have been written by nobody knows what: where nothing was, something is."""
+        """Presume that an unmodelled instruction wrote a byte range: unwritten bytes count as written."""
         for segment, where in self.pieces(start, stop):
             found = segment.writes[where]
             found[found == 0] = -1

@@ -65,7 +65,8 @@ class AccessLog:
         return number
 
     def observed(self, member: int, members: Iterable[int], actor: Actor) -> bool:
-        """Whether an atomic operation among `members` that happens before `actor`'s access came after a strong write.
+        """Return whether an atomic operation among `members` that happens before `actor`'s access followed a strong
+        write.
 
         It found what that wrote, itself or through others, so the write precedes the access (PTX ISA: "Observation
         Order", "Causality Order"): a counter may be reset by the thread that was the last one to count. Where nothing
@@ -162,8 +163,8 @@ class AccessLog:
         return found
 
     def linked(self, number: int, new: int, absorbed: Collection[int]) -> int:
-        """The number of the writes that an acquire of a value synchronises with, after the atomic operation `new` on
-        it: those of before without `absorbed`, which the operation itself has acquired and releases again.
+        """The number of writes that an acquire of a value synchronises with, after the atomic operation `new` on it:
+        the earlier ones without `absorbed`, which the operation itself has acquired and releases again.
         """
         before = self.members(number)
         if isinstance(before, Crowd) and not absorbed:

@@ -1,4 +1,4 @@
-"""What accesses memory, through which proxy, and what writes leave there."""
+"""The operations that access memory, their proxies, and the values that writes leave there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Proxy(Enum):
 
 
 class Operation(Enum):
-    """What accesses memory."""
+    """An operation that accesses memory."""
 
     LOAD = "load"
     STORE = "store"
@@ -48,8 +48,9 @@ CtaPlace = tuple[int, int]
 
 @dataclass(frozen=True)
 class Strong:
-    """What makes an access strong (PTX ISA: "Morally Strong Operations"). place: of its thread. width: bytes of each
-    access."""
+    """The properties of a strong access (PTX ISA: "Morally Strong Operations"). place: of its thread. width: bytes of
+    each access.
+    """
 
     scope: str
     place: CtaPlace
@@ -81,7 +82,7 @@ def in_scope(scope: str, one: CtaPlace, other: CtaPlace) -> bool:
 
 @dataclass(frozen=True)
 class KnownValue:
-    """What a write leaves in memory, in every order of events. content: compared by equality.
+    """The value that a write leaves in memory, in every order of events. content: compared by equality.
 
     scope: where others that write this content write the same bytes: in one CTA, or None in the whole launch.
     """

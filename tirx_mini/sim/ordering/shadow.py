@@ -345,7 +345,7 @@ class Segment:
         return True
 
     def _conflict(self, earlier: Access, actor: Actor) -> ConflictKind | None:
-        """Why `actor` may not access what `earlier` accessed, or None where it may."""
+        """The reason for which `actor` may not access the place of `earlier`, or None if it may."""
         if earlier.cluster != actor.cluster or not actor.agent.happens_after(earlier.agent, earlier.epoch):
             return ConflictKind.RACE
         if (
@@ -391,11 +391,11 @@ class Unwatched(Segment):
         """Every access is allowed."""
 
     def unread(self, where: Select, operation: Operation) -> Access | None:
-        """Nothing is kept."""
+        """Keep nothing: accesses are not checked."""
         return None
 
     def forget(self, where: Select) -> None:
-        """Nothing is kept."""
+        """Keep nothing: accesses are not checked."""
 
 
 def distinct(ids: np.ndarray) -> list[int]:

@@ -1,4 +1,4 @@
-"""A run for what clusters compute, several of them at a time: see `machine.batched`."""
+"""A run for the results of clusters, several at a time: see `machine.batched`."""
 
 from __future__ import annotations
 

@@ -145,7 +145,9 @@ class _Differences:
         )
 
     def _loaded(self, expr: Expr) -> bool:
-        """Whether a value comes from shared memory: an address of tensor memory, which the SM's other CTAs decide."""
+        """Return whether a value was read from shared memory: an address of tensor memory depends on the SM's other
+        CTAs.
+        """
         return any(
             (isinstance(node, BufferLoad) and (node.buffer.scope == "shared" or self._by_memory.has(node.buffer)))
             or (isinstance(node, Var) and self._by_memory.has(node))
@@ -187,8 +189,8 @@ class _Differences:
         )
 
     def _is_plain(self, node: object) -> bool:
-        """Whether a node does nothing to global memory but read what nothing writes, and write; and instructions have
-        operands that are the same in all clusters.
+        """Return whether a node only reads global memory that is never written, or writes it, with instruction operands
+        that are the same in all clusters.
         """
         if isinstance(node, BufferLoad):
             return node.buffer.scope != "global" or node.buffer not in self._written

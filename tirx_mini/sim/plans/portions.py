@@ -41,7 +41,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Marks:
-    """What the clusters of a portion did to an argument that the kernel writes.
+    """The effects of a portion's clusters on an argument that the kernel writes.
 
     written, read: which granules; a bit for each, as of `numpy.packbits`. read: None where nothing was read.
     values: of the granules that they wrote, in order; None where they are in the argument itself.
@@ -178,7 +178,7 @@ def _give_up() -> NoReturn:
 
 
 def together(kernel: BoundKernel, portions: Sequence[Portion]) -> Outcome | None:
-    """The outcome of the whole, whose time is that of the first portion.
+    """The outcome of the whole launch, with the time of the first portion.
 
     None where what one portion writes is read or written in another, or where a cluster is to be checked of whose kind
     none was, and has anything to report.

@@ -1,4 +1,4 @@
-"""What holds for this process while a launch is executed."""
+"""The settings of this process during a launch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GC_THRESHOLD = (20_000, 5, 100)
 
 @contextmanager
 def running(times: int = 1) -> Iterator[None]:
-    """What holds for this process while a run lasts. NumPy keeps quiet, and multiplies in one thread: its products are
+    """The settings of this process during a run. NumPy keeps quiet, and multiplies in one thread: its products are
     small, and other runs may want the other cores.
 
     The garbage collector does not scan all that was there before, again and again. It also looks less often: of what a

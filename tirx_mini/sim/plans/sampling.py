@@ -173,7 +173,7 @@ class Sampling:
         return (points[0], points[-1] if most * points[-1] <= LONGEST else points[1])
 
     def part(self, size: Size) -> tuple[Cut, Part]:
-        """What a run leaves out: whole waves, so that the last one is as full as the launch's."""
+        """The part that a run leaves out: whole waves, so that the last one is as full as the launch's."""
         found, left_out = self._repeats, self.waves - size.waves
         tiles, clusters = found.tiles, self._clusters
         if found.persistent:
@@ -188,7 +188,7 @@ class Sampling:
     def _extended(
         self, waves: tuple[int, ...], trips: tuple[int, ...], outcomes: Mapping[Size, Outcome], *, alone: bool = False
     ) -> Outcome:
-        """The outcome of the whole launch, from those of runs at these points. alone: the same of one cluster."""
+        """The outcome of the whole launch, extrapolated from runs at these points. alone: the same of one cluster."""
         wave_ends, trip_ends = self._wave_ends(waves), self._trip_ends(trips, waves)
         by_waves = []
         for count in wave_ends:

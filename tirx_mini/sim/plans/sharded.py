@@ -148,7 +148,7 @@ def _shares(kernel: BoundKernel, jobs: int) -> tuple[range, list[Piece]]:
 
 
 def own_share(jobs: int) -> float:
-    """Of the clusters, those of which this process computes the data, so that all processes end at the same time."""
+    """The clusters whose data this process computes, chosen so that all processes end at the same time."""
     others = UNTIMED / (jobs - 1)
     return max(LEAST_SHARE, (others - 1) / (others + DATA))
 

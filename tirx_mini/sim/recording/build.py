@@ -1,4 +1,4 @@
-"""A `Timeline` of what was noted."""
+"""Build a `Timeline` from the notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What mbarriers told as the changes of their phases, in the order of time."""
+"""The phase changes that mbarriers reported, in the order of time."""
 
 from __future__ import annotations
 

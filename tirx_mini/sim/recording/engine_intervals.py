@@ -1,4 +1,4 @@
-"""What engines told as the intervals of their tracks: copies of the TMA, MMAs of the tensor cores."""
+"""The intervals that engines reported for their tracks: copies of the TMA, MMAs of the tensor cores."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from .notes import SignalNote
 
 
 class RecordedMbarrier(Mbarrier):
-    """An mbarrier that tells the recorder of its changes. A phase is numbered by how many were complete before it."""
+    """An mbarrier that reports its changes to the recorder. A phase is numbered by how many were complete before it."""
 
     __slots__ = ("_note", "_source", "place")
 

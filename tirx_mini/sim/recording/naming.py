@@ -1,4 +1,4 @@
-"""Names for what was noted: elements of shared memory, operands, stages of the pipeline."""
+"""Names for noted objects: elements of shared memory, operands, stages of the pipeline."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Names:
         self._tellers: dict[str, list[tuple[str, _Teller | None]]] = {}
 
     def element(self, offset: int) -> tuple[str, int | None]:
-        """(name, stage) of what lies at a byte of shared memory. A tile is named without its inner indices."""
+        """The (name, stage) of the element at a byte of shared memory. A tile is named without its inner indices."""
         known = self._elements.get(offset)
         if known is None:
             known = self._elements[offset] = self._element(offset)

@@ -1,4 +1,4 @@
-"""What is noted while a run lasts: plain tuples and lists, which hold no part of the machine, so that CTAs can go."""
+"""The notes of a run: plain tuples and lists, which hold no part of the machine, so that CTAs can be released."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from ..timeline import Place, Track
 
 
 class Use:
-    """What a warp does in one step. entry: the instruction; None for a plain access or a poll, which is `name` then.
+    """The action of a warp in one step. entry: the instruction; None for a plain access or a poll, which is `name`
+    then.
 
     cost: cycles of its issue, which were spent when it was called.
     """
@@ -79,7 +80,7 @@ class WarpLog:
 
     @property
     def uses(self) -> set[Use]:
-        """What it does in any of its steps."""
+        """The actions of all its steps."""
         return set(self.flat[:: len(Step._fields)])
 
 

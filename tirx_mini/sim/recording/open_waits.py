@@ -1,4 +1,4 @@
-"""The waits that a run ended in: those of a kernel that hangs, or that a fault has stopped."""
+"""The waits in which a run ended, because its kernel hangs or a fault has stopped it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recorder of a run: the logs of its warps, and what engines and mbarriers told."""
+"""The recorder of a run: the logs of its warps, and the reports of engines and mbarriers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .warps import recorded
 
 
 class TimelineRecorder:
-    """What is noted of one run. image: the kernel, with a program that notes what it does."""
+    """The notes of one run. image: the kernel, with a program that notes what it does."""
 
     def __init__(self, image: KernelImage) -> None:
         self.image = recorded(image)

@@ -1,4 +1,4 @@
-"""What a warp is for, by what it issues."""
+"""The role of a warp, by the operations that it issues."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _name(parts: AbstractSet[str], there: frozenset[str]) -> str:
 
 
 def _part(use: Use) -> str:
-    """What a step belongs to; "" for what every role does."""
+    """The role to which a step belongs; "" for a step of every role."""
     entry = use.entry
     if entry is None:
         return WRITE_BACK if use in (GLOBAL_STORE, GLOBAL_COPY) else LOADS if use in (GLOBAL_LOAD, COPY) else ""

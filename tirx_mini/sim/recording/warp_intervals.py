@@ -81,7 +81,7 @@ class WarpIntervals:
         self._run(step.use.name, step.end, step.span, plain_operands(step.operands))
 
     def _awaited(self, step: Step, entry: Instruction) -> str:
-        """What the warp waits for."""
+        """The object of the warp's wait."""
         if step.awaited is not None:
             return step.awaited[0].name
         if entry.barrier is BarrierEffect.WAIT:
@@ -91,7 +91,7 @@ class WarpIntervals:
     # -- intervals -----------------------------------------------------------------------------------------------
 
     def _idle_until(self, time: float, span: Span | None) -> None:
-        """What comes before a step, where it is more than a few cycles."""
+        """The interval before a step, if it is longer than a few cycles."""
         if time - self.now > SMALL:
             self._run("arithmetic", time, span)
 
@@ -106,7 +106,7 @@ class WarpIntervals:
         self.now = end
 
     def _close(self) -> None:
-        """What the warp executed until now is over."""
+        """End the interval that the warp has executed until now."""
         if self._open is not None:
             name, start, span, operands, stage = self._open
             self._done.append(Interval(self._log.track, Activity.RUN, name, start, self.now, span, operands, stage))

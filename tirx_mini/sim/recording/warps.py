@@ -94,7 +94,7 @@ class RecordedWarp(RunningWarp):
         self.note((STORE if shared else GLOBAL_STORE, begin, self.time, self.span, (written,), NOTHING, None))
 
     def _written(self, buffer: Buffer, index: Any, lanes: int) -> Written | str:
-        """Where a store goes: for global memory its extent, which may be an output tile's."""
+        """The destination of a store: for global memory its extent, which may be an output tile's."""
         if isinstance(buffer, SharedBuffer):
             return buffer.name
         if isinstance(index, np.ndarray):

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 
 class EventOwner(Protocol):
-    """What events happen to, one after the other: a warp, a copy, what one warp gave a tensor core.
+    """The owner of a sequence of events: a warp, a copy, or the operations of one warp on a tensor core.
 
     cluster_index: its cluster. event: what happens next, for a reader: "warp 3 at line 120".
     """

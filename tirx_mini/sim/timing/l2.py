@@ -1,4 +1,4 @@
-"""What the L2 holds: in each of its partitions, the most recently used tiles.
+"""The contents of the L2: in each of its partitions, the most recently used tiles.
 
 A partition keeps what the SMs beside it read, also where the memory belongs to the other one. So data that all SMs read
 is there once in each, and only the size of a partition is left for it (NVIDIA A100 white paper, L2 cache; on a B200,
@@ -62,14 +62,14 @@ class L2:
             self._first_store = now
 
     def holds(self, key: Any) -> bool:
-        """Whether a tile is in any partition, or comes to it; if so, it is now among those used most recently."""
+        """Return whether a tile is in or on its way to any partition; a hit makes it the most recently used."""
         found = [partition for partition in self._partitions if key in partition.tiles]
         for partition in found:
             partition.tiles.move_to_end(key)
         return bool(found)
 
     def read(self, number: int, key: Any, nbytes: int, now: float) -> Arrival | None:
-        """When a tile comes to a partition, for one of its SMs; None where none has it, and HBM must (`fill`)."""
+        """The time at which a tile reaches a partition for one of its SMs; None on a miss, which HBM must `fill`."""
         mine = self._partitions[number]
         there = self._arrival(mine, key, now)
         if there is None:
@@ -83,7 +83,7 @@ class L2:
         return there
 
     def fill(self, number: int, key: Any, nbytes: int, arrival: Arrival, now: float) -> Arrival:
-        """A tile comes from HBM, half of it from that of another partition; when it comes to this one."""
+        """Fill a tile from HBM, half of it through the other partition; return its time of arrival."""
         there = arrival[0] + self._far, arrival[1] + self._far
         self._use(self._partitions[number], key, nbytes, there, now)
         return there

@@ -68,7 +68,7 @@ class Traffic:
         return self.serve(sm, time, *self.touch(slot, where, width, count), write)
 
     def touch(self, slot: int, where: Any, width: int, count: int) -> tuple[int, int]:
-        """(bytes that come through the L2, those that it does not hold) of items number `where` of `width` bytes."""
+        """Return (bytes through the L2, bytes that miss) of the items with numbers `where`, of `width` bytes."""
         moved = through_l2(where, width, count)
         if self._warm:
             return moved, 0

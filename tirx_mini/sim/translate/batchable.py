@@ -9,7 +9,7 @@ from .needed import has_effect
 
 
 def batchable(func: PrimFunc) -> bool:
-    """Whether a lowered function's threads leave global memory to engines, and what they compute stays in its lane.
+    """Return whether a lowered function's threads leave global memory to engines, and each lane's values stay in it.
 
     No instruction then has an operand that is computed from what others left in registers, so that no value is
     shuffled. Registers themselves may be operands.

@@ -97,7 +97,7 @@ class Calls:
         return f"yield from {meeting}({', '.join(arguments)})"
 
     def _presume(self, call: Call) -> None:
-        """What the operands point to may be written by an instruction that is not modelled."""
+        """Presume that an unmodelled instruction wrote the targets of the operands."""
         for argument in call.args:
             if isinstance(argument, AddressOf) and argument.buffer.scope != "global":
                 self.out.line(f"w.presume({self.expressions.storage.name(argument.buffer)})")

@@ -183,7 +183,7 @@ class ClockStatements(Statements):
         self.out.line(f"w.passes_at({name}, {' + '.join(terms)}, {lanes}, {write})")
 
     def _pattern(self, pattern: Value) -> str:
-        """The name of a static pattern: the warp's own, or that of a warp for which it acts."""
+        """The name of a static pattern: the warp's own, or that of the warp that it represents."""
         if not self.each:
             return self.expressions.ready(pattern).code
         table = self.expressions.table(pattern)

@@ -42,7 +42,7 @@ def idle_reads(func: PrimFunc) -> frozenset[Span]:
 
 
 def _reads(node: object) -> Iterator[tuple[Span | None, Call]]:
-    """The instructions of a statement that read memory, with its place as the machine knows it."""
+    """The instructions of a statement that read memory, with their place as the machine names it."""
     if isinstance(node, Evaluate):
         place, value = node.call.span or node.span, node.call
     elif isinstance(node, Bind):

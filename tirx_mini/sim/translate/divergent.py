@@ -33,7 +33,7 @@ from .writer import Writer
 
 
 class StatementTranslator(Protocol):
-    """What translates the arms. regions: how many narrowed masks there are around what is being translated."""
+    """The translator of the arms. regions: how many narrowed masks there are around what is being translated."""
 
     regions: int
 

@@ -75,7 +75,7 @@ _LANE = np.arange(LANES)
 
 
 class Storage(Protocol):
-    """How buffers are stored: the side of the statements."""
+    """The storage of buffers, as the statements see it."""
 
     def is_checked(self, buffer: Buffer) -> bool: ...
 

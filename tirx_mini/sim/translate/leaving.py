@@ -1,4 +1,4 @@
-"""Loops: the statements that leave them, and those that spin on memory."""
+"""Loops: the statements that leave them, and the loops that poll memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tirx_mini.ir import (
     children,
     walk,
 )
-from tirx_mini.isa import BarrierEffect, Memory, instruction_of, instructions
+from tirx_mini.isa import BarrierEffect, Memory, atomic_operation, instruction_of, instructions
 
 
 def leaves(stmt: Stmt) -> Iterator[Stmt]:
@@ -82,7 +82,7 @@ def _looks(call: Call) -> bool:
     if entry is None or entry.blocking or entry.barrier is not None or entry.reads_clock or entry.opaque:
         return False
     if entry.is_atomic:
-        return entry.name == "atom.cas" or call.attr("op", None) in SETTLED
+        return atomic_operation(call) in SETTLED
     return entry.writes is Memory.NONE and entry.completion is None
 
 

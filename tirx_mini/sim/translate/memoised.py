@@ -59,7 +59,7 @@ class StatementTranslator(Protocol):
 
 
 def series_of(loop: For) -> Completion | None:
-    """How the end is observed of the MMAs that a loop of known length issues; None for one that does anything else."""
+    """The way to observe the end of the MMAs that a loop of known length issues; None for a loop with other effects."""
     stmts = list(_stmts(loop))
     if int_value(loop.start) is None or int_value(loop.stop) is None:
         return None
@@ -111,7 +111,7 @@ def as_series(to: StatementTranslator, loop: For) -> bool:
 
 
 def _key(to: StatementTranslator, loop: For, kind: Completion, plain: bool) -> str | None:
-    """The text of what a series of this kind is known by: a tuple; None where that cannot be looked at.
+    """The text of the key of a series of this kind: a tuple; None where no key exists.
 
     plain: whether it has to be looked at without a trace.
     """
@@ -127,7 +127,7 @@ def _key(to: StatementTranslator, loop: For, kind: Completion, plain: bool) -> s
 
 
 def _for_times(to: StatementTranslator, loop: For, key: str) -> None:
-    """MMAs that the engine knows: the loop is executed for their times alone."""
+    """Memoised MMAs: the loop is executed for their times alone."""
     times = to.out.fresh("times")
     to.out.settle()
     to.out.line(f"{times} = w.cta.cluster.order.shortcut(w.gpu.series, w, {key})")
@@ -143,7 +143,7 @@ def _for_times(to: StatementTranslator, loop: For, key: str) -> None:
 
 
 def _at_once(to: StatementTranslator, loop: For, key: str, engine: str) -> bool:
-    """MMAs that are issued at once where the engine knows them; False where it cannot tell their registers."""
+    """MMAs that are issued at once where the engine has memoised them; False where their registers are unknown."""
     places = [to.storage.place(buffer) for buffer in accumulators(loop)]
     if any(place.kind != "array" for place in places):
         return False

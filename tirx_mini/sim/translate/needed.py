@@ -1,4 +1,4 @@
-"""What a run without data must compute: all that control flow, addresses, barriers and time depend on.
+"""The values that a run without data must compute: all that control flow, addresses, barriers and time depend on.
 
 The slice begins at the conditions and bounds of control flow, at the indices of accesses to memory and at the operands
 of instructions, and goes back through variables, registers and shared memory. What is left over are the values that a
@@ -38,7 +38,7 @@ from tirx_mini.isa import Memory, instruction_of
 
 @dataclass
 class Needed:
-    """What has to be computed.
+    """The values that must be computed.
 
     vars: bound variables. buffers: registers and shared memory, by their declarations. Both by identity.
     """
@@ -74,7 +74,7 @@ def has_effect(call: Call) -> bool:
 
 
 def extent(buffer: Buffer) -> tuple[Buffer, int, int]:
-    """(root, first byte, end) of what a buffer covers."""
+    """The (root, first byte, end) that a buffer covers."""
     offset, view = 0, buffer
     while view is not None:
         offset, view = offset + view.byte_offset, view.source
@@ -175,7 +175,7 @@ def _is_register(parent: Expr | Stmt, argument: Expr) -> bool:
 
 
 def _brings_data(call: Call, buffer: Buffer) -> bool:
-    """Whether an instruction may write data to a buffer that it is given, which a run without data does not have."""
+    """Return whether an instruction may write data to one of its buffers; a run without data has none."""
     entry = instruction_of(call)
     if entry is None or entry.opaque or entry.registers is not None:
         return True

@@ -24,7 +24,7 @@ MOST = 1 << 16
 
 
 class StatementTranslator(Protocol):
-    """What translates the body of a loop."""
+    """The translator of a loop's body."""
 
     @property
     def expressions(self) -> Expressions: ...

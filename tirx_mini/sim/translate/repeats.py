@@ -1,4 +1,4 @@
-"""What a kernel does over and over: the long loops of its roles, and the rounds of a persistent kernel over its tiles.
+"""The repeated parts of a kernel: the long loops of its roles, and the rounds of a persistent kernel over its tiles.
 
 A shorter run leaves some of it out, and is otherwise the same kernel: the loops of all roles leave out the same
 iterations in the middle, a whole number of times around their pipelines, and a persistent kernel ends so many rounds
@@ -40,7 +40,7 @@ RING = 32
 
 @dataclass(frozen=True)
 class Cut:
-    """What a shorter run leaves out.
+    """The part that a shorter run leaves out.
 
     middle: of each long loop, the iterations [first, stop). tiles: of each persistent loop, the bound that replaces its
     own. skips: what moves a pipeline on over the iterations of another role, with how far it does so. led: loops that
@@ -66,7 +66,7 @@ class Skip:
     by: int
 
     def shorter(self, left_out: int) -> int:
-        """How far it moves on where so many iterations are left out; more than `ring` where it cannot."""
+        """The advance if so many iterations are left out; more than `ring` where it cannot advance."""
         return (self.by - left_out) % (2 * self.ring)
 
 
@@ -99,7 +99,7 @@ class Repeats:
 
     @property
     def light(self) -> bool:
-        """Whether single warps or threads go round all long loops, so that iterations cost little to simulate."""
+        """Return whether single warps or threads execute all long loops, so that iterations cost little to simulate."""
         return bool(self.loops) and self.loops.keys() <= self.led.divergent
 
     def may_make(self, trips: int) -> bool:
@@ -117,7 +117,7 @@ class Repeats:
 
 
 def repeats(func: PrimFunc) -> Repeats:
-    """What a lowered function does over and over."""
+    """The repeated parts of a lowered function."""
     loops = _long_loops(func.body)
     rings = [ring for loop in loops for ring in _rings(loop)]
     moved = _moved_outside(func.body, loops)
@@ -186,7 +186,9 @@ def _moved_outside(body: Stmt, loops: Iterable[For]) -> dict[Buffer, list[Buffer
 
 
 def _skips(ring: _Ring, moved: Mapping[Buffer, list[BufferStore]], trips: int) -> list[Skip]:
-    """Where a role moves on over as many stages of a ring as a loop has iterations, if that is all that moves it."""
+    """Return the place where a role advances by as many stages of a ring as a loop has iterations, if nothing else
+    moves it.
+    """
     found: list[Skip] = []
     for buffer in ring.state:
         for store in moved.get(buffer, ()):
@@ -199,7 +201,7 @@ def _skips(ring: _Ring, moved: Mapping[Buffer, list[BufferStore]], trips: int) -
 
 
 def _raise(value: Expr, counter: Buffer) -> int:
-    """By how much a value is more than that of a scalar; 0 where that is not known."""
+    """The increase of a value over that of a scalar; 0 where it is unknown."""
     if not isinstance(value, Binary) or value.op not in ("+", "-"):
         return 0
     by = int_value(value.b)

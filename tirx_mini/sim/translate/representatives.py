@@ -58,7 +58,7 @@ OWN_COSTS = ("matrix", "tmem")
 
 @dataclass(frozen=True)
 class Led:
-    """What one warp does for its warpgroup.
+    """The operations that one warp executes for its warpgroup.
 
     loops: the outermost ones that it goes round for all four. repeated: accesses to memory and arrivals there, which it
     executes once for each warp. divergent: loops that some warps or threads of a warpgroup go round.
@@ -86,7 +86,7 @@ def led_loops(func: PrimFunc) -> Led:
 def _outermost(
     stmt: Stmt, groups: Sequence[_Leading], fits: Callable[[Loop], bool] = lambda loop: True
 ) -> Iterator[tuple[Loop, frozenset[Stmt]]]:
-    """The outermost loops that may be led and that fit, with what is repeated in each."""
+    """The outermost loops that one warp may execute for its warpgroup, with the repeated part of each."""
     if isinstance(stmt, (For, While)) and fits(stmt):
         ways = {group.leads(stmt) for group in groups if stmt in group.reached}
         way = ways.pop() if len(ways) == 1 else None
@@ -123,8 +123,8 @@ def represented_loops(func: PrimFunc, wanted: Needed) -> frozenset[Loop]:
 
 
 def _only_multiplies(loop: Loop, left_out: Callable[[If], bool] = lambda stmt: False) -> bool:
-    """Whether a loop issues MMAs with accumulators in registers and waits for them, and besides waits, arrives and
-    moves scalars only. left_out: what does not count.
+    """Return whether a loop only issues and awaits MMAs with accumulators in registers, waits, arrives and moves
+    scalars. left_out: what does not count.
     """
     multiplies = waits = False
     for node in _walk_without(loop.body, left_out):
@@ -154,7 +154,7 @@ def _walk_without(node: Stmt | Expr, left_out: Callable[[If], bool]) -> Iterator
 
 
 def moved_scalars(loop: Loop, wanted: Needed | None = None) -> tuple[Buffer, ...]:
-    """The registers that a loop stores to, and that are computed: in a run without data, those that are `wanted`."""
+    """The registers that a loop stores to and that are computed; in a run without data, the `wanted` ones."""
     stores = dict.fromkeys(node.buffer for node in walk(loop.body) if isinstance(node, BufferStore))
     return tuple(each for each in stores if each.scope == "local" and (wanted is None or wanted.has(each)))
 
@@ -184,7 +184,7 @@ def _takes_own_time(entry: Instruction) -> bool:
 
 
 class _Leading:
-    """What the warps of the warpgroup that begins with warp `first` do alike.
+    """The common operations of the warps of the warpgroup that begins with warp `first`.
 
     reached: the loops that they come to. divergent: those that only some of them go round, or some of their lanes.
     """
@@ -207,8 +207,9 @@ class _Leading:
             self._note(func.body, False)
 
     def leads(self, loop: Loop) -> frozenset[Stmt] | None:
-        """What is repeated in a loop that is all what one warp can do for all, and what the first warp does alone; None
-        for any other loop."""
+        """The repeated part of a loop in which one warp can represent all, and the first warp's own part; None for any
+        other loop.
+        """
         self._repeated = set()
         return frozenset(self._repeated) if self._may_lead(loop) else None
 
@@ -241,8 +242,9 @@ class _Leading:
         return False
 
     def _for_all(self, stmt: Evaluate) -> bool:
-        """Whether the first warp can execute an instruction for the others: a wait or a fence changes nothing in a run
-        without data."""
+        """Return whether the first warp can execute an instruction for the others: a wait or a fence has no effect on
+        data.
+        """
         call, entry = stmt.call, TABLE[stmt.call.op]
         if entry.issued_by is Scope.WARPGROUP or entry.fence or _takes_own_time(entry):
             return True
@@ -342,7 +344,7 @@ def _has(func: PrimFunc, completion: Completion) -> bool:
 
 
 def _conditions(loop: Loop) -> tuple[Expr, ...]:
-    """What a loop's number of iterations depends on."""
+    """The conditions on which a loop's number of iterations depends."""
     return (loop.cond,) if isinstance(loop, While) else (loop.start, loop.stop)
 
 

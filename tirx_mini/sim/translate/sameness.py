@@ -36,7 +36,7 @@ from tirx_mini.isa import LaneResult, instruction_of
 
 
 class Sameness(IntEnum):
-    """Where a value is the same.
+    """The threads among which a value is the same.
 
     LAUNCH: in the whole launch: constants, arguments, global memory that the kernel only reads. CTA: in each CTA.
     THREAD: in each thread, in every run. NONE: it depends on memory that the kernel writes, or on when it is computed.
@@ -70,7 +70,7 @@ class Samenesses:
             self._stmt(func.body, Sameness.LAUNCH, None)
 
     def of(self, expr: Expr) -> Sameness:
-        """Where the value of an expression is the same."""
+        """The threads among which the value of an expression is the same."""
         if isinstance(expr, (Const, Str)):
             return Sameness.LAUNCH
         if isinstance(expr, Var):

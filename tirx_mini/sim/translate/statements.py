@@ -320,7 +320,7 @@ class Statements:
             self.stmt(stmt.body)
 
     def _numbers(self, stmt: For, numbers: str) -> str:
-        """The text of what the loop variable goes through. A run that leaves iterations out has another one."""
+        """The text of the values of the loop variable. A run that leaves iterations out has another one."""
         return numbers
 
     def _condition(self, stmt: While) -> Expr:
@@ -364,7 +364,7 @@ class Statements:
             self.stmt(stmt.body)
 
     def _state(self, stmt: While) -> tuple[str, str, tuple[str, ...]] | None:
-        """(a local for it, the tuple, the names) of what must change for the loop to end, where that is known."""
+        """The (local, tuple, names) of the state that must change for the loop to end, where it is known."""
         state = loop_state(stmt)
         if state is None or any(self.storage.place(buffer).kind != "scalar" for buffer in state):
             return None

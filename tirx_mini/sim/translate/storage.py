@@ -1,4 +1,4 @@
-"""Where each buffer of the kernel lives in generated code, and how it is read and addressed."""
+"""The storage of each buffer of the kernel in generated code, with its reads and addresses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Kind = Literal["scalar", "list", "lanes", "array", "memory"]
 
 @dataclass(frozen=True)
 class Place:
-    """How a buffer is kept.
+    """The storage of a buffer.
 
     scalar: a Python number, one mutable variable that is the same in all lanes. list: several of them.
     lanes: an array [32], one variable. array: a `RegisterArray`. memory: shared or global, through the warp.
@@ -65,7 +65,7 @@ class Storage:
         return found
 
     def name(self, buffer: Buffer) -> str:
-        """What generated code calls the buffer."""
+        """The name of the buffer in generated code."""
         return self.place(buffer).name
 
     def is_checked(self, buffer: Buffer) -> bool:
@@ -126,7 +126,8 @@ class Storage:
         return value if raw and (at.lanes or lanes > 1) else self._normal(value, expr)
 
     def _normal(self, value: Value, expr: BufferLoad) -> Value:
-        """What memory gave, as arithmetic wants it: wide integers, floating-point numbers of the right precision."""
+        """A value from memory in the form of arithmetic: wide integers, floating-point numbers of the right precision.
+        """
         dtype = expr.dtype
         if dtype.is_integer and value.lanes and dtype != "int64" and dtype != "uint64":
             return replace(value, code=f"{value.code}.astype(int64)", view=False)

@@ -177,7 +177,7 @@ class _Pass:
                 self.result.lanes.add(buffer)
 
     def conclude(self) -> None:
-        """What follows once the assumptions hold."""
+        """The conclusion from the assumptions."""
         for buffer, writes in self.writes.items():
             reads = self.reads.get(buffer, [])
             if all(any(w.place.always_before(r.place) for w in writes) for r in reads):
@@ -308,7 +308,7 @@ def _sees(write: Place, read: Place) -> bool:
 
 
 def warps_of(cond: Expr, warps: int) -> tuple[int, int]:
-    """Of `warps` (a bit each), those in which `cond` may hold for some lane, and those in which it may not."""
+    """Split `warps` (a bit each): those in which `cond` may hold for some lane, and those in which it may not."""
     holds, fails = selected(cond, warps.bit_length())
     return _bits(holds) & warps, _bits(fails) & warps
 

@@ -61,7 +61,7 @@ def combined(code: str, dtype: DataType, *parts: Value, low: int = 0, high: int 
 
 
 def ranged(code: str, dtype: DataType, **facts: Any) -> Value:
-    """A value whose only known bounds are those of its type."""
+    """A value whose only known bounds are its type's."""
     low, high = integer_range(dtype) if dtype.is_integer or dtype.is_bool else (0, 0)
     return Value(code, dtype, low=low, high=high, **facts)
 

@@ -79,7 +79,7 @@ class Writer:
 
     @contextmanager
     def free(self) -> Iterator[None]:
-        """What is written inside costs nothing: it has been counted before."""
+        """Count no cost inside: it has been counted before."""
         cost = self._pending_cost
         yield
         self._pending_cost = cost

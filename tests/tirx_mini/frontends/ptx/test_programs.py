@@ -213,8 +213,11 @@ def test_an_error_of_the_compiler_is_at_its_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.compiler
-def test_check_takes_a_file_of_cuda(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "reduce.cu"
+def test_check_takes_a_file_of_cuda(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a longer path would be wrapped
+    file = Path("reduce.cu")
     file.write_text(RACY)
     assert main(["check", f"{file}:reduce", *LAUNCH]) == 1
     out = capsys.readouterr().out
@@ -228,8 +231,11 @@ def test_check_takes_a_file_of_cuda(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "CTA 0 on SM 0" in capsys.readouterr().out
 
 
-def test_check_takes_a_file_of_ptx(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "scale.ptx"
+def test_check_takes_a_file_of_ptx(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a longer path would be wrapped
+    file = Path("scale.ptx")
     file.write_text(SCALE)
     launch = ["--args", "float32[20], 2.0", "--grid", "1", "--block", "32"]
     assert main(["check", str(file), *launch]) == 1

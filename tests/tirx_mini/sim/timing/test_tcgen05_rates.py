@@ -22,7 +22,7 @@ from tirx_mini.hardware import B200
 from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, mma_format
 from tirx_mini.isa.descriptors import Format
 from tirx_mini.sim import RunningWarp
-from tirx_mini.sim.engines.mma_time import arithmetic, fill, operand_bytes
+from tirx_mini.sim.engines import arithmetic, fill, operand_bytes
 
 TOLERANCE = 0.05
 FORMATS = {"BF16": "bfloat16", "E4M3": "float8_e4m3fn", "S8": "int8", "MXF8": "float8_e4m3fn"}

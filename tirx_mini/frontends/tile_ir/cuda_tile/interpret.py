@@ -43,7 +43,7 @@ def _element(value: Value) -> str:
 
 
 def blocks_of(view: PartitionView | GatherScatterView) -> Blocks:
-    """How a view cuts tiles out of its array."""
+    """The tiles that a view cuts out of its array."""
     if isinstance(view, GatherScatterView):
         rank = len(view.tile)
         return Blocks(view.tile, tuple(range(rank)), (1,) * rank, view.sparse_dim, view.padding)

@@ -171,7 +171,7 @@ TileView = PartitionView | GatherScatterView
 
 @dataclass(frozen=True)
 class Token(Type):
-    """What orders memory operations: one that takes a token happens after the one that gave it."""
+    """A token orders memory operations: an operation that takes a token happens after the operation that gave it."""
 
     def __str__(self) -> str:
         return "token"

@@ -276,7 +276,8 @@ def _power_of_two(scale: Expr) -> Expr:
 
 
 def _scale_of(value: Expr) -> Expr:
-    """The nearest power of two of a float32 as a scale, the greater of two; NaN for what is not positive, or too large.
+    """The nearest power of two of a float32 as a scale, the greater of two; NaN for a number that is not positive, or
+    too large.
 
     It is the exponent, one more from a significand of 1.5 on. Below 2^-126, a subnormal above 2^-127 is 2^-126.
     """

@@ -31,7 +31,7 @@ from .values import Pointers, Tile, in_buffer
 
 @dataclass(frozen=True)
 class Slot:
-    """Where a value is kept that changes.
+    """The storage of a value that changes.
 
     buffer: registers, or a variable; None for what stays the same: a token, the position in a pipeline.
     memory: for pointers, what they point into; `buffer` then holds their offsets.
@@ -44,7 +44,7 @@ class Slot:
     constant: Any = None
 
     def current(self, emitter: Emitter, value: Value) -> Any:
-        """What it holds now, for `value`."""
+        """The present contents, for `value`."""
         if self.buffer is None:
             return self.constant
         if isinstance(value.type, Tensor):

@@ -221,7 +221,7 @@ class Emitter:
         return buffer
 
     def scratch(self, dtype: str, count: int, offset: int = 0) -> Buffer:
-        """Shared memory for what changes threads at this moment. All such buffers share one place.
+        """Shared memory for values that change threads at this moment. All such buffers share one place.
 
         Call `fill` before it is written and `filled` before it is read.
 
@@ -271,7 +271,7 @@ class Emitter:
 
     @property
     def group(self) -> Expr:
-        """The number of the executing warpgroup among those that compute."""
+        """The number of the executing warpgroup among the computing ones."""
         return self.warp // WARPGROUP_WARPS
 
     def sync_group(self) -> None:
@@ -284,7 +284,7 @@ class Emitter:
     # -- values ------------------------------------------------------------------------------------------------------
 
     def value(self, value: Value) -> Any:
-        """What stands for a value of the program."""
+        """The registers of a value of the program."""
         return self.values[value]
 
     def set(self, value: Value, emitted: Any) -> None:
@@ -298,7 +298,7 @@ class Emitter:
         self.set_held(value, emitted)
 
     def set_held(self, value: Value, emitted: Any) -> None:
-        """The same for what is in registers or variables already."""
+        """The same for a value in registers or variables."""
         if isinstance(emitted, Tile) and emitted.buffer is not None and value in self.again:
             self.pinned.add(emitted.buffer)
         self.values[value] = emitted
@@ -364,11 +364,11 @@ class Emitter:
         return cond
 
     def first_thread(self) -> Expr | None:
-        """Return whether the executing thread is the first of those that compute."""
+        """Return whether the executing thread is the first of the computing threads."""
         return self.zero_bits(WARP_SIZE - 1, self.warps - 1)
 
     def shared_by_replicas(self, buffer: Buffer, layout: LinearLayout) -> Tile:
-        """What the first thread that holds an element has in `buffer`, for all threads that hold it."""
+        """Broadcast the element that its first holder has in `buffer` to all threads that hold it."""
         tile = in_buffer(buffer, layout)
         owner = self.owner(layout)
         if owner is None:

@@ -20,7 +20,7 @@ MOST_INT32 = 2**31 - 1
 
 @dataclass(frozen=True)
 class _Access:
-    """Where the registers of a layout lie in a buffer.
+    """The places of a layout's registers in a buffer.
 
     vector: how many registers are one access. at: the element for a register. mask: whether it is inside; None where
         all are.
@@ -58,7 +58,7 @@ def store_block(
 def block_places(
     emitter: Emitter, blocks: Blocks, index: Sequence[Expr], layout: LinearLayout, in_bounds: Sequence[bool] = ()
 ) -> tuple[Pointers, Tile | None]:
-    """(pointers to the elements of the tile at `index`, which of them are inside; None where all are)."""
+    """(pointers to the elements of the tile at `index`, mask of the elements inside; None where all are)."""
     access = _block_access(emitter, blocks, index, layout, in_bounds)
     dtype = access.at(const(0)).dtype
     mask = None if access.mask is None else Tile(layout, BOOL, access.mask)
@@ -78,7 +78,7 @@ def store_rows(emitter: Emitter, blocks: Blocks, index: Sequence[Expr | Tile], t
 def load_gathered(
     emitter: Emitter, pointers: Pointers, mask: Tile | None, other: Tile | None, layout: LinearLayout, name: str
 ) -> Tile:
-    """The elements that `pointers` point to; where `mask` does not hold, those of `other`, or 0."""
+    """The elements at `pointers`; where `mask` does not hold, the elements of `other`, or 0."""
     access = _pointer_access(emitter, pointers, mask, layout)
     if mask is None or other is None:
         return _load(emitter, access, layout, 0, name, True)

@@ -75,7 +75,7 @@ def _by_shared_memory(emitter: Emitter, tile: Tile, target: LinearLayout, name: 
 
 
 def place(emitter: Emitter, plan: SharedPlan, layout: LinearLayout, register: Expr) -> Expr:
-    """The element of shared memory for what a register holds."""
+    """The element of shared memory for the value of a register."""
     number = emitter.index(plan.bases(layout), register)
     return number + number // plan.row * plan.pad if plan.pad else number
 

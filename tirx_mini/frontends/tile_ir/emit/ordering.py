@@ -55,7 +55,7 @@ class Effects:
                 found.update({value: found[source] for value in op.results if _points(value.type)})
 
     def of(self, region: Region) -> set[Effect]:
-        """What the operations of a region read and write."""
+        """The arrays that the operations of a region read and write."""
         effects: set[Effect] = set()
         for op in region.walk():
             for table, write in ((READS, False), (WRITES, True)):

@@ -1,4 +1,4 @@
-"""What a program prints: one thread writes it, and a tile is gathered in shared memory for that."""
+"""The output of a program: one thread writes it, and a tile is gathered in shared memory first."""
 
 from __future__ import annotations
 

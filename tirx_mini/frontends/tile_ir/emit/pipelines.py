@@ -120,7 +120,7 @@ def _loads_of(emitter: Emitter, pipeline: Op) -> list[Op]:
 
 
 def _room(emitter: Emitter, name: str, tensor: Tensor, stages: int, covered: TmemTile | None) -> SharedTile | TmemTile:
-    """Memory for a tensor in each stage: new, or that of `covered`."""
+    """Memory for a tensor in each stage: new memory, or that of `covered`."""
     if covered is not None:
         return covering(emitter, covered, tensor.shape, str(dtype_of(tensor.element)))
     if isinstance(tensor.layout, TmemLayout):
@@ -307,7 +307,7 @@ def _yield(emitter: Emitter, op: Op) -> None:
 
 
 def other_warps(func: Op) -> int:
-    """Warps that do not compute: those of agents, and idle ones where registers move between whole warpgroups."""
+    """Warps that do not compute: the agents' warps, and idle ones where registers move between whole warpgroups."""
     count = sum(warps for name, warps in agents_of(func).items() if name != COMPUTE)
     moves = any(op.registers for op in func.body.ops if op.kind is ops.agent_switch)
     return count + (-count % WARPGROUP_WARPS if moves else 0)

@@ -119,7 +119,7 @@ def _in_warp(emitter: Emitter, layout: LinearLayout, mask: int, combine: Combine
 def _across_warps(
     emitter: Emitter, layout: LinearLayout, mask: int, out: LinearLayout, combine: Combine, buffers: Sequence[Buffer]
 ) -> None:
-    """Each warp writes its results to shared memory, and reads those of the warps that share its elements."""
+    """Let each warp write its results to shared memory, and read the results of the warps that share its elements."""
     bits = [bit for bit, basis in enumerate(layout.warp) if basis & mask]
     group = linear_index((emitter.warp, [1 << bits.index(b) if b in bits else 0 for b in range(len(layout.warp))]))
     size = out.size
@@ -223,7 +223,7 @@ class _Walk:
             _from_one(self.emitter, 1 << len(self.along), one)
 
     def _after(self, before: Sequence[Expr]) -> Combine:
-        """A combination with what came before, of which elements are the second operand."""
+        """A combination with the preceding elements, which takes elements as the second operand."""
         return lambda elements, _: self.combine(before, elements)
 
     def position(self, number: Expr, bits: int) -> Expr:
@@ -253,7 +253,7 @@ class _Walk:
         return totals
 
     def _from_lane(self, totals: Sequence[Buffer], group: Expr, distance: int) -> list[Expr]:
-        """What the lane `distance` before on the way holds."""
+        """The value of the lane `distance` lanes before this one."""
         emitter = self.emitter
         name = "shfl.down" if self.reverse else "shfl.up"
         return [
@@ -262,7 +262,7 @@ class _Walk:
         ]
 
     def prefix(self, group: Expr, before: Sequence[Expr]) -> None:
-        """Combine all elements of a group with what came before them."""
+        """Combine all elements of a group with the elements before them."""
 
         def one(step: Expr) -> None:
             _combined(self.emitter, self.own, self.register(group, step), self._after(before), [])

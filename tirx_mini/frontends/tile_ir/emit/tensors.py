@@ -231,7 +231,7 @@ def write_rows(emitter: Emitter, memory: Buffer, tile: Tile, start: Expr | int =
 
 
 def within(emitter: Emitter, part: LinearLayout, whole: Tile, register: Expr) -> Expr:
-    """Where an element of a slice lies from its first one on, in the row-major order of the whole."""
+    """The offset of an element from the first one of its slice, in the row-major order of the whole."""
     number: Expr = const(0)
     for axis, extent in enumerate(whole.shape):
         number = number * extent + emitter.coordinate(part, axis, register)
@@ -288,7 +288,7 @@ def _cat(emitter: Emitter, op: Op) -> None:
 
 
 def _combine(emitter: Emitter, op: Op) -> Callable[[Sequence[Expr], Sequence[Expr]], Sequence[Expr]]:
-    """The body of a reduction, as a function of what came before and of elements."""
+    """The body of a reduction, as a function of the preceding result and of elements."""
 
     def combine(before: Sequence[Expr], elements: Sequence[Expr]) -> Sequence[Expr]:
         pairs = [part for pair in zip(elements, before, strict=True) for part in pair]

@@ -1,4 +1,4 @@
-"""What stands for a value of nv_tileas while code for it is emitted."""
+"""The registers and variables that hold a value of nv_tileas while its code is emitted."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ class Tile:
         return self.layout.registers
 
     def renamed(self, layout: LinearLayout, register: Callable[[Expr], Expr] | None = None) -> Tile:
-        """The same registers, as those of `layout`. register: the register to read for one of `layout`."""
+        """The same registers, renamed to the registers of `layout`. register: the register to read for one of `layout`.
+        """
         if register is None:
             return replace(self, layout=layout)
         at, narrow = self.at, self.narrow

@@ -1,4 +1,4 @@
-"""What arguments of operations must be: constants, shapes, indices, dtypes, keywords."""
+"""The rules for arguments of operations: constants, shapes, indices, dtypes, keywords."""
 
 from __future__ import annotations
 

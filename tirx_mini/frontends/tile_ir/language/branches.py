@@ -146,7 +146,7 @@ class Branches(Carrying):
         return template
 
     def _template(self, a: Any, b: Any) -> Any:
-        """A value of the type that a variable has after a branch: that of a tile, where a constant is the other."""
+        """A value of the type that a variable has after a branch: a tile's, where a constant is the other value."""
         tile = next((v for v in (a, b) if isinstance(v, TileValue)), None)
         if tile is not None:
             return tile

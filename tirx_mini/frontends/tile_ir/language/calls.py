@@ -323,7 +323,7 @@ _handled: Mapping[Any, Callable[..., Any]] = MappingProxyType({
 
 
 def _computes_constants(function: Any) -> bool:
-    """Whether a function of Python may be called with constants: the numeric builtins, `math`, methods of strings."""
+    """Return whether a function of Python may take constants: the numeric builtins, `math`, methods of strings."""
     if function in _CONSTANT_ONLY:
         return True
     owner = getattr(function, "__self__", None)

@@ -33,7 +33,7 @@ from .values import (
 
 @dataclass(eq=False)
 class LoopContext:
-    """What the iterations of a loop hand on.
+    """The values that the iterations of a loop carry.
 
     names: the variables, with values of the types that they have at the beginning of each iteration.
     roots: the arrays whose tokens are carried.

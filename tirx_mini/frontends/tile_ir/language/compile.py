@@ -67,7 +67,7 @@ class ConstantSpec:
 
 
 def _exactly(value: Any) -> Any:
-    """A key of a constant that tells 1, 1.0 and True apart, and 0.0 from -0.0."""
+    """A key of a constant that distinguishes 1, 1.0 and True, and 0.0 from -0.0."""
     if type(value) is tuple:
         return tuple(map(_exactly, value))
     return type(value), value.hex() if isinstance(value, float) else value
@@ -142,7 +142,7 @@ def _entry_attributes(kernel: TileKernel, arch: str) -> dict[str, Any]:
 
 
 def _bind(tracer: _Tracer, kernel: TileKernel, specs: tuple[Spec, ...]) -> tuple[dict[str, Any], list[Value]]:
-    """The parameters as values of tile code, and as those of the entry function."""
+    """The parameters as values of tile code, and as values of the entry function."""
     names: dict[str, Any] = {}
     params: list[Value] = []
     for parameter, spec in zip(parameters(kernel), specs, strict=True):
@@ -189,7 +189,8 @@ def parameters(kernel: TileKernel) -> list[inspect.Parameter]:
 
 @lru_cache(maxsize=256)
 def metadata(annotated: TileKernel | type) -> dict[str, tuple[Any, ...]]:
-    """What annotates each parameter of a kernel, or each field of a data class: the metadata of ``Annotated[…]``."""
+    """The annotation of each parameter of a kernel, or of each field of a data class: the metadata of ``Annotated[…]``.
+    """
     owner = annotated.function if isinstance(annotated, TileKernel) else annotated
     try:
         hints = typing.get_type_hints(owner, include_extras=True)
@@ -207,7 +208,7 @@ class _Items:
 
 
 def metadata_of(annotation: Any) -> tuple[Any, ...]:
-    """What an annotation says: the metadata of ``Annotated[…]``, or an annotation of an array by itself."""
+    """The meaning of an annotation: the metadata of ``Annotated[…]``, or an annotation of an array by itself."""
     if isinstance(annotation, ArrayAnnotation):
         return (annotation,)
     if typing.get_origin(annotation) is tuple:
@@ -222,7 +223,7 @@ def is_constant_parameter(metadata: tuple[Any, ...]) -> bool:
 
 
 def item_annotations(metadata: tuple[Any, ...], count: int) -> list[tuple[Any, ...]]:
-    """The annotations of a tuple's items; those of the tuple itself hold for all."""
+    """The annotations of a tuple's items; the tuple's own annotations hold for all."""
     own = tuple(m for m in metadata if not isinstance(m, _Items))
     found = next((m for m in metadata if isinstance(m, _Items)), None)
     if found is None:

@@ -58,7 +58,7 @@ class DType:
 
     @property
     def signedness(self) -> str:
-        """How cuda_tile's integer operations read it."""
+        """The signedness with which cuda_tile's integer operations read it."""
         return "signed" if self.kind == "i" else "unsigned"
 
     @property

@@ -154,7 +154,7 @@ class Emitter:
         return self.tile("trunci", dtype, x.shape, x)
 
     def not_zero(self, x: TileValue) -> TileValue:
-        """Where `x` is not zero; NaN is not."""
+        """The mask of the elements of `x` that are not zero; NaN is not zero."""
         zero = self.constant(0, x.dtype, x.shape)
         if x.dtype.is_float:
             return self.tile(
@@ -179,7 +179,7 @@ class Emitter:
         )
 
     def both(self, x: TileValue | None, y: TileValue | None) -> TileValue | None:
-        """Where two masks hold; None is a mask that holds everywhere."""
+        """The mask of the elements at which two masks hold; None is a mask that holds everywhere."""
         if x is None or y is None:
             return x if y is None else y
         shape = np.broadcast_shapes(x.shape, y.shape)

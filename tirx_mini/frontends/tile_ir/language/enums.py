@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class PaddingMode(Enum):
-    """What a load gives for elements beyond the bounds of the array."""
+    """The elements of a load beyond the bounds of the array."""
 
     UNDETERMINED = "undetermined"
     ZERO = "zero"
@@ -17,7 +17,7 @@ class PaddingMode(Enum):
 
 
 class RoundingMode(Enum):
-    """How a floating-point operation rounds."""
+    """The rounding of a floating-point operation."""
 
     RN = "nearest_even"
     RZ = "zero"

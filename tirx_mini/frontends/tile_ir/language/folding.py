@@ -162,7 +162,7 @@ def absolute_of(x: Any) -> Any:
 
 
 def complement_of(x: Any) -> Any:
-    """Return ``~x``; that of a boolean is its negation."""
+    """Return ``~x``; the complement of a boolean is its negation."""
     if isinstance(x, bool):
         return not x
     if not isinstance(x, Strict):

@@ -1,4 +1,4 @@
-"""Which variables a loop must carry and a branch must merge: those that are read later (live variables)."""
+"""The variables that a loop must carry and a branch must merge: the variables that are read later (live variables)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def liveness(node: ast.FunctionDef | ast.Lambda) -> Liveness:
 
 
 def assigned(statements: Iterable[ast.stmt]) -> dict[str, ast.AST]:
-    """The names that statements assign, with the place of the first assignment; not those of nested functions."""
+    """The names that statements assign, with the place of the first assignment, except in nested functions."""
     names: dict[str, ast.AST] = {}
     for node in _own_nodes(statements):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -68,7 +68,7 @@ def exits(statements: Iterable[ast.stmt]) -> bool:
 
 
 def returns(statements: Iterable[ast.stmt]) -> list[ast.Return]:
-    """The `return` statements in statements, not those of nested functions."""
+    """The `return` statements in statements, except in nested functions."""
     return [node for node in _own_nodes(statements) if isinstance(node, ast.Return)]
 
 

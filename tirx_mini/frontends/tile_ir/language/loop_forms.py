@@ -113,7 +113,7 @@ def _flag(place: ast.stmt, value: bool) -> ast.stmt:
 
 
 def _after(place: ast.stmt, valued: bool, endless: bool) -> ast.stmt:
-    """What follows a loop: a `return` of what it has returned."""
+    """The statements after a loop: a `return` of its result."""
     value = ast.copy_location(ast.Name(RETURNED, ast.Load()), place) if valued else None
     end = ast.copy_location(ast.Return(value), place)
     if endless:

@@ -30,7 +30,7 @@ class Loops(Carrying):
         self._loop(node)
 
     def _before_return(self, node: ast.For | ast.While) -> Any:
-        """A value for what a `return` in a loop returns, before it does: of the type that a first trace finds."""
+        """A value for the result of a `return` in a loop, ahead of it: its type comes from a first trace."""
         names, tokens = self.frame.names, self.order.state
         self.frame.names, self.order.state = dict(names), dict(tokens)
         self.frame.returned = MISSING
@@ -92,7 +92,9 @@ class Loops(Carrying):
         return start, stop, step
 
     def _context(self, node: ast.For | ast.While) -> tuple[LoopContext, list[Value]]:
-        """What a loop carries, with its initial values. The variables and tokens are those before the loop."""
+        """The values that a loop carries, with their initial values. The variables and tokens are those before the
+        loop.
+        """
         frame = self.frame
         header = frame.live.header.get(node, frozenset())
         names: dict[str, Any] = {}
@@ -119,7 +121,7 @@ class Loops(Carrying):
         return self.one_of_arrays(items[:1], items[1:]) or value
 
     def _params(self, initial: Sequence[Value], context: LoopContext) -> list[Value]:
-        """Parameters of the body for what is carried, named as the variables are."""
+        """Parameters of the body for the carried values, named as the variables are."""
         hints = self._hints(context)
         return [Value(v.type, hint) for v, hint in zip(initial, [*hints, *[""] * len(initial)], strict=False)]
 
@@ -168,7 +170,7 @@ class Loops(Carrying):
         return {name: Undefined(self.frame.span(place), why) for name, place in places.items()}
 
     def _upwards(self, values: RangeValue) -> tuple[RangeValue, bool]:
-        """A range with a positive step, and whether its numbers are those of `values` with the other sign."""
+        """A range with a positive step, and whether its numbers are the numbers of `values` with the other sign."""
         step = plain(values.step)
         if not is_constant(values.step) or not isinstance(step, int) or step > 0:
             return values, False

@@ -20,7 +20,7 @@ from .values import ArrayValue
 
 @dataclass
 class Accesses:
-    """What a trace of a kernel found out about its memory operations.
+    """The memory operations that a trace of a kernel found.
 
     written: the arrays (numbers of parameters) that the kernel stores to.
     touched: the arrays that each loop, and each function that it calls, reads or writes.
@@ -99,7 +99,7 @@ class Ordering:
             self.state = dict.fromkeys(sorted(self.known.written), Tokens(token, token))
 
     def carried(self, loop: ast.AST) -> list[int]:
-        """The arrays whose tokens a loop carries: those that are written anywhere and touched in it."""
+        """The arrays whose tokens a loop carries: arrays that are written anywhere and accessed in the loop."""
         if self.known is None:
             return []
         if self.known.fenced:

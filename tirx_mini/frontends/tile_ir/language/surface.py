@@ -162,7 +162,7 @@ class TileKernel:
 
 
 class _Marks(type):
-    """`ct.kernel` is the class of what it makes."""
+    """`ct.kernel` is the class of its results."""
 
     def __call__(cls, function: Any = None, /, **hints: Any) -> Any:
         _check_hints(hints)

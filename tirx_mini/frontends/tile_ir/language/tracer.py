@@ -1,4 +1,4 @@
-"""What all parts of the tracer share: the emitter, the order of memory, the frames, and conditions."""
+"""The state that all parts of the tracer share: the emitter, the order of memory, the frames, and conditions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .values import ArrayValue, TileValue, describe, is_constant, plain
 
 
 class How(Enum):
-    """How a block of statements ends."""
+    """The end of a block of statements."""
 
     FALL = "runs to its end"
     BREAK = "break"

@@ -1,4 +1,4 @@
-"""What expressions of tile code stand for while a program is compiled.
+"""The values of expressions of tile code while a program is compiled.
 
 Constants are plain Python objects: an `int`, `float` or `bool` is a loosely typed constant, and tuples, strings,
 dtypes, functions and modules are themselves. What exists at run time is one of the classes here.
@@ -245,7 +245,7 @@ def new_record(kind: type, items: Sequence[Any]) -> Any:
 
 
 def record_fields(value: Any) -> tuple[Any, ...]:
-    """What the fields of an object of a data class hold."""
+    """The values of the fields of an object of a data class."""
     return tuple(getattr(value, field.name) for field in dataclasses.fields(value))
 
 
@@ -255,7 +255,8 @@ def with_fields(value: Any, items: tuple[Any, ...]) -> Any:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """What a value consists of: the items of tuples and the fields of data classes, nested ones too; else itself."""
+    """The parts of a value: the items of tuples and the fields of data classes, nested ones too; else the value itself.
+    """
     if isinstance(value, ChoiceValue):
         yield value.index
     elif isinstance(value, tuple) or is_record(value):

@@ -1,4 +1,4 @@
-"""How the elements of a tile get from one layout to another: between registers, by shuffles, or by shared memory."""
+"""The moves of a tile's elements from one layout to another: between registers, by shuffles, or by shared memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VECTOR_BYTES = 16
 
 
 class Move(Enum):
-    """What a conversion takes.
+    """The work of a conversion.
 
     NONE: the layouts agree. REGISTERS: each thread holds its elements already, in other registers.
     SHUFFLE: other lanes of the warp hold them (PTX ISA: shfl.sync). SHARED: other warps do.
@@ -84,7 +84,7 @@ def _in_warp(source: LinearLayout, target: LinearLayout) -> Conversion | None:
 
 @dataclass(frozen=True)
 class SharedPlan:
-    """Where the elements of a tile lie in shared memory while they change threads.
+    """The places of a tile's elements in shared memory while they change threads.
 
     order: the dimensions of the tile, the fastest in memory first.
     row, pad: after each `row` elements, `pad` elements are left free, so that threads hit different banks.

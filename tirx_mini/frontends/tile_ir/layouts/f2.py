@@ -40,7 +40,7 @@ class Span:
         return self._reduce(vector)[0] == 0
 
     def solve(self, vector: int) -> int | None:
-        """A number whose bits say which of the given vectors add up to `vector`; None if no sum does."""
+        """A number whose bits select the given vectors that add up to `vector`; None if no sum does."""
         rest, used = self._reduce(vector)
         return None if rest else used
 

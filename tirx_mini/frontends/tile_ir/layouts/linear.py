@@ -1,4 +1,4 @@
-"""Linear layouts: which thread holds which element of a tile, in which of its registers.
+"""Linear layouts: the thread and the register that hold each element of a tile.
 
 All extents are powers of two, so an element is a row of bits: those of its row-major number in the tile. A layout
 gives every bit of a register number, of a lane and of a warp a *basis*, the number of an element. The element in
@@ -87,7 +87,7 @@ class LinearLayout:
         return np.bitwise_xor.outer(np.bitwise_xor.outer(warp, lane), register)
 
     def distribute(self, tile: np.ndarray) -> np.ndarray:
-        """What each register holds of `tile`, [warps, 32, registers]."""
+        """The element of `tile` in each register, [warps, 32, registers]."""
         return np.asarray(tile).reshape(-1)[self.table()]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Where a tile lies that is not in registers: in shared memory, or in tensor memory."""
+"""The place of a tile that is not in registers: shared memory, or tensor memory."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class _Canonical(Rewriter):
         return None if constant is None or constant.values.ndim else constant.values[()]
 
     def simplified(self, op: Op) -> Any:
-        """What stands for an operation; `KEEP` if nothing simpler does."""
+        """The replacement of an operation; `KEEP` if nothing simpler exists."""
         if is_elementwise(op):
             return self.elementwise(op)
         if op.kind in _MOVES:
@@ -91,7 +91,7 @@ class _Canonical(Rewriter):
         return self.bounded(op, operands) if all(is_integer(v.type) for v in operands) else KEEP
 
     def bounded(self, op: Op, operands: list[Value]) -> Any:
-        """What follows from the bounds of the operands."""
+        """The facts that follow from the bounds of the operands."""
         if op.kind is st.cmpi:
             always = self.ranges.compared(op.predicate, *operands)
             return KEEP if always is None else self.emit_constant(op, Dense.of("i1", always))

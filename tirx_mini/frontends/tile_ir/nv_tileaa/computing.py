@@ -1,4 +1,4 @@
-"""What elementwise operations of arith and math compute, in NumPy: by the meanings of cuda_tile."""
+"""The results of elementwise operations of arith and math in NumPy, by the meanings of cuda_tile."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OTHERS = {st.select: "select", aa.fp_to_fp: "ftof"}
 
 
 def is_elementwise(op: Op) -> bool:
-    """Return whether `compute` knows the operation."""
+    """Return whether `compute` implements the operation."""
     return op.kind in st.ELEMENTWISE or op.kind in _COMPARISONS or op.kind in _OTHERS
 
 

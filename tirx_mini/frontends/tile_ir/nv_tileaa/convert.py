@@ -45,7 +45,7 @@ def type_of(type_: Type) -> Type:
 
 
 def _elementwise(candidates: Sequence[st.Elementwise]) -> Converted:
-    """The operation whose fixed attributes are those of the cuda_tile operation; the one that fixes most wins."""
+    """The operation with the fixed attributes of the cuda_tile operation; the one that fixes most wins."""
     ordered = sorted(candidates, key=lambda c: -len(c.fixed))
 
     def rule(op: Op, rw: Rewriter) -> Value:
@@ -135,7 +135,7 @@ _COMBINED: Mapping[OpKind, str] = MappingProxyType({
 
 
 def combination(body: Region) -> str:
-    """What a reduction's body does, where it is one operation of its two parameters: "add", "max"; else ""."""
+    """The operation of a reduction's body, if it is one operation of its two parameters: "add", "max"; else ""."""
     if len(body.params) != 2 or len(body.ops) != 2:
         return ""
     op, end = body.ops

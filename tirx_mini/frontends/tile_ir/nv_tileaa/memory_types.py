@@ -63,13 +63,13 @@ class BlockTile(Type):
 
     @property
     def loaded(self) -> Tensor:
-        """The type of what is loaded or stored."""
+        """The type of the loaded or stored value."""
         return Tensor(self.tile, self.memref.element)
 
 
 @dataclass(frozen=True)
 class MemToken(Type):
-    """What orders accesses: one that takes a token happens after the one that gave it."""
+    """A token orders accesses: an access that takes a token happens after the access that gave it."""
 
     def __str__(self) -> str:
         return "mem_token"

@@ -66,7 +66,7 @@ class Tensor(Type):
 
 
 def parse_tensor(p: Parser) -> Tensor:
-    """What follows ``tensor``."""
+    """Parse the rest of a type after ``tensor``."""
     p.expect("<")
     dims = p.dims()
     element = p.type()
@@ -84,7 +84,7 @@ def parse_tensor(p: Parser) -> Tensor:
 
 
 def parse_linear(p: Parser) -> Callable[[Sequence[int]], LinearLayout]:
-    """What follows ``#nv_tileas.linear``: the layout, for the shape of the tensor that has it."""
+    """Parse the rest after ``#nv_tileas.linear``: the layout, for the shape of its tensor."""
     bases: dict[str, list[list[int]]] = {}
     p.expect("<")
     while not p.accept(">"):
@@ -102,7 +102,7 @@ def parse_linear(p: Parser) -> Callable[[Sequence[int]], LinearLayout]:
 
 
 def parse_shared(p: Parser) -> SharedLayout:
-    """What follows ``#nv_tileas.shared``."""
+    """Parse the rest after ``#nv_tileas.shared``."""
     p.expect("<")
     p.expect("swizzle")
     p.expect("=")
@@ -117,7 +117,7 @@ def parse_shared(p: Parser) -> SharedLayout:
 
 
 def parse_tmem(p: Parser) -> TmemLayout:
-    """What follows ``#nv_tileas.tmem``."""
+    """Parse the rest after ``#nv_tileas.tmem``."""
     p.expect("<")
     p.expect(">")
     return TmemLayout()

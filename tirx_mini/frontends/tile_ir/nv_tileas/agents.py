@@ -42,7 +42,7 @@ _FREE = (pipe.create_iterator, pipe.inc_iter, pipe.pipeline_yield)
 
 
 def agent_of(op: Op) -> str | None:
-    """The agent that executes an operation; None for those that each agent executes which needs their values."""
+    """The agent that executes an operation; None for an operation that every agent executes if it needs the value."""
     if op.kind in _FILLS:
         return {MMA: MATRIX, THREADS: COMPUTE}.get(pipe.pipeline_of(op).producer, PRODUCER)
     if op.kind in _EMPTIES:
@@ -163,7 +163,7 @@ def _after_pipelines(common: Sequence[Op]) -> Iterator[Op]:
 
 
 def _common(block: Sequence[Op]) -> list[Op]:
-    """What all threads execute before the agents part: what depends on nothing that one of them does."""
+    """The operations that all threads execute before the agents part: they depend on no agent's effects."""
     found: list[Op] = []
     others: set[Value] = set()
     for op in block:
@@ -175,7 +175,8 @@ def _common(block: Sequence[Op]) -> list[Op]:
 
 
 def _is_common(op: Op) -> bool:
-    """Whether all threads may execute an operation before the agents part: it makes numbers, views or pipelines."""
+    """Return whether all threads may execute an operation before the agents part: it makes numbers, views or pipelines.
+    """
     if op.kind is pipe.create_pipeline:
         return True
     tiles = any(isinstance(v.type, Tensor) for v in (*op.results, *op.operands))
@@ -195,7 +196,7 @@ def slice_of(region: Region, is_root: Callable[[Op], bool]) -> Region:
 
 
 class _Needs:
-    """What a slice consists of: operations, and values, among them those that loops carry."""
+    """The parts of a slice: operations, and values, among them values that loops carry."""
 
     def __init__(self, region: Region) -> None:
         self.ops: set[Op] = set()

@@ -61,7 +61,7 @@ def overlap_chained_dots(body: Region) -> Region:
 
 
 def chain_of_dots(loop: Op, used: Mapping[Value, list[Op]], defs: Mapping[Value, Op]) -> Chain | None:
-    """The parts of a loop of two chained dots; None for other loops, and for those of few iterations.
+    """The parts of a loop of two chained dots; None for other loops, and for loops of few iterations.
 
     A loop that does not begin at a constant is taken for the rest of one that does.
     """
@@ -245,7 +245,7 @@ class _Turned(Rewriter):
         self.emit(std.yield_, values)
 
     def _compute(self, chain: Chain, kept: Sequence[int]) -> None:
-        """What the middle part computes is computed while the second dot is in flight; its conversion comes after."""
+        """Compute the middle part while the second dot is in flight; its conversion comes after."""
         last, made = chain.loop.body.ops[-1].operands, _results(chain.middle)
         operand = chain.second.lhs
         conversion = self.defs[operand] if operand in made else None
@@ -258,7 +258,7 @@ class _Turned(Rewriter):
             self.op(conversion)
 
     def _enter(self, loop: Op, index: Value, carried: Sequence[Value]) -> None:
-        """From now on these stand for what an iteration begins with."""
+        """Begin an iteration with these values."""
         self.env.update(zip(loop.body.params, (index, *carried), strict=True))
 
     def _part(self, part: Sequence[Op]) -> None:

@@ -44,7 +44,7 @@ def _widened(rw: Rewriter, value: Value, element: Scalar, signed: bool) -> Value
 
 
 def materialize_convert_layout(module: Module, context: Context) -> Module:
-    """Each conversion says how its elements move; those of values that a loop does not change stand before it."""
+    """Each conversion states the moves of its elements; a conversion of a loop-invariant value precedes the loop."""
     return remove_dead(rewrite(module, {ops.convert_layout: _moved, std.for_: _hoisted}))
 
 

@@ -1,4 +1,4 @@
-"""What is known of the elements of integer and pointer tensors: neighbours that are consecutive or equal, divisors.
+"""The facts about elements of integer and pointer tensors: consecutive or equal neighbours, divisors.
 
 A group is a number of successive elements along one dimension that begins at a multiple of this number. A gather whose
 groups are consecutive addresses, with one mask for each, is made of vectors.
@@ -121,6 +121,6 @@ def source_axis(op: Op, axis: int) -> int | None:
 
 
 def _size(value: Value) -> int:
-    """Bytes of what a pointer points to; 1 for a number."""
+    """Bytes of the target of a pointer; 1 for a number."""
     element = value.type.element if isinstance(value.type, Tensor) else value.type
     return element.pointee.bits // 8 if isinstance(element, Ptr) else 1

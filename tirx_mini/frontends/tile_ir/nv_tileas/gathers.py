@@ -56,7 +56,7 @@ def is_gather(value: Value, func: Op, defs: Mapping[Value, Op]) -> bool:
 
 
 def reasons(chain: list[Op], func: Op, defs: Mapping[Value, Op], known: Contiguity) -> Iterator[str]:
-    """Why cp.async cannot do the load at the beginning of `chain`."""
+    """The reasons for which cp.async cannot do the load at the beginning of `chain`."""
     load = chain[0]
     tensor: Tensor = load.tensor.type
     wide = [axis for axis, extent in enumerate(tensor.shape) if extent > 1]
@@ -75,7 +75,7 @@ def reasons(chain: list[Op], func: Op, defs: Mapping[Value, Op], known: Contigui
 
 
 def _sources(load: Op, func: Op, defs: Mapping[Value, Op]) -> Iterator[str]:
-    """Why the warps that load cannot compute the addresses of a load by themselves."""
+    """The reasons for which the loading warps cannot compute the addresses of a load by themselves."""
     written = [base_of(op.operands[0], defs, op) for op in func.body.walk() if op.kind in STORES]
     loops = {op.body.params[0] for op in func.body.walk() if op.kind is std.for_} | set(func.body.params)
     for value in computed_from(load, defs):
@@ -128,7 +128,9 @@ class _Gathers(Rewriter):
         self.tiles: set[Value] = set()
 
     def conflict(self, load: Op) -> str | None:
-        """Why a load cannot be asynchronous beside those that are: threads hold what both need in one place."""
+        """The reason for which a load cannot be asynchronous beside the present ones: threads hold the needs of both in
+        one place.
+        """
         shared = self._tiles(load) & self.tiles
         return "its addresses are computed from the same tiles as those of another gather" if shared else None
 

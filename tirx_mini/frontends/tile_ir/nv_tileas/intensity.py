@@ -63,7 +63,7 @@ def _operations_a_byte(rows: int, columns: int, size: int) -> float:
 
 
 def share_of_peak(rows: int, columns: int, context: Context) -> float:
-    """The bound by the L2 of a tile's speed, as a share of what the tensor cores sustain.
+    """The L2's bound on a tile's speed, as a share of the tensor cores' sustained rate.
 
     Above 1, the L2 is not the limit. The share does not depend on the type: elements of half the size are multiplied
     twice as fast.

@@ -40,7 +40,7 @@ def lengths(body: Region) -> int | None:
 
 
 def trend(value: Value, defs: Mapping[Value, Op]) -> int | None:
-    """Whether a number is the same for all instances, or grows or shrinks with x; None where that is not known."""
+    """Return whether a number is the same for all instances, or grows or shrinks with x; None where it is unknown."""
     op = defs.get(value)
     if op is None:
         return None

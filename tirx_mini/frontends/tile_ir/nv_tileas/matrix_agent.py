@@ -44,7 +44,7 @@ def in_order(region: Region, around: Region) -> Region:
 
 @dataclass(frozen=True, eq=False)
 class _Halves:
-    """A loop in two: the operations of products that wait for no thread, and those of the others, in order.
+    """A loop in two: the operations of products that wait for no thread, and the others' operations, in order.
 
     early: the iterators, by their place among the carried values, that belong to the first.
     frees: whether the second frees what the first of the next iteration overwrites, and so comes before it.
@@ -116,7 +116,9 @@ class _Ordered(Rewriter):
         return KEEP if halves is None else self._turned(op, halves)
 
     def _turned(self, loop: Op, halves: _Halves) -> list[Value]:
-        """The first products of the first iteration; then the loop, with those of the next before the others."""
+        """The first products of the first iteration, then the loop, in which the next iteration's first products
+        precede the rest.
+        """
         lower, upper, step = (self[value] for value in (loop.lower, loop.upper, loop.step))
         carried = [self[value] for value in loop.inits]
         begins = None if runs(loop, self.defs) else self.emit(std.cmpi, lower, upper, predicate="slt")
@@ -168,7 +170,7 @@ class _Ordered(Rewriter):
             positions[i] = value
 
     def _enter(self, loop: Op, index: Value, carried: Sequence[Value]) -> None:
-        """From now on these stand for what an iteration begins with."""
+        """Begin an iteration with these values."""
         self.env.update(zip(loop.body.params, (index, *carried), strict=True))
 
 

@@ -26,7 +26,7 @@ STORES = (ops.tiled_store, ops.store, ops.scatter_store, ops.tiled_atomic_rmw, a
 
 
 def definitions(region: Region) -> dict[Value, Op]:
-    """What defines each value of a region or module; values that regions have as parameters are not in it."""
+    """The definition of each value of a region or module, except parameters of regions."""
     return {value: op for op in region.walk() for value in op.results}
 
 
@@ -101,7 +101,7 @@ def shared_layout(value: Value, defs: Mapping[Value, Op]) -> SharedLayout:
 
 
 def loaded_layout(load: Op) -> SharedLayout:
-    """Where TMA puts the tile of a tiled_load: in the order of the array."""
+    """The places where TMA puts the tile of a tiled_load: in the order of the array."""
     return laid_out(load.tensor.type, by_stride(load.view.type))
 
 
@@ -116,7 +116,7 @@ def laid_out(tensor: Tensor, order: Sequence[int]) -> SharedLayout:
 
 
 def carried(op: Op, layout: SharedLayout) -> SharedLayout:
-    """The layout of the result of a view, a permutation or a conversion for that of its source."""
+    """The layout of the result of a view, a permutation or a conversion, from the layout of its source."""
     source, result = op.source.type, op.result.type
     if op.kind is ops.convert_layout:
         return layout
@@ -143,7 +143,7 @@ def by_stride(blocks: BlockTile) -> tuple[int, ...]:
 
 
 def without_unused_loads(region: Region) -> Region:
-    """Without loads whose elements nothing uses; what waits for them waits for what they waited for."""
+    """The region without loads of unused elements; operations that wait for such a load wait for its predecessors."""
     live = Region(region.params, remove_dead(Module("", region.ops)).ops)
     used = uses(live)
 
@@ -161,7 +161,8 @@ def without_unused_loads(region: Region) -> Region:
 
 
 def reasons(load: Op, func: Op, defs: Mapping[Value, Op]) -> Iterator[str]:
-    """Why TMA cannot do a tiled_load (PTX ISA: "Tensors"; CUDA driver API: cuTensorMapEncodeTiled)."""
+    """The reasons for which TMA cannot do a tiled_load (PTX ISA: "Tensors"; CUDA driver API: cuTensorMapEncodeTiled).
+    """
     blocks: BlockTile = load.view.type
     memref = blocks.memref
     size = memref.element.bits // 8
@@ -215,7 +216,8 @@ def _computed_from(value: Value, defs: Mapping[Value, Op]) -> Iterator[Value]:
 
 
 def _is_number(value: Value, func: Op, defs: Mapping[Value, Op]) -> bool:
-    """Whether a value is computed from numbers alone: parameters, indices of `for` loops, the place in the grid."""
+    """Return whether a value is computed from numbers alone: parameters, indices of `for` loops, the place in the grid.
+    """
     indices = {op.body.params[0] for op in func.body.walk() if op.kind is std.for_}
     known = {*func.body.params, *indices}
     return all(

@@ -23,7 +23,8 @@ LEAST_COLUMNS = 128
 
 
 def halve_shared_tiles(body: Region, groups: Sequence[Group], sums: Sequence[Sum], context: Context) -> bool:
-    """Whether all sums of a function are those of pairs. Then each group says which of its tensors is a half, and how.
+    """Return whether all sums of a function are sums of pairs. Then each group says which of its tensors is a half, and
+    how.
 
     groups: all of the function.
     """
@@ -64,7 +65,7 @@ def _wide(shape: Sequence[int]) -> list[int]:
 
 
 def _loaded(value: Value, axis: int, defs: Mapping[Value, Op]) -> tuple[Op, int] | None:
-    """What waits for the load of a tile, and the dimension there of one of the tile."""
+    """The wait for the load of a tile, and the dimension there that corresponds to one of the tile."""
     op = defs.get(value)
     while op is not None and op.kind in (ops.view, ops.expand_dims, ops.permute):
         if op.kind is ops.permute:

@@ -123,13 +123,13 @@ def _memory_layouts(func: Op) -> Chosen:
 
 
 def placed(func: Op) -> Chosen:
-    """The layouts of accesses, where loads keep those that passes have given them."""
+    """The layouts of accesses, where loads keep the layouts that passes have given them."""
     memory = _memory_layouts(func)
     return replace(memory, values={value: value.type.linear for value in memory.values})
 
 
 def _stores(func: Op, warps: int) -> tuple[dict[Op, list[LinearLayout | None]], dict[Value, LinearLayout]]:
-    """The layouts in which stores want their operands, and those that stored values have unless others say."""
+    """The layouts in which stores want their operands, and the layouts of stored values without another demand."""
     wanted: dict[Op, list[LinearLayout | None]] = {}
     soft: dict[Value, LinearLayout] = {}
     for op in func.body.walk():
@@ -224,7 +224,8 @@ def _fits(op: Op) -> bool:
 
 
 def warps_along(op: Op, warps: int) -> tuple[int, int]:
-    """How many warps share a dot along M and along N: those that read the fewest elements of A and B."""
+    """The numbers of warps that share a dot along M and along N: the split that reads the fewest elements of A and B.
+    """
     rows, cols = op.acc.type.shape[-2:]
     splits = [(m, warps // m) for m in (1 << bit for bit in range(bits_of(warps) + 1))]
     fitting = [(m, n) for m, n in splits if rows >= 16 * m and cols >= 8 * n] or [(1, 1)]
@@ -243,12 +244,12 @@ def dot_layouts(op: Op, warps: int) -> tuple[LinearLayout, LinearLayout, LinearL
 
 
 def _over(layout: LinearLayout, warps: int) -> LinearLayout:
-    """The layout for `warps` warps; those that have no part hold replicas."""
+    """The layout for `warps` warps; warps without a part hold replicas."""
     return replace(layout, warp=(*layout.warp, *[0] * (bits_of(warps) - len(layout.warp))))
 
 
 def with_dots(func: Op) -> Chosen:
-    """The layouts of dots, then those that loads have, then those of memory."""
+    """The layouts of dots, then of loads, then of memory."""
     warps = warps_of(func)
     memory = placed(func)
     values: dict[Value, LinearLayout] = {}

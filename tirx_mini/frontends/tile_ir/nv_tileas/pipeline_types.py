@@ -64,7 +64,7 @@ TMA_DESC = Named("tma_desc")
 
 
 def parse_pipeline(p: Parser) -> Pipeline:
-    """What follows ``!nv_tileas.pipeline``."""
+    """Parse the rest of a type after ``!nv_tileas.pipeline``."""
     p.expect("<")
     stages = int(p.number())
     parts = int(p.number()) if p.accept("x") else 1

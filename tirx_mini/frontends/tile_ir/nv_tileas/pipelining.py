@@ -95,7 +95,7 @@ def _sums(region: Region, looped: bool, used: Mapping[Value, list[Op]]) -> Itera
 
 
 def _consumer(names: set[Value], readers: Sequence[Op]) -> str:
-    """What reads a tensor: the tensor core of Blackwell, that of Hopper, or threads."""
+    """The reader of a tensor: the tensor core of Blackwell, that of Hopper, or threads."""
     inner = [op for reader in readers for op in (reader, *(o for r in reader.regions for o in r.walk()))]
     dots = {op.mma for op in inner if op.kind is ops.dot and names & set(op.operands)}
     return MMA if ops.TCGEN05 in dots else WGMMA if dots else THREADS
@@ -125,7 +125,7 @@ ENOUGH_STAGES = 3
 
 
 def stages_of(func: Op, groups: Sequence[Group], context: Context) -> Mapping[Group, int]:
-    """Stages of each pipeline: those in the innermost loops share the memory that the others leave, evenly.
+    """Stages of each pipeline: pipelines in the innermost loops share the memory that the others leave, evenly.
 
     The others have one stage, or two where a loop repeats them and there is room left.
     Raises TirxError, at the load, where one stage of each does not fit.
@@ -405,7 +405,7 @@ class _Pipelined(Rewriter):
         return results
 
     def _in_registers(self, each: Sum, read: Value) -> Value:
-        """The sums, added to what the loop begins with; that alone where it has no iteration."""
+        """The sums, added to the loop's initial value; the initial value alone where the loop has no iteration."""
         loop = each.loop
         initial: Value = loop.args[3][each.index]  # type: ignore[index,assignment]
         if runs(loop, self.defs):

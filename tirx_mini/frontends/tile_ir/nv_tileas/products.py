@@ -109,7 +109,7 @@ def columns_of(tensor: Tensor) -> int:
 
 
 def columns_left(context: Context) -> int:
-    """Columns of tensor memory of a CTA: those of an SM, shared evenly by the CTAs that are to fit on it."""
+    """Columns of tensor memory of a CTA: the SM's columns, shared evenly by the CTAs that are to fit on it."""
     each = TMEM_COLUMNS // (context.options.occupancy or 1)
     return max((size for size in TMEM_ALLOCATIONS if size <= each), default=TMEM_ALLOCATIONS[0])
 
@@ -178,7 +178,7 @@ def _product(dot: Op, loop: Op | None, used: Mapping[Value, list[Op]], defs: Map
 
 
 def _late(dot: Op, loop: Op, used: Mapping[Value, list[Op]], defs: Mapping[Value, Op]) -> list[Op] | None:
-    """What the program does with the sums of the iteration before; None where these cannot stay in tensor memory."""
+    """The program's use of the previous iteration's sums; None where these cannot stay in tensor memory."""
     last = loop.body.ops[-1]
     if used.get(dot.result) != [last] or last.operands.count(dot.result) != 1:
         return None
@@ -206,7 +206,7 @@ def _leads(value: Value, carried: Value, defs: Mapping[Value, Op]) -> bool:
 
 
 def _give_rooms(chain: Chain, parts: int, cover: bool) -> None:
-    """Pipelines for what the products of a chain read and leave.
+    """Allocate pipelines for the operands and results of a chain's products.
 
     cover: whether what threads write takes the place of sums that they have read.
     """
@@ -269,5 +269,5 @@ def _nested(one: Region, other: Region, body: Region) -> bool:
 
 
 def is_added(product: Product, defs: Mapping[Value, Op]) -> bool:
-    """Return whether threads add the sums of a product of its own to what the dot begins with."""
+    """Return whether threads add the sums of a separate product to the dot's initial value."""
     return product.index is None and not is_zero(defs.get(product.dot.acc))

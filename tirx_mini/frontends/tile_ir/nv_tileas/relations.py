@@ -1,4 +1,4 @@
-"""How the layouts of an operation's operands and results depend on one another.
+"""The dependence of the layouts of an operation's operands and results on one another.
 
 A tie says which layout a value has if another one has a given layout, so that no conversion is needed between them.
 """
@@ -83,7 +83,7 @@ def _reduce(op: Op) -> Iterator[Tie]:
 
 
 def _gather(op: Op) -> Iterator[Tie]:
-    """A tensor of indices lies along one dimension of what is gathered."""
+    """Lay a tensor of indices along one dimension of the gathered array."""
     tensor = op.value if op.kind is ops.scatter_store else op.tensor
     for axis, index in enumerate(op.index):
         if is_tile(index):

@@ -27,7 +27,8 @@ Wanted = Callable[[Op], Sequence[Layout | None]]
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a pass fixes. values: layouts of values, the most important first. soft: those that yield to any other.
+    """The layouts that a pass fixes. values: layouts of values, the most important first. soft: those that yield to any
+    other.
 
     wanted: the layouts in which operations want their operands.
     """
@@ -85,7 +86,7 @@ def _all_tiles(region: Region) -> list[Value]:
 
 
 def relayout(module: Module, choose: Callable[[Op], Chosen], warps_of: Callable[[Op], int]) -> Module:
-    """`module` with the layouts that follow from what is chosen for each function, without conversions that were."""
+    """`module` with the layouts that follow from the chosen ones of each function, without its former conversions."""
     functions = tuple(
         _Relayout(choose(op), warps_of(op)).function(op) if op.kind is aa.func else op
         for op in without_conversions(module).ops
@@ -161,7 +162,7 @@ class _Relayout(Rewriter):
         return made
 
     def _body(self, op: Op, region: Region) -> Region:
-        """A region whose end yields in the layouts of what takes the values."""
+        """A region whose end yields in the layouts of the receiving values."""
         if not region.ops or region.ops[-1].kind not in (std.yield_, std.condition):
             return self.region(region)
         last = region.ops[-1]
@@ -181,7 +182,7 @@ class _Relayout(Rewriter):
 
     @staticmethod
     def _taken(op: Op, region: Region) -> Sequence[Value]:
-        """The values that stand for what a region yields."""
+        """The values that replace a region's results."""
         if op.kind is std.for_:
             return region.params[1:]
         if op.kind is std.while_:

@@ -45,7 +45,7 @@ class Group:
 
     @property
     def producer(self) -> str:
-        """What fills its stages: cp.async where one of the loads is a gather, beside the TMA of the others."""
+        """The producer of its stages: cp.async where one of the loads is a gather, beside the TMA of the others."""
         return CP_ASYNC if any(op.kind is pipe.wait_load for op in self.waits) else TMA
 
     @property
@@ -108,7 +108,8 @@ Ring = Group | Sum | Room
 
 
 def share(groups: Sequence[Group]) -> list[Group]:
-    """Let groups of loops that follow one another use the pipelines of the first, and return those that have their own.
+    """Let groups of consecutive loops use the pipelines of the first, and return the groups with pipelines of their
+    own.
 
     Loads of the second loop then begin while the first one still computes.
     """

@@ -187,7 +187,7 @@ class _Scheduler:
         return found
 
     def _rank(self, node: _Node, now: int) -> tuple[int, bool, int, int]:
-        """What is issued first: what need not wait, then what registers are left for, then the longest path."""
+        """The order of issue: operations without a wait first, then ones with free registers, then the longest path."""
         late = max(0, node.ready - now)
         return late, self._too_many(node), -node.height, node.number
 

@@ -117,7 +117,7 @@ def _blocks(region: Region) -> list[Region]:
 
 
 class _Parts(Rewriter):
-    """loop, store: of what is computed in parts. along: how many along the rows and the columns."""
+    """loop, store: the operations of a computation in parts. along: how many along the rows and the columns."""
 
     def __init__(self, loop: Op, store: Op, along: tuple[int, int], defs: Mapping[Value, Op]) -> None:
         super().__init__({std.for_: self._loop, ops.tiled_store: self._store})
@@ -223,7 +223,7 @@ class _Parts(Rewriter):
         return self.add(made).result
 
     def _cuts_of_operands(self, op: Op, cuts: tuple[Cut, ...]) -> list[tuple[Cut, ...]]:
-        """How the operands are cut of an operation that renames elements, or computes each by itself."""
+        """The cuts of the operands of an operation that renames elements, or computes each by itself."""
         shape = op.results[0].type.shape
         if op.kind is ops.broadcast:
             return [tuple(WHOLE if n == 1 else cut for n, cut in zip(op.source.type.shape, cuts, strict=True))]

@@ -1,4 +1,4 @@
-"""tileas-unspecialized-pipeline: loops that load some iterations ahead of what they compute, without a warp for that.
+"""tileas-unspecialized-pipeline: loops that load some iterations ahead of their computation, without a warp for loads.
 
 Each warp computes, and one thread of the first also begins the copies of TMA: before the loop those of the first
 iterations, in iteration i those of iteration i + n. It waits for the stage that all warps released n iterations
@@ -25,7 +25,7 @@ from .pipeline_types import WGMMA
 
 @dataclass(frozen=True, eq=False)
 class Fill:
-    """What fills a stage: the operations that follow one another in a block.
+    """The fill of a stage: consecutive operations of a block.
 
     places: the operations of a loop's body that compute where the copies begin; None where the loop's own values, or
         what it loads, say that.

@@ -83,7 +83,8 @@ def by_tma(store: Op, func: Op, defs: Mapping[Value, Op]) -> bool:
 
 
 def _reasons(store: Op, func: Op, defs: Mapping[Value, Op]) -> Iterator[str]:
-    """Why TMA does not do a tiled_store (PTX ISA: "Tensors"; CUDA driver API: cuTensorMapEncodeTiled).
+    """The reasons for which TMA does not do a tiled_store (PTX ISA: "Tensors"; CUDA driver API:
+    cuTensorMapEncodeTiled).
 
     The writes of two stores of a block, and those of a store and another access, would not be in program order.
     """
@@ -260,7 +261,7 @@ def _leading_ones(op: Op) -> int | None:
 
 
 def _is_elementwise(op: Op) -> bool:
-    """Whether each element of the result follows from those of the operands at the same place, and nothing else."""
+    """Return whether each element of the result depends only on the operands' elements at the same place."""
     if op.kind in TIES or not op.kind.pure or op.regions or len(op.results) != 1 or not op.operands:
         return False
     if any(not isinstance(arg, Value) for arg in op.args):

@@ -37,7 +37,7 @@ INSTRUCTIONS: Mapping[str, str] = {
 
 
 def instructions(func: Op, context: Context, warps: int) -> Mapping[Op, str]:
-    """The dots of a function that wgmma or tcgen05 computes, and which of the two.
+    """The dots of a function that wgmma or tcgen05 computes, with the instruction of each.
 
     Operands of 16 bits can be read along either dimension, others must lie along K. tcgen05 is for loops that
     only add up products of tiles that TMA loads, or one of which is gathered, and for products between which threads
@@ -109,7 +109,8 @@ def _fits(op: Op, context: Context, warps: int, defs: Mapping[Value, Op]) -> boo
 
 
 def readable(op: Op, defs: Mapping[Value, Op]) -> bool:
-    """Whether the tensor core can read the operands of a dot, or of the transposed dot, as they lie in memory."""
+    """Return whether the tensor core can read the operands of a dot, or of the transposed dot, in their present layout.
+    """
     if element_bits(op.lhs.type) == TURNABLE:
         return True
     sides = ((op.lhs, 1), (op.rhs, 0))

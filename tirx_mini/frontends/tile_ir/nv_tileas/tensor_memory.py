@@ -39,7 +39,7 @@ def _function(func: Op) -> Op:
 
 
 def _region(region: Region, used: Mapping[Value, Sequence[Op]]) -> Region:
-    """A region whose copies, and those of the regions inside, are legal."""
+    """A region with legal copies, in the regions inside it too."""
     block = [
         Op(op.kind, op.args, op.results, op.attrs, tuple(_region(r, used) for r in op.regions), op.span)
         if op.regions
@@ -116,7 +116,7 @@ class _Change:
 
 
 def _change(write: Op, block: Sequence[Op], used: Mapping[Value, Sequence[Op]]) -> _Change | None:
-    """What a write to tensor memory ends, if it is a change of what was there, of more than one slice."""
+    """The end of a write to tensor memory, if it changes the contents of more than one slice."""
     if write.kind is not pipe.write:
         return None
     held = sum(op.source.type.linear.registers for op in block if op.kind is pipe.write and op is not write)

@@ -14,7 +14,7 @@ from .rings import Ring
 
 
 class Pipelining(Protocol):
-    """What tileas-materialize-async has while it rewrites a function."""
+    """The state of tileas-materialize-async while it rewrites a function."""
 
     at: Any
     env: dict[Value, Value]
@@ -68,7 +68,7 @@ def product_of(rw: Pipelining, product: Product) -> Value:
 
 
 def _hand_over(rw: Pipelining, product: Product, given: Room) -> None:
-    """What threads do before a dot: change its sums, and write its left operand."""
+    """The operations of threads before a dot: change its sums, and write its left operand."""
     dot = product.dot
     stage, rooms = _acquired(rw, given)
     if product.late:
@@ -85,7 +85,7 @@ def _hand_over(rw: Pipelining, product: Product, given: Room) -> None:
 
 
 def _read(rw: Pipelining, product: Product, sums: Room, stage: Value) -> Value:
-    """The sums of a product in registers, with what the dot begins with."""
+    """The sums of a product in registers, with the dot's initial value."""
     ring, dot = sums.ring, product.dot
     rw.emit(pipe.producer_commit, ring.pipeline, stage)
     rw.at.producer[ring] = rw.emit(pipe.inc_iter, rw.at.producer[ring])

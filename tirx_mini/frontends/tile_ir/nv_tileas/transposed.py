@@ -61,7 +61,7 @@ class _Transposed(Rewriter):
         return self.emit(ops.permute, value, types=[turned_type(value.type)], hint=value.hint, permutation=TURNED)
 
     def _initial(self, value: Value) -> Value:
-        """What the transposed sums begin with."""
+        """The initial value of the transposed sums."""
         made = self.defs.get(value)
         if made is not None and is_zero(made) and made.value.item() is not None:
             return self.emit(std.constant, types=[turned_type(value.type)], value=made.value, hint=value.hint)

@@ -1,4 +1,4 @@
-"""How attributes print and parse: one codec a kind of value."""
+"""The text of attributes: one codec a kind of value, which prints and parses."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ class Region:
         return self.ops[-1]
 
     def walk(self) -> Iterator[Op]:
-        """Every operation, outer ones before those in their regions."""
+        """Every operation, outer ones before the operations in their regions."""
         for op in self.ops:
             yield op
             for region in op.regions:

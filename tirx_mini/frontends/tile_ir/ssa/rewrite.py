@@ -44,7 +44,7 @@ class Rewriter(Builder):
         return self.env.get(arg, arg)
 
     def bind(self, old: Sequence[Value], new: Sequence[Value]) -> None:
-        """From now on `new` stand for `old`; they take their names unless they have some."""
+        """Replace `old` by `new`, which take the names of `old` unless they have some."""
         for before, after in zip(old, new, strict=True):
             self.env[before] = after
             after.hint = after.hint or before.hint

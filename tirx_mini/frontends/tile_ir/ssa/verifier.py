@@ -1,4 +1,4 @@
-"""What every module must satisfy: values are defined before they are used, and each operation keeps its own rules."""
+"""The rules for every module: a value is defined before its uses, and each operation keeps its own rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Barriers: mbarriers, those of the CTA, of a warp and of the grid."""
+"""Barriers: mbarriers, and the barriers of the CTA, of a warp and of the grid."""
 
 from __future__ import annotations
 
@@ -100,7 +100,8 @@ def sync_threads(barrier_id: Any = None, arrive_count: Any = None) -> None:
 
 @builtin("bar.warp.sync", "bar.warp.sync.mask")
 def sync_warp(mask: Any = None) -> None:
-    """Wait for all lanes of the warp, or for those of `mask`, and order their accesses. PTX ISA: "bar.warp.sync"."""
+    """Wait for all lanes of the warp, or for the lanes of `mask`, and order their accesses. PTX ISA: "bar.warp.sync".
+    """
     if mask is None or (isinstance(mask, int) and constant(mask, "T.sync_warp", "mask") == 0xFFFFFFFF):
         T.call("bar.warp.sync")
     else:

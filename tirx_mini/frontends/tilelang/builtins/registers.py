@@ -53,7 +53,7 @@ def annotate_consumer_reg_alloc(reg_count: Any = 240) -> None:
 
 @builtin(becomes="no `setmaxnreg` where the compiler specialises warps")
 def no_set_max_nreg() -> None:
-    """Where the compiler specialises warps, all threads keep the registers that the launch gave them."""
+    """Keep the launch's number of registers in all threads, even if the compiler specialises warps."""
     T.func_attr({UNCHANGED: 1})
 
 

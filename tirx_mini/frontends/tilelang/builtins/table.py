@@ -1,4 +1,4 @@
-"""What a builtin becomes: facts that stand beside its definition, from which the documentation's table is made."""
+"""The lowering of each builtin: facts beside its definition, from which the documentation's table is made."""
 
 from __future__ import annotations
 

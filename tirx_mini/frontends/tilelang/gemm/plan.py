@@ -1,4 +1,4 @@
-"""How a product of tiles is computed: the instruction, the warps' parts, and where the elements of each matrix lie.
+"""The plan of a product of tiles: the instruction, the warps' parts, and the places of each matrix's elements.
 
 Layouts of fragments map the coordinates of a tile to a thread (axis `tx`, from the first thread of the role on) and to
 one of its registers (axis `m`).
@@ -48,7 +48,7 @@ class Product:
 
 @dataclass(frozen=True)
 class GemmPlan:
-    """What computes a product.
+    """The instruction that computes a product, with its layouts.
 
     instruction: `WGMMA`, `TCGEN05` or `MMA_SYNC`.
     along_m, along_n: the parts that the rows and columns are cut into: of a warpgroup each, for mma.sync of a warp.
@@ -99,7 +99,7 @@ def gemm_plan(product: Product, arch: int, wanted: str | None = None) -> GemmPla
 
 
 def _not_wgmma(product: Product, arch: int) -> str | None:
-    """Why wgmma cannot compute a product; None where it can."""
+    """The reason for which wgmma cannot compute a product; None where it can."""
     if arch // 10 != 9:
         return f"only Hopper has wgmma, and the target is sm_{arch}"
     if product.threads % WARPGROUP_SIZE:

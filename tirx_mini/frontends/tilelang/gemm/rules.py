@@ -48,7 +48,7 @@ class Team(Protocol):
 
 
 class Place(Protocol):
-    """Where a tile operation is executed."""
+    """The place at which a tile operation is executed."""
 
     @property
     def arch(self) -> str: ...
@@ -110,7 +110,7 @@ class GemmRule:
         return gemm_plan(product_of(call, place), capability(place.arch), wanted)
 
     def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Layout]:
-        """Where the elements of fragments and of matrices in shared memory must lie."""
+        """The required layouts of fragments and of matrices in shared memory."""
         plan = self.plan(call, place)
         a, b, c = (matrix(call, name, operand) for name, operand in zip("ABC", call.operands, strict=False))
         found: dict[Buffer, Layout] = {}

@@ -1,4 +1,4 @@
-"""Dtypes as TileLang has them: ``T.float16`` equals ``"float16"``, and knows its width and its PyTorch dtype."""
+"""TileLang's dtypes: ``T.float16`` equals ``"float16"``, and has its width and its PyTorch dtype."""
 
 from __future__ import annotations
 

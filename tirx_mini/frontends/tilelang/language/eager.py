@@ -1,4 +1,4 @@
-"""Functions whose body says which of their parameters are tensors: the eager style of `tilelang.jit`.
+"""Functions whose body declares which parameters are tensors: the eager style of `tilelang.jit`.
 
     @tilelang.jit
     def scale(A, factor: float = 2.0):
@@ -33,7 +33,7 @@ __all__ = ["const", "empty"]
 
 @dataclass
 class _Reading:
-    """What is known while a function is read.
+    """The state while a function is read.
 
     values: the constants by their names; None while they are symbols.
     symbols: the symbols, by their names.

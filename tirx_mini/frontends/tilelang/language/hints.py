@@ -1,4 +1,4 @@
-"""What a program tells the compiler: layouts, the order of CTAs, hints."""
+"""The hints of a program to the compiler: layouts, the order of CTAs."""
 
 from __future__ import annotations
 

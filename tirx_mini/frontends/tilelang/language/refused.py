@@ -38,5 +38,5 @@ _FAMILIES: Mapping[str, str] = {
 
 
 def why_not(name: str) -> str:
-    """What to write instead of a name of TileLang that is not provided."""
+    """The replacement for a name of TileLang that is not provided."""
     return next(reason for patterns, reason in _FAMILIES.items() if any(fnmatch(name, p) for p in patterns.split()))

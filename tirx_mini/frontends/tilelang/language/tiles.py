@@ -40,7 +40,7 @@ def emit(op: str, *operands: Expr, **options: Any) -> None:
 
 
 def _extents(operand: Any) -> tuple[Any, ...] | None:
-    """The extents of an operand; None for an element, which takes those of the other operand."""
+    """The extents of an operand; None for an element, which takes the other operand's extents."""
     if isinstance(operand, Buffer):
         return tuple(operand.shape)
     if isinstance(operand, Region):

@@ -107,11 +107,11 @@ class _Complete:
         return Staged(self.tiles, self.stage).stmt(stmt)
 
     def after(self, rings: Sequence[Ring], span: Span | None) -> list[Stmt]:
-        """What follows the last use of `rings`."""
+        """The statements after the last use of `rings`."""
         return [_release(ring, self.stage, span) for ring in rings]
 
     def before(self, place: Place) -> list[Stmt]:
-        """What precedes the loop."""
+        """The statements before the loop."""
         return []
 
     def executed(self, loop: Stmt, place: Place) -> Stmt:
@@ -119,12 +119,12 @@ class _Complete:
         return loop
 
     def afterwards(self) -> list[Stmt]:
-        """What follows the loop."""
+        """The statements after the loop."""
         return []
 
 
 class _WgmmaInFlight(_Complete):
-    """An iteration whose only statement is a product by wgmma, which is complete when that of the next has begun."""
+    """An iteration whose only statement is a wgmma product, which is complete when the next one's product has begun."""
 
     def stmt(self, stmt: Stmt) -> Stmt:
         return _waiting(super().stmt(stmt), 1)
@@ -187,7 +187,7 @@ def product_in(loop: PipelinedLoop) -> TileCall | None:
 
 
 def _kind(loop: PipelinedLoop, place: Place) -> type[_Complete]:
-    """How the iterations of a loop overlap."""
+    """The way in which the iterations of a loop overlap."""
     call = product_in(loop)
     if call is None:
         return _Complete

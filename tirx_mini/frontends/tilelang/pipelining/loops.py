@@ -178,13 +178,13 @@ def tma_can_load(source: Region, target: Region) -> bool:
 
 
 def _counts(stmt: Stmt) -> Counter[Buffer]:
-    """How often a statement names each buffer, views counted with what they are views of."""
+    """The number of mentions of each buffer in a statement; a view counts for its source."""
     named = (BufferLoad, BufferStore, AddressOf, Region)
     return Counter(node.buffer.root for node in walk(stmt) if isinstance(node, named))
 
 
 def writes(stmt: Stmt) -> set[Buffer]:
-    """The buffers that a statement may write: those that it stores to, and the last operand of each tile operation."""
+    """The buffers that a statement may write: targets of stores, and the last operand of each tile operation."""
     found: set[Buffer] = set()
     for node in walk(stmt):
         if isinstance(node, (BufferStore, AddressOf)):

@@ -53,7 +53,7 @@ def _planned(func: PrimFunc, ids: ScopeIds, scope: Scope, loops: list[PipelinedL
 
 
 def _asked(attrs: Mapping[str, Any]) -> tuple[int, int] | None:
-    """The registers that a program asks for, where it names those of both roles."""
+    """The register counts that a program requests, if it names both roles'."""
     producer, consumer = (attrs.get(name) for name in (PRODUCER_NREG, CONSUMER_NREG))
     return (int(producer), int(consumer)) if producer and consumer else None
 

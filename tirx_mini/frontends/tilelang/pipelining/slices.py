@@ -87,7 +87,7 @@ class _Slicer:
             raise NoSlice
 
     def stmt(self, stmt: Stmt) -> Stmt | None:
-        """What remains of a statement."""
+        """The rest of a statement."""
         if id(stmt) in self.wanted:
             self.need(*(node for node in walk(stmt) if isinstance(node, Expr)))
             return stmt

@@ -49,7 +49,7 @@ REGISTERS = {2: (24, 240), 3: (32, 160)}
 
 @dataclass(frozen=True)
 class _Place:
-    """Where products are computed, before fragments have registers."""
+    """The place at which products are computed, before fragments have registers."""
 
     arch: str
     team: Team
@@ -60,7 +60,7 @@ class _Place:
 
 @dataclass(frozen=True)
 class Roles:
-    """The threads of a kernel: those of the program, and behind them those of the producer.
+    """The threads of a kernel: the program's, and behind them the producer's.
 
     registers: of a thread of the producer and of a consumer (PTX ISA: "setmaxnreg"); None to leave them as they are.
     """

@@ -1,4 +1,4 @@
-"""Tiles once for each stage, and statements that use those of one stage."""
+"""Tiles once for each stage, and statements that use one stage's tiles."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ from ..place import Place
 
 @dataclass(frozen=True)
 class Operator:
-    """What combines two elements.
+    """The combination of two elements.
 
     op: the operator of the IR.
     identity: of a dtype, the value that changes nothing.
@@ -254,7 +254,7 @@ class _Reduction:
         return [digit.stride << bit for bit in reversed(range(digit.extent.bit_length() - 1))]
 
     def _shuffled(self, mask: int) -> Stmt:
-        """Combine with what the lane with another bit has."""
+        """Combine with the value of the lane that differs in another bit."""
 
         def body(at: Expr) -> Stmt:
             own = BufferLoad(self.dtype, self.parts, (at,))
@@ -304,7 +304,7 @@ class _Reduction:
         return [*made, For(var, const(1), const(groups), body, kind=UNROLLED, span=self.call.span)]
 
     def _result(self) -> Stmt:
-        """Store the results, combined with what the target held unless it is cleared."""
+        """Store the results, combined with the target's contents unless the target is cleared."""
         threads, registers, places = self.own.table()
         if not np.all(self.wanted.holds(places, threads)):
             raise TirxError(

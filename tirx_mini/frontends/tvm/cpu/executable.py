@@ -1,4 +1,4 @@
-"""LLVM's just-in-time compiler, and calls of what it compiled.
+"""LLVM's just-in-time compiler, and calls of the functions that it compiled.
 
 Parallel loops call back: the function that a thread is to execute runs without Python's global interpreter lock, which
 `ctypes` releases around it.

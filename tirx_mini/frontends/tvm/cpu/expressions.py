@@ -68,7 +68,7 @@ class Expressions:
     # -- memory -------------------------------------------------------------------------------------------------
 
     def address(self, buffer: Buffer, index: Expr) -> tuple[str, DataType]:
-        """A pointer to the element, or the vector, at the flat `index`, and the type of what is there."""
+        """A pointer to the element, or the vector, at the flat `index`, and its type."""
         base = index.base if isinstance(index, Ramp) else index
         lanes = index.lanes if isinstance(index, Ramp) else 1
         offset = self(self.ranges.simplify(base))

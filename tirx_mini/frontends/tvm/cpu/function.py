@@ -62,7 +62,7 @@ class FunctionText:
 
     @contextmanager
     def when(self, condition: str):
-        """What is emitted inside is executed where `condition` holds."""
+        """Emit the statements inside under `condition`."""
         then, after = self.label("then"), self.label("after")
         self.branch(condition, then, after)
         self.enter(then)

@@ -52,7 +52,7 @@ UNROLL, NO_VECTORS = '!{!"llvm.loop.unroll.enable"}', '!{!"llvm.loop.vectorize.w
 
 @dataclass
 class _Module:
-    """What the functions of a module share.
+    """The state that the functions of a module share.
 
     loops: what LLVM is told of each loop of which it is told something.
     """

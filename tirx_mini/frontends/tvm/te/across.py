@@ -55,7 +55,7 @@ def _share(schedule: Schedule, stage: Stage) -> None:
 
 
 def _partial(schedule: Schedule, stage: Stage, loop: IterVar) -> Stage:
-    """The stage of what each iteration of `loop` combines: that of `rfactor`, or a new one."""
+    """The stage of the partial results of each iteration of `loop`: the one of `rfactor`, or a new one."""
     inside = [each for each in schedule.stages if isinstance(each.place, At) and each.place.stage is stage]
     at_loop = [each for each in inside if isinstance(each.place, At) and each.place.axis is loop]
     if not at_loop and not inside:

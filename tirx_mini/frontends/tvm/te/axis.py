@@ -1,4 +1,4 @@
-"""Axes: those of tensors, those of reductions (`reduce_axis`), and the indices of a grid (`thread_axis`)."""
+"""Axes: of tensors, of reductions (`reduce_axis`), and the indices of a grid (`thread_axis`)."""
 
 from __future__ import annotations
 

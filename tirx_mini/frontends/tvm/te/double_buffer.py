@@ -74,7 +74,7 @@ def _in_half(stmt: Stmt, buffer: Buffer, double: Buffer, half: Expr) -> Stmt:
 
 
 class _Half(Mutator):
-    """Replaces accesses of a buffer by those of one half of a double buffer."""
+    """Replace accesses of a buffer by accesses of one half of a double buffer."""
 
     def __init__(self, buffer: Buffer, double: Buffer, half: Expr) -> None:
         self.replaced, self.double, self.half = buffer, double, half

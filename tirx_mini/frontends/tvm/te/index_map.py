@@ -14,7 +14,7 @@ from tirx_mini.script import caller_span
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IndexMap:
-    """``IndexMap.from_func(lambda i, j: (i // 16, j, i % 16))``: new indices of what had the indices (i, j).
+    """``IndexMap.from_func(lambda i, j: (i // 16, j, i % 16))``: new indices in the place of (i, j).
 
     initial_indices: the variables that `final_indices` are written in.
     """

@@ -215,7 +215,7 @@ class _Lowering:
     # -- loops --------------------------------------------------------------------------------------------------
 
     def _emit(self, stage: Stage) -> Stmt:
-        """The loops of a stage, with those of the stages that are computed at them."""
+        """The loops of a stage, with the loops of the stages that are computed at them."""
         nest, depth = self.nests[stage], len(self.nests[stage].loops)
         if stage.tensorized is not None:
             axis, intrin = stage.tensorized
@@ -251,7 +251,7 @@ class _Lowering:
         return seq(*(copy.before for copy in copies), whole)
 
     def _around_init(self, nest: Nest, init: Stmt, start: int, depth: int) -> Stmt:
-        """The loops of an initialisation: those that do not reduce, with variables of their own."""
+        """The loops of an initialisation: the loops that do not reduce, with variables of their own."""
         for loop in reversed([loop for loop in nest.loops[start:depth] if loop.axis.kind != REDUCTION]):
             own = replace(loop, var=Var(loop.var.dtype, f"{loop.var.name}.init"))
             self.ranges = self.ranges.bind(own.var, 0, own.extent - 1)

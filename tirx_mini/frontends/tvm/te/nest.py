@@ -124,7 +124,7 @@ def extents_of_loops(stage: Stage, sizes: tuple[int, ...]) -> Mapping[IterVar, i
 
 
 def outside(nest: Nest, axis: IterVar) -> Iterator[Loop]:
-    """The loops from the outermost one to that of `axis`."""
+    """The loops from the outermost one to the loop of `axis`."""
     for loop in nest.loops:
         yield loop
         if loop.axis is axis:

@@ -13,8 +13,8 @@ from .tensor import ComputeOp, Tensor, defined
 
 
 def partial_results(stage: Stage, axis: IterVar, factor_axis: int) -> tuple[Tensor, IterVar, Expr]:
-    """The tensor of what each iteration of a loop of a reduction adds up, the axis over which the rest of the reduction
-    goes, and the value of an element then.
+    """The tensor of partial sums of each iteration of a reduction's loop, the axis of the remaining reduction, and the
+    value of an element then.
 
     axis: a loop of the reduction of `stage`. factor_axis: the position of the new dimension. Raises `TirxError` for
     another loop.

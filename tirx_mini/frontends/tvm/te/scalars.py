@@ -51,7 +51,7 @@ def floordiv(a: Any, b: Any, span: Any = None) -> Expr:
 
 
 def floormod(a: Any, b: Any, span: Any = None) -> Expr:
-    """What `floordiv` leaves; it has the sign of `b`."""
+    """The remainder of `floordiv`; it has the sign of `b`."""
     return binary("%", a, b)
 
 
@@ -66,7 +66,7 @@ def truncdiv(a: Any, b: Any, span: Any = None) -> Expr:
 
 
 def truncmod(a: Any, b: Any, span: Any = None) -> Expr:
-    """What `truncdiv` leaves; it has the sign of `a`, as in C."""
+    """The remainder of `truncdiv`; it has the sign of `a`, as in C."""
     return binary("-", a, binary("*", truncdiv(a, b), b))
 
 

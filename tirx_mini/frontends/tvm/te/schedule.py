@@ -15,7 +15,7 @@ from .tensor import ComputeOp, Operation, Tensor, defined
 
 
 class Schedule:
-    """How the tensors of a computation are computed. ``s[C]`` is the stage of the tensor `C`, or of its operation.
+    """The schedule of the tensors of a computation. ``s[C]`` is the stage of the tensor `C`, or of its operation.
 
     stages: producers before the stages that read them.
     outputs: the tensors that the computation is for.

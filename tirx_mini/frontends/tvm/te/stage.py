@@ -60,7 +60,7 @@ class At:
 
 @dataclass(eq=False)
 class Stage:
-    """How one tensor is computed: a nest of loops over `leaves`, at a place.
+    """The schedule of one tensor: a nest of loops over `leaves`, at a place.
 
     relations: what was split and fused, in order.
     kinds: the kinds of loops that are not serial.

@@ -1,4 +1,4 @@
-"""Where the elements of a tensor are."""
+"""The storage of a tensor's elements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REGISTERS = 4
 
 
 class Storage(NamedTuple):
-    """Where a tensor is: from the element `first` of the tensor on, the dimensions `kept` of `buffer`.
+    """The storage of a tensor: from the element `first` of the tensor on, the dimensions `kept` of `buffer`.
 
     fragments: the shape of what a lane holds of one tile, for accumulators of tensor cores; None for all others.
     by_dims: whether regions are indexed dimension by dimension, because the size of the buffer may still change.
@@ -41,7 +41,7 @@ class Storage(NamedTuple):
         return tuple(ranges.simplify(indices[dim] - self.first[dim]) for dim in self.kept)
 
     def region(self, first: Sequence[Expr], ranges: Analyzer) -> tuple[Expr, list[int]]:
-        """Where a region that begins at the element `first` begins, in elements, and the strides of the dimensions."""
+        """The start of a region that begins at the element `first`, in elements, and the strides of the dimensions."""
         if self.fragments is None:
             strides = strides_of(self.buffer)
             places = zip(self.place(first, ranges), strides, strict=True)

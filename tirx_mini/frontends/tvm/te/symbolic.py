@@ -52,7 +52,7 @@ def _number(extent: Any) -> Any:
 
 
 class SymbolicModule(IRModule):
-    """What `lower` returns for a schedule with symbolic extents: `build` compiles it for the sizes of each call.
+    """The result of `lower` for a schedule with symbolic extents: `build` compiles it for the sizes of each call.
 
     Its text is that for `SHOWN_EXTENT` in the place of each symbolic extent.
     """
@@ -83,7 +83,7 @@ class SymbolicFunction:
         self.for_arguments(*args)(*self.kept(args))
 
     def kept(self, args: Sequence[Any]) -> list[Any]:
-        """The values without those of symbolic extents."""
+        """The values without the values of symbolic extents."""
         sizes = set(symbols_of(self.module.args))
         return [value for arg, value in zip(self.module.args, args, strict=True) if arg not in sizes]
 

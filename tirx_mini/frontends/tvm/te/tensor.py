@@ -29,7 +29,7 @@ from .reduction import Group, Reduce
 
 @dataclass(eq=False)
 class Operation:
-    """Base class of what defines a tensor."""
+    """Base class of the definitions of tensors."""
 
     name: str
     span: Span | None = field(default=None, kw_only=True)
@@ -50,7 +50,7 @@ class Operation:
         return []
 
     def output(self, index: int = 0) -> Tensor:
-        """The tensor that the operation defines, or that of several."""
+        """The tensor, or tensors, that the operation defines."""
         if not 0 <= index < len(self.tensors):
             raise TirxError(f"{self.name} has {len(self.tensors)} output(s), and none of index {index}", caller_span())
         return self.tensors[index]

@@ -40,7 +40,7 @@ from .tensor import Tensor
 
 
 class Tensorized(NamedTuple):
-    """What replaces the loops: `update`, after `init` where the reduction goes on in loops around it."""
+    """The replacement of the loops: `update`, after `init` where the reduction continues in loops around it."""
 
     init: Stmt | None
     update: Stmt
@@ -90,7 +90,7 @@ def tensorized(
 
 @dataclass(eq=False)
 class _Match:
-    """Whether an instruction computes a region of a stage, and of which tensors.
+    """Return whether an instruction computes a region of a stage, and the tensors of the match.
 
     values: the axes of the stage in terms of those of the instruction.
     regions: what the buffers stand for that the instruction is given.
@@ -211,7 +211,7 @@ class _Region(NamedTuple):
 
 
 class _Placed(Mutator):
-    """Replaces accesses of regions by those of the buffers that they are in, by the place in memory."""
+    """Replace accesses of regions by accesses of their buffers, by the place in memory."""
 
     def __init__(self, regions: Mapping[Buffer, _Region], ranges: Analyzer) -> None:
         self.regions, self.ranges = regions, ranges

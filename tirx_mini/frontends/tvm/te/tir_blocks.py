@@ -74,7 +74,9 @@ class BlockSchedule:
             self.working_on = next(own, self.working_on)
 
     def copy(self) -> Self:
-        """Another schedule of the function as it is now. Blocks and loops of this one are those of the other, too."""
+        """Another schedule of the function in its present state. Blocks and loops of this one are those of the other,
+        too.
+        """
         made = type(self)(self.mod)
         made.working_on = self.working_on
         made.trace.calls = list(self.trace.calls)
@@ -130,7 +132,7 @@ class BlockSchedule:
 
     @traced
     def get_child_blocks(self, block_or_loop: BlockRV | LoopRV) -> list[BlockRV]:
-        """The blocks in a loop or a block; with ``get_block("root")`` those of the function."""
+        """The blocks in a loop or a block; with ``get_block("root")`` the function's blocks."""
         whole = isinstance(block_or_loop, BlockRV) and block_or_loop.name == ROOT
         inside = self.func.body if whole else self.get(block_or_loop)
         return [self._named(each) for each in tree.blocks_in(inside.body if isinstance(inside, Block) else inside)]

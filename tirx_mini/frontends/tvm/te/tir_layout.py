@@ -212,7 +212,7 @@ def _accesses(node: Block, buffer: Buffer) -> list[Any]:
 
 
 class _Placed(Mutator):
-    """Replaces the accesses of a buffer by those of another one."""
+    """Replace the accesses of a buffer by accesses of another one."""
 
     def __init__(self, old: Buffer, new: Buffer, place: tuple[Expr, ...] = ()) -> None:
         self.old, self.new, self.place = old, new, place
@@ -240,7 +240,7 @@ class _Placed(Mutator):
 
 
 class _Moved(_Placed):
-    """Replaces the accesses of a buffer by those of one with mapped indices."""
+    """Replace the accesses of a buffer by accesses of one with mapped indices."""
 
     def __init__(self, old: Buffer, new: Buffer, index_map: IndexMap) -> None:
         super().__init__(old, new)

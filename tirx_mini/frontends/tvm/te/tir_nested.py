@@ -39,7 +39,7 @@ class NestedSchedule(LoopSchedule):
 
     @traced
     def blockize(self, target: LoopRV, preserve_unit_iters: bool = True) -> BlockRV:
-        """A loop and those in it as one block, around the block in them.
+        """A loop and its inner loops as one block, around the block in them.
 
         The variables of the new block count the tiles that the loops cover. preserve_unit_iters: accepted as TVM has
         it; variables of one value are kept.
@@ -135,7 +135,7 @@ class _Blockized:
         return Block(name, vars_, kinds, domains, values, body, span=self.block.span, attrs=self.block.attrs)
 
     def _init(self, init: Stmt) -> Stmt:
-        """How the reduction of a tile begins, in loops and variables of its own."""
+        """The initialisation of a tile's reduction, in loops and variables of its own."""
         used = {v for _, kind, _, value in self.inner_vars if kind == SPATIAL for v in walk(value)}
         loops = [(each, Var(INT32, f"{each.var.name}_init")) for each in self.loops if each.var in used]
         block = self._inner(self.unused(f"{self.block.name}_init"), substitute(init, self.values), SPATIAL)
@@ -209,7 +209,7 @@ def _begun(outer: Block, node: Block) -> Stmt | None:
 
 
 def _place_of(var: Var, body: Stmt, ranges: Analyzer) -> Expr:
-    """What is added to a variable wherever it is an index."""
+    """The term that every index adds to a variable."""
     accesses = [node for node in walk(body) if isinstance(node, (BufferLoad, BufferStore))]
     for index in (index for access in accesses for index in access.indices):
         if var in set(walk(index)):
@@ -220,7 +220,7 @@ def _place_of(var: Var, body: Stmt, ranges: Analyzer) -> Expr:
 
 
 def _extent(domain: Range, outer: Block, rest: Expr) -> int:
-    """The values of an index: those of its variable, for each of those of the tile."""
+    """The values of an index: its variable's values, for each value of the tile."""
     size, tiles = tree.size_of(domain.extent, outer.name), set(walk(rest))
     for var, whole in zip(outer.vars, outer.domains, strict=True):
         size *= tree.size_of(whole.extent, outer.name) if var in tiles else 1

@@ -134,7 +134,8 @@ def _places(node: Block) -> list[BufferLoad | BufferStore]:
 
 
 def _is_einsum(node: Block) -> bool:
-    """Whether a block adds up products of elements at its variables; with zeros at the end the sums are the same."""
+    """Return whether a block adds up products of elements at its variables; zeros at the end leave the sums unchanged.
+    """
     store = node.body
     if not isinstance(store, BufferStore) or node.init is None or node.predicate is not None:
         return False

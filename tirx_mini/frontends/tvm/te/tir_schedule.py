@@ -385,7 +385,7 @@ def _read_by(node: Block, buffer: Buffer, name: str) -> list[Var | None]:
 
 
 def _reduced(node: Block) -> set[Expr | Stmt]:
-    """What the values of the reduction variables of a block consist of."""
+    """The parts of the values of a block's reduction variables."""
     pairs = zip(node.kinds, node.values, strict=True)
     return {part for kind, value in pairs if kind == REDUCE for part in walk(value)}
 

@@ -43,7 +43,7 @@ _REDUCERS: dict[str, Reducer] = {
 
 
 def tensorized_loops(root: Stmt, at: For, intrin: TensorIntrin) -> Stmt:
-    """What computes the loops from `at` on by `intrin`. root: the body of the function, in which they are.
+    """The computation of the loops from `at` on by `intrin`. root: the body of the function, in which they are.
 
     Raises `TirxError` where the instruction computes something else, or the loops hold more than one block.
     """
@@ -51,7 +51,7 @@ def tensorized_loops(root: Stmt, at: For, intrin: TensorIntrin) -> Stmt:
 
 
 class Computation(NamedTuple):
-    """What loops around one block compute.
+    """The computation of the loops around one block.
 
     target: the buffer that it writes. tensors: for the buffers that it reads, the tensors in `op`. continues: whether
         it adds to what was there before.

@@ -94,7 +94,7 @@ class Trace:
 
     @property
     def decisions(self) -> dict[int, Any]:
-        """What was chosen at random, by the position of the call."""
+        """The random choices, by the position of the call."""
         known = enumerate(self.calls)
         return {number: kwargs["decision"] for number, (_, _, kwargs, _) in known if "decision" in kwargs}
 

@@ -59,7 +59,7 @@ def path_to(root: Stmt, found: Callable[[Stmt], bool]) -> list[Stmt]:
 
 
 def blocks_in(stmt: Stmt) -> list[Block]:
-    """The blocks in a statement, or itself, without those in them, which `blockize` makes."""
+    """The blocks in a statement, or itself, without their inner blocks, which `blockize` makes."""
     if isinstance(stmt, Block):
         return [stmt]
     return [block for part in children(stmt) if isinstance(part, Stmt) for block in blocks_in(part)]
@@ -152,7 +152,7 @@ def ranges_of(root: Stmt) -> Analyzer:
 
 
 def reads_of(block: Block) -> list[Buffer]:
-    """The buffers that a block reads, apart from those that it only updates, in the order of their first mention."""
+    """The buffers that a block reads, apart from ones that it only updates, in the order of their first mention."""
     parts = [node for part in (block.init, block.body) if part is not None for node in walk(part)]
     written = writes_of(block)
     loads = [node.buffer for node in parts if isinstance(node, BufferLoad)]

@@ -1,4 +1,4 @@
-"""What operations mean, in NumPy: for the interpreters of cuda_tile and nv_tileaa, and for constant folding."""
+"""The meaning of operations in NumPy: for the interpreters of cuda_tile and nv_tileaa, and for constant folding."""
 
 from .elements import DTYPES, dtype_of, to_float, wide
 from .elementwise import ELEMENTWISE

@@ -1,4 +1,4 @@
-"""What element-wise operations mean, in NumPy: one line an operation, named as in cuda_tile.
+"""The meaning of element-wise operations in NumPy: one line an operation, named as in cuda_tile.
 
 A meaning is called with the operation's attributes, the element type of its result, and its operands. Half-precision
 operations compute in `float32` and round once, as the specification says of those that are emulated.

@@ -46,7 +46,7 @@ class ArrayView:
 
 @dataclass(frozen=True)
 class Blocks:
-    """How tiles are cut out of an array; see `nv_tileaa.BlockTile`, whose fields these are."""
+    """The way to cut tiles out of an array; see `nv_tileaa.BlockTile`, whose fields these are."""
 
     tile: tuple[int, ...]
     order: tuple[int, ...]
@@ -89,7 +89,7 @@ class Machine:
     env: dict[Value, Any] = field(default_factory=dict)
 
     def __getitem__(self, value: Any) -> Any:
-        """What a value is, or a group of values; None for an operand that is left out."""
+        """The value of an operand, or of a group of operands; None for an omitted operand."""
         if isinstance(value, tuple):
             return [self.env[v] for v in value]
         return None if value is None else self.env[value]
@@ -158,7 +158,7 @@ class Machine:
         return [np.moveaxis(p, 0, dim) for p in parts]
 
     def combine(self, body: Region, pairs: Sequence[tuple[Array, Array]]) -> list[Array]:
-        """The body for many elements at once: pairs of the element, and of what came before it."""
+        """The body for many elements at once: pairs of the element and the combination of the elements before it."""
         values = self.run(body, [x for pair in pairs for x in pair]).values
         return [np.broadcast_to(v, p[0].shape).copy() for v, p in zip(values, pairs, strict=True)]
 

@@ -30,7 +30,7 @@ def signed_or_not(x: np.ndarray, signed: bool) -> np.ndarray:
 
 
 def change_of(mode: str, element: str) -> Callable[..., Any]:
-    """What an atomic operation stores, from what is there and its operand."""
+    """The value that an atomic operation stores, from the present value and its operand."""
     name, signedness = {
         "and": ("andi", ""),
         "or": ("ori", ""),

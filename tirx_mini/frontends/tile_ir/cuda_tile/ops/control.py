@@ -125,7 +125,7 @@ def _carried(what: str, values: Sequence[Value], params: Sequence[Value]) -> Ite
 
 
 def ends_of(region: Region) -> Iterator[Op]:
-    """The terminators of a loop's body: its own, and those in branches, but none of inner loops."""
+    """The terminators of a loop's body: its own and its branches', but no inner loop's."""
     for op in region.ops:
         if op.kind.terminator:
             yield op

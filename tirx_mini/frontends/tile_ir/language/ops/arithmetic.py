@@ -319,7 +319,7 @@ for _name in (*_BITWISE, *_SHIFTS, *_PREDICATES):
 
 @operation("where")
 def where(tr: Tracer, cond: Any, x: Any, y: Any, /) -> Any:
-    """The elements of `x` where `cond` is true, those of `y` where it is false; all are broadcast to one shape."""
+    """The elements of `x` where `cond` is true, and of `y` where it is false; all are broadcast to one shape."""
     mask = tr.emit.cast(tile_of(tr, cond, "the condition of ct.where"), bool_)
     for value in (x, y):
         tile_of(tr, value, "an operand of ct.where")

@@ -66,7 +66,7 @@ def _needs_64_bits(array: ArrayValue, tiles: list[TileValue]) -> bool:
 def addresses(
     tr: Tracer, array: ArrayValue, indices: Any, check_bounds: Any, mask: Any, name: str
 ) -> tuple[TileValue, TileValue | None]:
-    """Pointers to the elements at `indices`, and a mask of those that may be accessed; None is all of them.
+    """Pointers to the elements at `indices`, and a mask of the accessible ones; None means all of them.
 
     Bounds are checked and offsets multiplied before indices are broadcast, where tiles are small.
     """
@@ -255,7 +255,7 @@ def boolean_mask(tr: Tracer, mask: Any, what: str) -> TileValue:
 def raw_places(
     tr: Tracer, memory: RawMemoryValue, offset: Any, mask: Any, name: str
 ) -> tuple[ArrayValue, TileValue, TileValue | None]:
-    """The array, pointers to its elements at offsets, and which of them may be accessed; None is all of them."""
+    """The array, pointers to its elements at offsets, and a mask of the accessible ones; None means all of them."""
     array = memory.array
     tile = tile_of(tr, offset, f"the offset of {name}")
     if not tile.dtype.is_integer:

@@ -57,7 +57,7 @@ def _check_dtypes(x: DType, y: DType, acc: DType) -> None:
 
 
 def _product_shapes(name: str, x: TileValue, y: TileValue) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """The shapes of both factors with their batch broadcast, and that of the product."""
+    """The shapes of both factors with their batch broadcast, and the shape of the product."""
     for tile in (x, y):
         if tile.ndim not in (2, 3):
             raise TileShapeError(f"ct.{name} multiplies tiles of 2 or 3 dimensions, not {describe(tile)}")

@@ -48,7 +48,7 @@ _SCOPES = {
 
 
 def tensor_view(tr: Tracer, array: ArrayValue) -> Value:
-    """The array as a ``tensor_view``; that of a parameter is made once, at the beginning of the kernel."""
+    """The array as a ``tensor_view``; a parameter's view is made once, at the beginning of the kernel."""
     known = tr.views.get(array)
     if known is not None:
         return known

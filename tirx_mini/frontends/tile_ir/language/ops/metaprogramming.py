@@ -1,4 +1,6 @@
-"""What is computed while a kernel is compiled. The `static_` functions are handled where calls are (`statics.py`)."""
+"""Values that are computed while a kernel is compiled. The `static_` functions are handled where calls are
+(`statics.py`).
+"""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def _placeholder(dtype: DType, spec: str) -> str:
 
 
 def _printable(tr: Tracer, tile: TileValue) -> TileValue:
-    """A tile of a type that C's printf knows: small integers are printed as 32 bits, narrow floats as float32."""
+    """A tile of a type for C's printf: small integers are printed as 32 bits, narrow floats as float32."""
     if tile.dtype.is_float:
         return tile if tile.dtype.arithmetic else tr.emit.cast(tile, float32)
     if tile.dtype.bitwidth in (8, 16):

@@ -152,7 +152,7 @@ def bitwise_not(tr: Tracer, x: Any, /) -> Any:
 
 @operation("isnan")
 def isnan(tr: Tracer, x: Any, /) -> Any:
-    """Where `x` is NaN."""
+    """The mask of the elements of `x` that are NaN."""
     if is_constant(x):
         return math.isnan(plain(x))
     tile = tile_of(tr, x, "the argument of ct.isnan")
