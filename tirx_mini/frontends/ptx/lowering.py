@@ -60,7 +60,7 @@ from .syntax import (
     Test,
 )
 from .variables import place
-from .waits import awaited
+from .waits import Wait, awaited, begins_with_wait
 
 Dims = tuple[int, int, int]
 
@@ -207,15 +207,25 @@ class _Body:
         context = self.context
         wait = awaited(node)
         if wait is not None:
-            context.span = wait.instruction.span
-            wait.emit(context)
-            for each in wait.rest:
-                self.instruction(each)
+            self.wait(wait)
             return
-        body = self.inner(node.body)
+        begun = begins_with_wait(node)
+        if begun is None:
+            body = self.inner(node.body)
+        else:
+            with context.inside() as out:
+                self.wait(begun[0])
+                self.block(begun[1])
+            body = scheduled(out)
         if body and isinstance(body[-1], Again):
             body.pop()
         context.emit(While(const(True), seq(*body), span=node.span))
+
+    def wait(self, wait: Wait) -> None:
+        self.context.span = wait.instruction.span
+        wait.emit(self.context)
+        for each in wait.rest:
+            self.instruction(each)
 
     def switch(self, node: Switch) -> None:
         context = self.context

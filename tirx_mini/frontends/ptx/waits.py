@@ -39,6 +39,24 @@ class Wait:
 
 def awaited(loop: Loop) -> Wait | None:
     """The wait that a loop is, or None where it is another one."""
+    found = _tested(loop)
+    return found[0] if found is not None and _leaves(*found[1:]) else None
+
+
+def begins_with_wait(loop: Loop) -> tuple[Wait, Sequence[Node]] | None:
+    """The wait at the beginning of a loop that goes round until the phase is complete, and what then follows."""
+    found = _tested(loop)
+    if found is None:
+        return None
+    wait, node, after, known = found
+    sides = _sides(node, known)
+    if sides is None or (sides[1] != (Continue(),) and (sides[1] or after)):
+        return None
+    return wait, (*sides[0], *after)
+
+
+def _tested(loop: Loop) -> tuple[Wait, If, Sequence[Node], Known] | None:
+    """(the test that a loop begins with, the branch on it, what comes after it, what is known in it)."""
     body = list(loop.body)
     while body and isinstance(body[-1], Continue):
         body.pop()
@@ -57,7 +75,7 @@ def awaited(loop: Loop) -> Wait | None:
                 return None
             rest.append(node)
         elif isinstance(node, If):
-            return Wait(test, rest) if _leaves(node, body[place + 1 :], known) else None
+            return Wait(test, rest), node, body[place + 1 :], known
         else:
             return None
     return None
@@ -65,15 +83,21 @@ def awaited(loop: Loop) -> Wait | None:
 
 def _leaves(node: If, after: Sequence[Node], known: Known) -> bool:
     """Return whether a branch leaves the loop where the phase is complete, and goes round where it is not."""
-    if not isinstance(node.test, Register):
+    sides = _sides(node, known)
+    if sides is None:
         return False
-    value = known.get(name_of(node.test))
-    if value is None:
-        return False
-    taken, other = (node.then, node.orelse) if bool(value) != node.test.negated else (node.orelse, node.then)
+    taken, other = sides
     if tuple(taken) == (Break(),):
         return not after and all(isinstance(each, Continue) for each in other)
     return not taken and tuple(after) == (Break(),) and tuple(other) == (Continue(),)
+
+
+def _sides(node: If, known: Known) -> tuple[Sequence[Node], Sequence[Node]] | None:
+    """The side of a branch that is taken where the phase is complete, and the other one."""
+    value = known.get(name_of(node.test)) if isinstance(node.test, Register) else None
+    if value is None or not isinstance(node.test, Register):
+        return None
+    return (node.then, node.orelse) if bool(value) != node.test.negated else (node.orelse, node.then)
 
 
 def _follow(node: Instruction, known: dict[str, int]) -> bool:

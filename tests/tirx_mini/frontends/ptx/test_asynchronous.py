@@ -186,3 +186,18 @@ def test_bulk_stores_of_zeros() -> None:
     report = run(text, np.zeros(512, np.uint8), out, gpu="b200")
     assert report.verdict == "ok", report
     assert not out[:256].any() and (out[256:].view(np.uint32) == 7).all()
+
+
+def test_a_loop_may_begin_with_a_wait() -> None:
+    data, out, report = copied("""mov.u32 %r4, bar; setp.ne.u32 %p1, %r0, 0; mov.u32 %r6, 0; mov.u32 %r7, 0;
+        @!%p1 mbarrier.init.shared::cta.b64 [%r4], 1; bar.sync 0;
+        setp.gt.u32 %p5, %r0, 31; @%p5 bra writer;
+        WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r4], %r6; @!%p2 bra WAIT;
+        add.s32 %r7, %r7, 1; xor.b32 %r6, %r6, 1; bar.sync 1, 64; setp.lt.u32 %p3, %r7, 4; @%p3 bra WAIT;
+        ld.global.v4.u32 {%r20, %r21, %r22, %r23}, [%d2]; st.global.v4.u32 [%d3], {%r20, %r21, %r22, %r23}; bra done;
+        writer: nanosleep.u32 20000; setp.eq.u32 %p6, %r0, 32;
+        @%p6 mbarrier.arrive.shared::cta.b64 %d20, [%r4];
+        bar.sync 1, 64; add.s32 %r7, %r7, 1; setp.lt.u32 %p3, %r7, 4; @%p3 bra writer;
+        done:""", block=(64,), budget=20000)
+    assert report.verdict == "ok", report
+    np.testing.assert_array_equal(out, data)
