@@ -24,7 +24,7 @@ from tirx_mini.ir import (
     Var,
     const,
 )
-from tirx_mini.isa import written_params
+from tirx_mini.isa import atomic_operation, written_params
 
 ZERO = const(0)
 A = vector("A", 64, "float32")
@@ -63,3 +63,14 @@ def test_a_computed_address_writes_the_buffers_that_it_may_point_into() -> None:
         return written_params(kernel)
 
     assert stored((A,)) == {A} and stored((other,)) == {other} and stored(None) == {A, other}
+
+
+@pytest.mark.parametrize(
+    ("call", "operation"),
+    [
+        (Call(INT32, "red", (ZERO, ZERO), (("op", "max"), ("type", "s32"))), "max"),
+        (Call(INT32, "atom.cas", (ZERO, ZERO, ZERO), (("type", "b32"),)), "cas"),
+    ],
+)
+def test_the_operation_of_an_atomic_instruction(call: Call, operation: str) -> None:
+    assert atomic_operation(call) == operation

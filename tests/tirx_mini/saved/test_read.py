@@ -76,6 +76,13 @@ CHANGES: dict[str, tuple[Callable[[Saved], object], str]] = {
     "a scope that is none": (at("Scope", kind="gpu"), ".kind: expected one of kernel"),
     "nodes within nodes without end": (deep, "at most 400 nodes within one another"),
     "a swizzle that is none": (at("SwizzleMode", name="__class__"), ".name: expected one of SWIZZLE_NONE"),
+    "an address that is no integer": (
+        lambda s: s["nodes"].extend([
+            ["Var", {"dtype": "float32", "name": "x"}],
+            ["Address", {"dtype": "handle", "value": {"ref": len(s["nodes"])}}],
+        ]),
+        "an integer as the number of an address",
+    ),
     "an infinite loop step": (at("For", step=0), ".step: expected an integer from 1"),
 }  # fmt: skip
 
