@@ -108,7 +108,7 @@ def one_role(facts: Facts) -> Cause | None:
     """The warp that issues the MMAs also loads: while it waits for one, it does nothing for the other."""
     lane = facts.lane_of("MMA")
     busy = facts.used("tensor core")
-    if lane is None or lane is not facts.lane_of("TMA") or busy > BUSY:
+    if lane is None or lane is not facts.lane_of("TMA") or not 0 < busy <= BUSY:
         return None
     if facts.share(Resource.ISSUE, Resource.COMPLETION, Resource.WRITE_BACK, Resource.SIGNALS) < SOME:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from tirx_mini.course import KernelFileError, LaunchText
 from tirx_mini.frontends.ptx.files import PtxFiles
 from tirx_mini.frontends.ptx.programs import runs_on
 from tirx_mini.ir import TirxError
+from tools.pages import DOCS
 
 SCALE = """\
 .version 8.0
@@ -276,3 +278,16 @@ def test_a_race_of_a_long_computation_is_explained_at_once() -> None:
     text = f"{SCALE[: SCALE.index('{')]}{{ .reg .b64 %rd<2>; .reg .b32 %r<81>; {body} }}"
     report = tirx_mini.read_ptx(text).entry().simulate([np.ones(1, np.int32), 1.0], grid=2, block=32)
     assert "TX201" in {finding.code for finding in report.findings}
+
+
+@pytest.mark.compiler
+def test_a_kernel_without_tensor_cores_is_not_bound_by_who_issues_mmas() -> None:
+    """The product of docs/ptx.md, with its second barrier."""
+    page = (DOCS / "ptx.md").read_text(encoding="utf-8")
+    source = page.partition("cat > matmul.cu <<'END'\n")[2].partition("END\n")[0]
+    source = re.sub(r"(    for \(int j = 0.*)", r"\1\n    __syncthreads();", source)
+    a, b, c = np.random.default_rng(0).standard_normal((3, 64, 64)).astype(np.float32)
+    kernel = tirx_mini.read_cuda(source, names=["matmul<16>"]).entry("matmul<16>")
+    report = kernel.simulate([a, b, c, 64], grid=(4, 4), block=(16, 16), trace=True)
+    assert report.ok and np.allclose(c, a @ b, atol=1e-4)
+    assert "multiplies" not in str(report)
