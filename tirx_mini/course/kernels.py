@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import inspect
+import linecache
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -165,6 +166,8 @@ def _load(
     if spec is None or spec.loader is None:
         raise KernelFileError(f"{file} is not a Python file")
     module = importlib.util.module_from_spec(spec)
+    for name in {str(file), spec.origin or ""}:
+        linecache.checkcache(name)  # pages show the lines of this version of the file
     try:
         with explaining():
             if source is None and sms is None and not constants:

@@ -126,6 +126,15 @@ def test_a_mistake_in_a_factory_is_a_page_with_its_line(tmp_path: Path, mistake:
     assert_page(row.detail, path, 5, mistake)
 
 
+def test_the_page_of_a_file_that_was_changed_has_its_new_lines(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    for name in ("first", "the_second"):
+        path.write_text(f"def hgemm_v4(M, N, K):\n    {name}()\n")
+        with pytest.raises(TirxError) as caught:
+            load_kernels(path)[4](128, 128, 64)
+        assert f"2 |     {name}()" in str(caught.value)
+
+
 def test_a_mistake_in_a_file_is_a_page_with_its_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], mistake: tuple[str, str]
 ) -> None:
