@@ -51,6 +51,7 @@ class Task:
     constants: other values for constants of the kernel's file, by name.
     timeline: the file to write the run's timeline to, whose suffix is a key of `FORMS`; None for none.
     data: whether values are computed and the product is checked; else the time alone is predicted.
+    sampled: whether that time may be worked out from parts of the launch, as in `simulate`.
     """
 
     kernels: Path
@@ -66,6 +67,7 @@ class Task:
     constants: tuple[tuple[str, Constant], ...] = ()
     timeline: Path | None = None
     data: bool = True
+    sampled: bool = True
 
     @property
     def spec(self) -> GpuSpec:
@@ -259,7 +261,7 @@ def _done(task: Task, jobs: int = 1) -> tuple[Row, str]:
         codes = (error.diagnostic.code,) if isinstance(error, TirxError) else ()
         return Row(task.step, task.shape, verdict, len(codes), wall_s=wall, detail=str(error), codes=codes), ""
     if not task.data:
-        report = simulate(kernel, gpu=task.spec, budget=task.budget, data=False, sampled=True, jobs=jobs)
+        report = simulate(kernel, gpu=task.spec, budget=task.budget, data=False, sampled=task.sampled, jobs=jobs)
         return _predicted(task, report, time.perf_counter() - start), ""
     a, b, d = _data(*task.problem)
     report = simulate(kernel, a, b, d, gpu=task.spec, schedules=task.schedules, seed=task.seed, budget=task.budget,
