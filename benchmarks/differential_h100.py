@@ -205,6 +205,10 @@ def _functions(ops: set[str], chip: np.ndarray, model: np.ndarray) -> bool:
     return any(".approx" in op or op in _APPROXIMATE for op in ops) and _close(chip, model, 2**-9)
 
 
+def _library(ops: set[str], chip: np.ndarray, model: np.ndarray) -> bool:
+    return any(TABLE[op].cuda is not None and TABLE[op].computes for op in ops) and _close(chip, model, 2**-20)
+
+
 def _close(chip: np.ndarray, model: np.ndarray, relative: float) -> bool:
     """Return whether all elements are, the largest of the array being the measure."""
     if chip.dtype.kind in "iub":
@@ -221,6 +225,7 @@ _APPROXIMATE = ("ex2.approx.f32", "exp", "exp2", "log", "tanh")
 EXPLAINED: Mapping[str, Callable[[set[str], np.ndarray, np.ndarray], bool]] = {
     "the tensor core rounds float32 sums in its own way": _sums,
     "an approximate function has the error that the PTX ISA allows": _functions,
+    "a function of CUDA's math library has the error that its table of errors allows": _library,
     "the kernel reads the clock": _clocks,
 }
 """The reasons for differences, with what applies them."""
