@@ -104,8 +104,22 @@ def compile_ptx(
     if not program.compile((target, "--std=c++17", "--generate-line-info", *flags, *folders)):
         match = _CXX.search(program.log)
         where, line, what = match.groups() if match else ("", "0", program.log)
-        raise TirxError(f"the CUDA compiler rejects this: {what}", Span(where, int(line)) if match else None)
+        place = Span(where, int(line)) if match else None
+        raise TirxError(f"the CUDA compiler rejects this: {what}", place, _missing_header(what))
     return program.ptx(), {name: program.lowered(name) for name in names}
+
+
+_WHEELS = {"nv/": "nvidia-cuda-cccl", "cuda/": "nvidia-cuda-cccl", "crt/": "nvidia-cuda-crt"}
+"""The wheels that have headers of CUDA which NVRTC's own wheel lacks, by the folder of these."""
+
+
+def _missing_header(message: str) -> str | None:
+    """What to do about a header that NVRTC does not find; None for another message."""
+    match = re.search(r'cannot open source file\s+"([^"]+)"', message)
+    if match is None:
+        return None
+    wheel = next((wheel for folder, wheel in _WHEELS.items() if match[1].startswith(folder)), None)
+    return f"name its folder with -I, or run pip install {wheel}" if wheel else "name its folder with -I"
 
 
 def _program(text: str, arch: str) -> Program:

@@ -291,3 +291,14 @@ def test_a_kernel_without_tensor_cores_is_not_bound_by_who_issues_mmas() -> None
     report = kernel.simulate([a, b, c, 64], grid=(4, 4), block=(16, 16), trace=True)
     assert report.ok and np.allclose(c, a @ b, atol=1e-4)
     assert "multiplies" not in str(report)
+
+
+@pytest.mark.parametrize(
+    ("header", "hint"),
+    [("nv/nothing", "install nvidia-cuda-cccl"), ("crt/nothing.h", "install nvidia-cuda-crt"), ("mine.h", "-I")],
+)
+def test_a_header_that_is_not_there_is_at_its_line_with_what_to_do(header: str, hint: str) -> None:
+    with pytest.raises(TirxError) as caught:
+        tirx_mini.read_cuda(f"#include <{header}>\n__global__ void f() {{}}\n")
+    assert header in str(caught.value) and hint in str(caught.value)
+    assert caught.value.span is not None and caught.value.span.line == 1
