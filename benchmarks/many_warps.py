@@ -1,4 +1,4 @@
-"""How long the simulator takes, and how much memory, where very many warps synchronise at the scope of the GPU.
+"""The time and the memory of simulations in which very many warps synchronise at the scope of the GPU.
 
     python benchmarks/many_warps.py                # 8,000 warps, and 1,000 CTAs of 1,024 threads
     python benchmarks/many_warps.py count --ctas 500 --threads 512

@@ -29,7 +29,7 @@ PORTION = 500
 
 
 def walked(first: int, count: int) -> tuple[Counter[tuple[str, str]], list[str]]:
-    """What runs and walks say of the protocols of some seeds, by number, and their differences."""
+    """The verdicts of runs and walks for the protocols of some seeds, by number, and their differences."""
     counts: Counter[tuple[str, str]] = Counter()
     found: list[str] = []
     for seed in range(first, first + count):

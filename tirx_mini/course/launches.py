@@ -61,7 +61,7 @@ def file_and_name(program: str) -> tuple[str, str]:
 
 
 def zeros(dtype: str, shape: tuple[int, ...]) -> Array:
-    """An array of zeros. Raises `TypeError` for what is no dtype."""
+    """An array of zeros. Raises `TypeError` for an unknown dtype."""
     import ml_dtypes
 
     return np.zeros(shape, np.dtype(getattr(ml_dtypes, dtype, dtype)))
@@ -78,7 +78,7 @@ def parse_arguments(text: str, array: Callable[[str, tuple[int, ...]], Array] = 
 
 
 def random_arrays(seed: int = 0) -> Callable[[str, tuple[int, ...]], Array]:
-    """What makes arrays of random numbers, as `check` passes them."""
+    """The source of random arrays, as `check` passes them."""
     rng = np.random.default_rng(seed)
     return lambda dtype, shape: random_array(rng, zeros(dtype, ()).dtype, shape)
 

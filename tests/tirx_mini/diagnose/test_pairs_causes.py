@@ -1,4 +1,4 @@
-"""What a report names first, judged by the PTX ISA: each kernel once right, once wrong in one detail."""
+"""The first finding of a report, judged by the PTX ISA: each kernel once right, once wrong in one detail."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def _unannounced(func: PrimFunc, name: str, loads: list[Site]) -> Suspect:
 
 
 def deliveries(sites: Sequence[Site]) -> str:
-    """What delivers bytes, in words: "TMA loads and st.async operations"."""
+    """The operations that deliver bytes, in words: "TMA loads and st.async operations"."""
     return " and ".join(dict.fromkeys(_PLURALS.get(site.role, f"{site.role} operations") for site in sites))
 
 

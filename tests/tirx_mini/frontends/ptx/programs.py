@@ -56,7 +56,7 @@ def one_instruction(lines: Sequence[str], widths: Sequence[int], result: int) ->
 
 
 def computed(lines: Sequence[str], operands: Sequence[np.ndarray], result: int) -> np.ndarray:
-    """What each thread computes. operands: unsigned integers, which hold the bits; result: the width in bits."""
+    """The result of each thread. operands: unsigned integers, which hold the bits; result: the width in bits."""
     threads = len(operands[0])
     out = np.zeros(threads, f"u{result // 8}")
     text = one_instruction(lines, [8 * each.dtype.itemsize for each in operands], result)

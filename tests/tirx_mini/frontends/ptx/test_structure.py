@@ -227,7 +227,7 @@ def test_a_loop_with_two_entries_is_split() -> None:
 
 @dataclass
 class Trace:
-    """What a thread executes: the numbers of blocks. decisions: what each branch of a block decides, one time after
+    """The blocks that a thread executes, by number. decisions: what each branch of a block decides, one time after
     the other."""
 
     decisions: Mapping[int, Sequence[int]]

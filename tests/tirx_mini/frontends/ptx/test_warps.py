@@ -17,7 +17,7 @@ WRITE = "\nst.global.b32 [%d3], %r2;"
 
 
 def of_lanes(body: str, data: np.ndarray, **options: object) -> np.ndarray:
-    """What %r2 is in each thread, where %r0 is its number and %r1 its element of the data."""
+    """The value of %r2 in each thread, where %r0 is its number and %r1 its element of the data."""
     out = np.zeros(len(data), np.uint32)
     report = run(entry("a b", READ + body + WRITE), data, out, block=(len(data),), **options)
     assert report.verdict == "ok", report

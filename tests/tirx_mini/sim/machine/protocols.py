@@ -40,12 +40,12 @@ class Wide(Protocol):
 
     @property
     def ctas(self) -> int:
-        """How many CTAs it has."""
+        """The number of its CTAs."""
         return max(cta for cta, _, _ in self.places) + 1
 
     @property
     def warps(self) -> int:
-        """How many warps each CTA has."""
+        """The number of warps of each CTA."""
         return max(warp for _, warp, _ in self.places) + 1
 
     def of_warp(self, cta: int, warp: int) -> list[int]:
@@ -254,7 +254,7 @@ def _apart(w: RunningWarp, wide: Wide, steps: dict[int, list[tuple[int, Step]]])
 
 
 def _passes(w: RunningWarp, step: Step) -> bool:
-    """Whether a step would not wait."""
+    """Return whether a step would not wait."""
     if step.kind == "wait":
         barrier = w.gpu.mbarrier(w, address(w, f"bar{step.target}"))
         return bool(barrier.expected) and barrier.completed(step.value)
@@ -278,7 +278,7 @@ def _perform(w: RunningWarp, step: Step) -> Generator[Any, None, None]:
 
 
 def said(wide: Wide) -> str:
-    """What one run says: "proved", "wrong", or "open" where another order may go otherwise."""
+    """The verdict of one run: "proved", "wrong", or "open" where another order may end otherwise."""
     result = execute(wide)
     if _right(result) and result.outcome.mixed:
         result = execute(wide, result.outcome.mixed)
@@ -291,7 +291,7 @@ def _right(result: Result) -> bool:
 
 
 def compared(wide: Wide) -> tuple[str, str | None]:
-    """What a run says, and what the walk through all orders does; None where that is too long.
+    """The verdict of a run and of the walk through all orders; None where the walk is too long.
 
     "late" instead of "wrong" where nothing is wrong but a wait that may come after the next phase, which the simulator
     calls an error even if a later phase of the same parity ends the wait.
@@ -306,7 +306,7 @@ def compared(wide: Wide) -> tuple[str, str | None]:
 
 
 def difference(wide: Wide) -> str:
-    """How a run and the walk through all orders differ: "" where they agree."""
+    """The difference of a run from the walk through all orders: "" where they agree."""
     words, verdict = compared(wide)
     if words == "proved" and verdict not in ("ok", None):
         return f"proved, and {verdict}"

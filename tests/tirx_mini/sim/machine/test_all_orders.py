@@ -47,7 +47,7 @@ def protocols(draw: st.DrawFn) -> Protocol:
 
 
 def said(protocol: Protocol) -> str:
-    """What one run says: "proved", "wrong", or "open" where another order may go otherwise."""
+    """The verdict of one run: "proved", "wrong", or "open" where another order may end otherwise."""
     result = execute(protocol, VARIABLES)
     if _right(result) and result.outcome.mixed:
         result = execute(protocol, VARIABLES, result.outcome.mixed)

@@ -1,4 +1,4 @@
-"""What a run of lanes, warps and CTAs says of all orders of its events is what a walk through all of them shows."""
+"""The proof of a run about all orders of its events agrees with a walk through all of them."""
 
 from __future__ import annotations
 

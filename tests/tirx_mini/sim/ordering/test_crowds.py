@@ -30,7 +30,7 @@ AGENTS = 5
 
 @dataclass(frozen=True)
 class Act:
-    """What an agent does. kind: "read", "write", "load", "store", "add", "look", "release", "acquire", "part"."""
+    """The action of an agent. kind: "read", "write", "load", "store", "add", "look", "release", "acquire", "part"."""
 
     kind: str
     agent: int
