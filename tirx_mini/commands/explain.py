@@ -9,12 +9,11 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
-from rich.theme import Theme
 
 from tirx_mini.course import Section, findings_book, plain_links
 
-WIDEST = 100
-"""Text is not wrapped further to the right than here, however wide the terminal is."""
+from .prose import prose_console
+
 CODE_THEME = "ansi_dark"
 """It has the colours of the terminal, which can be read on a light one, too."""
 
@@ -26,8 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("code", metavar="CODE", nargs="?", help="as in TX201; without one, all are listed")
     text: str | None = parser.parse_args(argv).code
-    console = Console(highlight=False, theme=Theme({"markdown.code": "bold cyan"}))
-    console.width = min(console.width, WIDEST)
+    console = prose_console()
     sections = findings_book().sections
     if text is None:
         console.print(_table(sections.values()))

@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.text import Text
-from rich.theme import Theme
 
 from tirx_mini.course import (
     LEVELS,
@@ -32,15 +31,13 @@ from tirx_mini.course import (
     todos_in,
 )
 
-WIDEST = 100
-"""Hints are not wrapped further to the right than here, however wide the terminal is."""
+from .prose import prose_console
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """List the TODOs and print a hint. The exit status is 2 for bad input."""
     options = _parser().parse_args(argv)
-    console = Console(highlight=False, theme=Theme({"markdown.code": "bold cyan"}))
-    console.width = min(console.width, WIDEST)
+    console = prose_console()
     path: Path = options.kernels or student_file()
     try:
         text = read_kernels(path)

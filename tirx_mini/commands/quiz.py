@@ -12,15 +12,13 @@ from rich.text import Text
 
 from tirx_mini.course import QUESTIONS, STEPS, Marked, Notes, NotesError, Prediction, marked, step_range
 
-WIDEST = 100
-"""Text is not wrapped further to the right than here, however wide the terminal is."""
+from .prose import prose_console
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Ask the questions of a step. The exit status is 0 if each answer is right, 1 if not, and 2 for bad input."""
     options = _parser().parse_args(argv)
-    console = Console(highlight=False)
-    console.width = min(console.width, WIDEST)
+    console = prose_console()
     try:
         asked = _asked(options)
         notes = Notes.read()
@@ -38,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         right += mark.right
         _show(question, mark, console)
         notes = notes.with_prediction(f"{options.step}.{number}", answer, why, mark.right)
-    notes.write()
+        notes.write()  # the input may end at the next question
     console.print(Text(f"\n{right} of {len(asked)} right", style="bold"))
     return 0 if right == len(asked) else 1
 

@@ -67,6 +67,12 @@ def test_the_end_of_the_input_ends_the_quiz(
     assert "No answer was read" in capsys.readouterr().out and not Path("tirx_notes.json").exists()
 
 
+def test_answers_before_the_end_of_the_input_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers(monkeypatch, "1\none commit\n")
+    assert run_command("quiz", ["1"]) == 2
+    assert Notes.read().predictions["1.1"] == {"answer": 1, "why": "one commit", "right": True}
+
+
 def test_a_file_that_is_no_notes_is_left_alone(capsys: pytest.CaptureFixture) -> None:
     Path("tirx_notes.json").write_text("[]", encoding="utf-8")
     with pytest.raises(NotesError):
