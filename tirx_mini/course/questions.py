@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from tirx_mini.hardware import B200
+
 from .quiz import FACTOR, Figure, Prediction, Reference, Slip
 from .steps import Shape
 
-_SMS = 148
-_SHARED = 227 * 1024
-"""Bytes of shared memory that a CTA may have on a B200."""
+_SMS, _SHARED = B200.sms, B200.architecture.smem_per_cta
+"""SMs of the modelled GPU, and bytes of shared memory that a CTA may have on it."""
 
 
 def _at(step: int, *shape: int) -> Reference:
@@ -53,7 +54,7 @@ _FIRST = (
         "How many arrivals complete phase 0 of `mma_bar`?", "arrivals",
         lambda: _at(1, 128, 128, 64).arrivals("mma_bar"),
         ("A commit makes the tensor core arrive once, when all MMAs before it have completed.",
-         "The 128 threads wait for the phase; a wait is no arrival.",
+         "The 128 threads wait for the phase; a wait is not an arrival.",
          "So the barrier is initialised with the count 1."),
         (_slip(128, "128 threads wait, and a wait does not arrive."),
          _slip(4, "The MMA consists of four instructions along K, and one commit covers them all."),

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from tirx_mini.diagnose import Report
 from tirx_mini.driver import simulate
+from tirx_mini.hardware import B200
 from tirx_mini.ir import Launch, PrimFunc
 from tirx_mini.passes import lower
 from tirx_mini.records import dataclass
@@ -19,7 +20,6 @@ from .steps import Shape
 
 FACTOR = 1.25
 """The factor by which a prediction of a time, a share or an amount may differ; counts are exact."""
-_GPU = "b200"
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Reference:
     @property
     def measured_us(self) -> float | None:
         """The time on a B200, in microseconds; None where it was not measured."""
-        table = measured_times(_GPU)
+        table = measured_times(B200.name)
         ms = table.ms(self.step, self.shape, "float16") if table is not None else None
         return None if ms is None else 1000 * ms
 
@@ -87,7 +87,7 @@ def _lowered(step: int, shape: Shape) -> PrimFunc:
 
 @lru_cache(maxsize=8)
 def _run(step: int, shape: Shape, trace: bool) -> Report:
-    return simulate(_lowered(step, shape), gpu=_GPU, data=False, trace=trace)
+    return simulate(_lowered(step, shape), gpu=B200, data=False, trace=trace)
 
 
 Figure = Callable[[], float]
