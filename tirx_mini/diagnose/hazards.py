@@ -234,7 +234,7 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
 
 
 def _unwritten_hint(fact: Hazard) -> str:
-    """What to write where an operation reads memory that nothing has written."""
+    """The hint for an operation that reads memory that nothing has written."""
     operand = fact.operation is Operation.TCGEN05_MMA and fact.extent.space is not Space.TENSOR
     if operand and fact.cluster is not None and is_signalled_before(fact.cluster, fact.operation):
         return _UNLOADED

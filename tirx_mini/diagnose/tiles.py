@@ -20,7 +20,7 @@ from tirx_mini.sim import (
 from .kind import BAD_DESCRIPTOR, RACE, Explanation, Notes, explains
 
 CORE_ROW = 16
-"""The bytes of a row of a core matrix, which is what a descriptor without swizzle describes."""
+"""The bytes of a row of a core matrix, as a descriptor without swizzle describes it."""
 ISA = "PTX ISA: shared memory matrix layout; matrix descriptors"
 
 

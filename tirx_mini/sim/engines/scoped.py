@@ -231,18 +231,19 @@ class ScopedAccesses:
         if not access.space and high >> GENERIC_BITS:
             addresses = np.where(addresses >> GENERIC_BITS == 1, addresses - GENERIC_SHARED, addresses)
             low, high = int(addresses.min()), int(addresses.max())
-        ctas, spacing = len(w.cta.cluster.ctas), self.gpu.memory.SPACING
-        if low >> spacing == high >> spacing and (high >> WINDOW_BITS >= ctas) == (low >> WINDOW_BITS >= ctas):
-            shared = low >> WINDOW_BITS < ctas
-            if not shared or low >> WINDOW_BITS == high >> WINDOW_BITS:
-                home = low >> WINDOW_BITS if shared else -1 - (low >> spacing)
-                yield from self._at(w, access, home, np.arange(len(addresses)), addresses, nbytes, write)
-                return
-        windows = addresses >> WINDOW_BITS
-        homes = np.where(windows < ctas, windows, -1 - (addresses >> spacing))
+        home = self._home(w, low)
+        if home == self._home(w, high):
+            yield from self._at(w, access, home, np.arange(len(addresses)), addresses, nbytes, write)
+            return
+        homes = np.array([self._home(w, each) for each in addresses.tolist()])
         for home in np.unique(homes).tolist():
             lanes = np.flatnonzero(homes == home)
             yield from self._at(w, access, home, lanes, addresses[lanes], nbytes, write)
+
+    def _home(self, w: RunningWarp, address: int) -> int:
+        """The memory of an address: the rank of a CTA, or a negative number for each global buffer."""
+        rank = address >> WINDOW_BITS
+        return rank if rank < len(w.cta.cluster.ctas) else -1 - (address >> self.gpu.memory.SPACING)
 
     def _at(
         self, w: RunningWarp, access: MemoryAccess, home: int, lanes: np.ndarray, own: np.ndarray, n: int, write: bool
@@ -362,9 +363,7 @@ class ScopedAccesses:
         actor = self._actor(w, access, run, Operation.ATOMIC)
         run.segment.strong_write(where, actor, released, update=True, absorbed=acquired if both else ())
 
-    def _observe(
-        self, w: RunningWarp, access: MemoryAccess, found: Released
-    ) -> Collection[int]:
+    def _observe(self, w: RunningWarp, access: MemoryAccess, found: Released) -> Collection[int]:
         """A strong read finds these writes: acquire what they release, or keep it for a fence. Returns those acquired.
 
         A read whose value decides nothing may find other writes in another order, so it acquires nothing.

@@ -82,7 +82,7 @@ class TileReads:
         if source is None:
             return None
         tile, span = source.tiles[0], source.writes[0].span
-        key = ("cp", id(copy.layout), copy.shape, copy.start, source.key)
+        key = ("cp", copy.layout, copy.shape, copy.start, source.key)
         if key not in self._known:
             ids = np.zeros(items.shape, np.int16) if source.ids is None else source.ids[items - low // CHUNK]
             found = TileView(items, ids, source.tiles, False, 1, 1).compare()
@@ -320,6 +320,3 @@ def _distance(table: ChunkTable, dim: int, step: int) -> int | None:
     target[dim] = step
     found = np.flatnonzero((table.coords == target[:, None]).all(axis=0) & table.valid)
     return (int(found[0]) - int(first[0])) * CHUNK if len(found) and len(first) else None
-
-
-__all__ = ["Seen", "TileMisread", "TileReads"]

@@ -14,6 +14,7 @@ from math import prod
 import numpy as np
 
 from ..machine import ChunkTable, WrittenTile
+from ..ordering import distinct
 from .tile_facts import Misread, Seen
 
 
@@ -69,17 +70,15 @@ class TileView:
 
     def compare(self) -> Reading | Mismatch:
         """The operand as a part of the tiles, or what does not fit."""
-        parts = {number: part for number in self._numbers() if (part := self._part(number)) is not None}
-        first = next((n for n in self.ids.reshape(-1).tolist() if n in parts), None)
+        numbers = (n for n in distinct(self.ids) if n >= 0)
+        parts = {number: part for number in numbers if (part := self._part(number)) is not None}
+        first = next(iter(parts), -1)
         for number, part in parts.items():
             wrong = part.mismatch()
-            behind = first is not None and self.tiles[number].name != self.tiles[first].name
+            behind = self.tiles[number].name != self.tiles[first].name
             if wrong is not None and not (behind and self._follows(number)):
                 return wrong
         return Reading(tuple(self._spot(parts, mma) for mma in range(self.mmas)))
-
-    def _numbers(self) -> list[int]:
-        return [n for n in dict.fromkeys(self.ids.reshape(-1).tolist()) if n >= 0]
 
     def _part(self, number: int) -> Part | None:
         table = self.tiles[number].table
@@ -141,16 +140,9 @@ class Part:
                 return Mismatch(Misread.COLUMNS if along_k else Misread.ROWS, self.tile, wrong)
         return None
 
-    def _number(self, dims: Sequence[int]) -> np.ndarray:
-        """The coordinates of each chunk along some dimensions, as one number."""
-        number = np.zeros(self.mask.shape, np.int64)
-        for dim in dims:
-            number = number * self.tile.shape[dim] + self.coords[dim]
-        return number
-
     def _gap(self, axis: int, dims: Sequence[int], unit: int, step: int) -> tuple[Seen, ...] | None:
         """Two neighbours along an axis that are none in the tile; every `step` positions a new MMA begins, if not 0."""
-        number = self._number(dims)
+        number = _numbered(self.tile, self.coords, dims)
         if axis:
             number, mask = number.T, self.mask.T
         else:
@@ -182,8 +174,8 @@ class Part:
 
     def spot(self, place: tuple[int, int], itemsize: float) -> Spot:
         """Where the tile is entered at a chunk."""
-        of_lines = int(self._number(self.by_line)[place])
-        of_chunks = int(self._number(self.by_chunk)[place])
+        here = self.coords[:, place[0], place[1]]
+        of_lines, of_chunks = (int(_numbered(self.tile, here, dims)) for dims in (self.by_line, self.by_chunk))
         row, k = (of_chunks, of_lines) if self.mn_major else (of_lines, of_chunks)
         scale = 1.0 if self.mn_major else self.tile.dtype.itemsize / itemsize
         width = self.step if self.mn_major else self.step * self.tile.per_chunk
@@ -194,12 +186,18 @@ class Part:
         return Spot(self.tile, row, k, width, extent, self._seen(place).element, dims, scale)
 
 
+def _numbered(tile: WrittenTile, coords: np.ndarray, dims: Sequence[int]) -> np.ndarray:
+    """The coordinates of chunks along some dimensions of a tile, as one number for each chunk."""
+    number = np.zeros(coords.shape[1:], np.int64)
+    for dim in dims:
+        number = number * tile.shape[dim] + coords[dim]
+    return number
+
+
 def in_order(tile: WrittenTile, items: np.ndarray) -> bool:
     """Return whether chunks, row after row, are neighbours in a tile, whichever rows that has."""
     table, local = tile.table, items.reshape(-1) - tile.start // 16
     if table is None or local.min() < 0 or local.max() >= len(table.valid):
         return True
-    number = np.zeros(len(local), np.int64)
-    for dim, extent in enumerate(tile.shape):
-        number = number * extent + table.coords[dim][local]
+    number = _numbered(tile, table.coords[:, local], range(len(tile.shape)))
     return bool((np.diff(number) == tile.per_chunk).all())

@@ -21,7 +21,7 @@ class WgmmaEngines:
         self._warpgroups: dict[tuple[Cta, int], Warpgroup] = {}
         self._warps: dict[Warp, WarpWgmma] = {}
         self._known: dict[Hashable, Series] = {}
-        self._readers = Operands(gpu.probe), TileReads(gpu)
+        self._operands, self._tiles = Operands(gpu.probe), TileReads(gpu)
 
     def of(self, w: Warp) -> WarpWgmma:
         """The operations that a warp has issued to the tensor core of its warpgroup."""
@@ -31,7 +31,8 @@ class WgmmaEngines:
             warpgroup = self._warpgroups.get((w.cta, number))
             if warpgroup is None:
                 agent = w.cta.cluster.causality.agent(f"{w.cta.name} wgmma of warpgroup {number}")
-                warpgroup = self._warpgroups[w.cta, number] = Warpgroup(w.cta, number, agent, *self._readers)
+                warpgroup = Warpgroup(w.cta, number, agent, self._operands, self._tiles)
+                self._warpgroups[w.cta, number] = warpgroup
             found = self._warps[w] = WarpWgmma(w, warpgroup, self._known)
         return found
 
@@ -76,4 +77,4 @@ class WgmmaEngines:
         """Forget its warpgroups."""
         for number in range(-(-len(cta.warps) // WARPGROUP_WARPS)):
             self._warpgroups.pop((cta, number), None)
-        self._readers[1].forget(cta)
+        self._tiles.forget(cta)
