@@ -91,11 +91,14 @@ BODIES = {
         D[cta] = N[0]
 """,
 }
-"""What the warps do: count without looking at the count, a warp at a time or each lane; look at it; sum up in the last
-one; signal to one that waits; take turns; and read what others count, which is a race.
+"""The bodies of the kernels, by case.
+
+count, lanes: each warp or each lane adds to a counter and ignores the result. numbers: each warp tests the result.
+last: the last warp to count collects the results of all CTAs. signals: all warps signal one thread, which waits for
+them. chain: the CTAs take turns. race: each warp reads the counter while others change it.
 """
 
-VERDICTS = {"race": "hazard", "chain": "ok"}
+VERDICTS = {"race": "hazard"}
 
 
 def simulated(name: str, ctas: int, threads: int) -> tuple[float, str]:

@@ -21,7 +21,7 @@ from rich.console import Console
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.tirx_mini.sim.machine.protocols import compared, difference, protocol, reduced
+from tests.tirx_mini.sim.machine.protocols import compared, differing, protocol, reduced
 from tirx_mini.ending import command
 from tirx_mini.pool import in_order, spread
 
@@ -36,8 +36,7 @@ def walked(first: int, count: int) -> tuple[Counter[tuple[str, str]], list[str]]
         wide = protocol(random.Random(seed))
         words, verdict = compared(wide)
         counts[words, verdict or "too long"] += 1
-        differs = difference(wide)
-        if differs:
+        if differs := differing(words, verdict):
             found.append(f"seed {seed}: {differs}\n{reduced(wide, (differs,))}")
     return counts, found
 
@@ -52,9 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     portions = [(first, min(PORTION, end - first)) for first in range(options.seed, end, PORTION)]
     counts: Counter[tuple[str, str]] = Counter()
     found: list[str] = []
-    for some, differing in in_order(spread(walked), portions, jobs=options.jobs):
+    for some, differences in in_order(spread(walked), portions, jobs=options.jobs):
         counts += some
-        found += differing
+        found += differences
     console = Console()
     for each in found:
         console.print(each, markup=False, highlight=False)

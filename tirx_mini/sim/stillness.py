@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .facts import Fact, Fault, Origin
+from .facts import Fact, Fault
 from .machine import Mask, RunningWarp
 from .timing import Clock
 
@@ -63,5 +63,4 @@ class Stillness:
 def never_starts(warp: RunningWarp, first: str, waiting: int, resident: int) -> Fault:
     """The exception to raise in a launch that is still, with CTAs that have not started."""
     launch, gpu = warp.cta.gpu.image.launch, warp.cta.gpu.spec.name
-    origin = Origin(warp.role, warp.place, warp.cta.name, warp.span)
-    return Fault(CtasNeverStart(origin, first, waiting, resident, launch.num_ctas, gpu))
+    return Fault(CtasNeverStart(warp.origin, first, waiting, resident, launch.num_ctas, gpu))

@@ -13,7 +13,7 @@ from .masks import Mask
 
 
 class Run(Protocol):
-    """The register requirements of a launch."""
+    """The interface of the GPU that registers need."""
 
     @property
     def facts(self) -> FactLog: ...

@@ -354,7 +354,7 @@ class Registers:
         self.write(np.ascontiguousarray(sums.astype(np.float16)).view(np.uint32)[..., 0])
 
     def lazy(self, words: int) -> LazySum | None:
-        """Make the next `words` registers, of 32 bits each, lazy."""
+        """The pending sum of exactly the next `words` registers, of 32 bits each; None where they have none."""
         return self.array.lazy.get((self.index, self.index + words))
 
     def owe(self, words: int, debt: LazySum) -> None:

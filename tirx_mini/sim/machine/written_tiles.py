@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 
 from tirx_mini.ir import Buffer, DataType
-from tirx_mini.layout import ComposeLayout, Layout, S, TileLayout, m
+from tirx_mini.layout import Layout, S, SwizzleMode, TileLayout, m, swizzle_mode
 
 CHUNK = 16
 
@@ -64,7 +64,8 @@ def tile_of_buffer(buffer: Buffer, start: int) -> WrittenTile | None:
     if bits not in (8, 16, 32) or start % CHUNK or layout.axes != (m,):
         return None
     size = buffer.dtype.itemsize
-    swizzle = layout.swizzle.mode.span_bytes if isinstance(layout, ComposeLayout) and layout.swizzle.mode.value else 0
+    mode = swizzle_mode(layout)
+    swizzle = 0 if mode is SwizzleMode.SWIZZLE_NONE else mode.span_bytes
     nbytes = -(-layout.cosize() * size // CHUNK) * CHUNK
     return WrittenTile(
         buffer.name, False, start, nbytes, buffer.dtype, tuple(buffer.shape), swizzle, _row(layout) * size,

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from .pages import PagedClocks, Row
+from .pages import PagedClocks
 
 ORDER, PROXY, BEFORE, PAST, PROXY_GLOBAL, FENCED, OBSERVED = 0, 1, 2, 3, 4, 5, 6
 ROWS = 7
@@ -75,12 +75,10 @@ class Agent:
 
     def acquire(self, released: SyncClock) -> None:
         """Acquire what others released. What all of its own lanes released comes back to each of them."""
-        clocks = self.clocks
         own = released.clocks.item(ORDER, self.index)
         if own > self.synced:
             self.synced = own
-        np.maximum(clocks, released.clocks, out=clocks)
-        self.version += 1
+        self.acquire_clocks(released.clocks)
 
     def acquire_clocks(self, released: Any) -> None:
         """Acquire what clocks hold."""
@@ -95,14 +93,13 @@ class Agent:
 
     def acquire_from(self, other: Agent) -> None:
         """Acquire all that another agent did and acquired; it begins a new epoch."""
-        np.maximum(self.clocks, other.clocks, out=self.clocks)
-        self.version += 1
+        self.acquire_clocks(other.clocks)
         other.advance()
 
     def acquire_epoch(self, agent: int, epoch: int) -> None:
         """Acquire one agent's accesses up to `epoch`, and nothing that it had acquired itself."""
         clocks = self.clocks
-        if clocks[ORDER, agent] < epoch:
+        if clocks.item(ORDER, agent) < epoch:
             clocks[ORDER, agent] = epoch
             self.version += 1
 
@@ -252,8 +249,7 @@ class Snapshot:
     @property
     def known(self) -> Any:
         """As `Agent.known`."""
-        clocks = self.clocks
-        return Row(clocks.rows[ORDER]) if isinstance(clocks, PagedClocks) else clocks[ORDER]
+        return self.clocks[ORDER]
 
     def happens_after(self, agent: int, epoch: int) -> bool:
         """As `Agent.happens_after`."""

@@ -156,8 +156,6 @@ class Crowd:
 
     def releasing(self, access: Access, accesses: Sequence[Any]) -> Crowd:
         """The set with what its members release together, of which `access` is the last."""
-        if not all(release.wide for release in access.released):
-            return replace(self, joint=None)
         if self.joint is not None:
             found = [self.joint, *access.released]
         elif len(self.parts) <= 1:
@@ -165,7 +163,7 @@ class Crowd:
         else:
             return self
         if not all(release.wide for release in found):
-            return self
+            return replace(self, joint=None)
         clocks = found[0].clocks
         for release in found[1:]:
             clocks = _later(clocks, release.clocks)

@@ -86,7 +86,7 @@ class GridBefore:
 
 
 class GridDependence:
-    """Return whether the end of the previous grid happens before the next operation of one warp.
+    """The order of the previous grid's end before the next operation of one warp.
 
     waited: the lanes that have waited, while only some have and the warp has not converged since; else 0.
     """

@@ -21,18 +21,6 @@ class PagedAgent(Agent):
     def _made(self, capacity: int) -> PagedClocks:
         return _empty()
 
-    def advance(self) -> None:
-        """As `Agent.advance`."""
-        self.epoch += 1
-        self.clocks.set(ORDER, self.index, self.epoch)
-
-    def acquire(self, released: SyncClock) -> None:
-        """As `Agent.acquire`."""
-        own = released.clocks.item(ORDER, self.index)
-        if own > self.synced:
-            self.synced = own
-        self.acquire_clocks(released.clocks)
-
     def acquire_clocks(self, released: PagedClocks) -> None:
         """As `Agent.acquire_clocks`."""
         self.clocks.join(released)
@@ -40,36 +28,21 @@ class PagedAgent(Agent):
 
     acquire_older = acquire_clocks
 
-    def acquire_from(self, other: Agent) -> None:
-        """As `Agent.acquire_from`."""
-        self.acquire_clocks(other.clocks)
-        other.advance()
-
-    def acquire_epoch(self, agent: int, epoch: int) -> None:
-        """As `Agent.acquire_epoch`."""
-        if self.clocks.item(ORDER, agent) < epoch:
-            self.clocks.set(ORDER, agent, epoch)
-            self.version += 1
-
     def acquire_past(self, clocks: PagedClocks) -> None:
         """As `Agent.acquire_past`."""
         self.clocks.join_row(PAST, clocks.rows[ORDER])
         self.clocks.join_row(PAST, clocks.rows[PAST])
         self.version += 1
 
-    def executed(self, agent: int, epoch: int) -> None:
-        """As `Agent.executed`."""
-        self.clocks.set(PAST, agent, epoch)
-
     def keep(self, rows: Sequence[int], agent: int, epochs: Sequence[int]) -> None:
         """As `Agent.keep`."""
         for row, epoch in zip(rows, epochs, strict=True):
-            self.clocks.set(row, agent, epoch)
+            self.clocks[row, agent] = epoch
 
     @property
     def known(self) -> Row:
         """As `Agent.known`."""
-        return Row(self.clocks.rows[ORDER])
+        return self.clocks[ORDER]
 
     def joined(self, others: Sequence[Agent]) -> tuple[Row, Row]:
         """As `Agent.joined`."""
@@ -138,10 +111,6 @@ class PagedClock(SyncClock):
         self.clocks.join(agent.clocks)
         agent.advance()
 
-    def release_epoch(self, agent: int, epoch: int, row: int = ORDER) -> None:
-        """As `SyncClock.release_epoch`."""
-        self.clocks.raise_to(row, agent, epoch)
-
     def release_past(self, agent: Agent) -> None:
         """As `SyncClock.release_past`."""
         self.clocks.join_row(PAST, agent.clocks.rows[ORDER])
@@ -153,7 +122,7 @@ class PagedClock(SyncClock):
         self.clocks.join(agent.clocks)
         for row, epoch in enumerate(own):
             if self.clocks.item(row, agent.index) != epoch:
-                self.clocks.set(row, agent.index, epoch)
+                self.clocks[row, agent.index] = epoch
         self.release_epoch(agent.index, agent.synced)
 
     def join_clocks(self, other: PagedClocks) -> None:

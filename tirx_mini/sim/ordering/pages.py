@@ -189,14 +189,14 @@ class PagedClocks:
         """The clocks as they are now."""
         return PagedClocks(self.rows)
 
-    def set(self, row: int, agent: int, epoch: int) -> None:
-        """Change the epoch of an agent in a row."""
-        self.rows[row] = replaced(self.rows[row], agent, epoch)
+    def __getitem__(self, row: int) -> Row:
+        """A row as it is now."""
+        return Row(self.rows[row])
 
-    def raise_to(self, row: int, agent: int, epoch: int) -> None:
-        """Change the epoch of an agent in a row if it is earlier."""
-        if entry(self.rows[row], agent) < epoch:
-            self.set(row, agent, epoch)
+    def __setitem__(self, place: tuple[int, int], epoch: int) -> None:
+        """Change the epoch of an agent in a row. place: the row and the agent."""
+        row, agent = place
+        self.rows[row] = replaced(self.rows[row], agent, epoch)
 
     def join(self, other: PagedClocks) -> None:
         """Take the later epochs of both."""

@@ -228,9 +228,9 @@ class BoundKernel:
 
     def _nans(self) -> Iterator[Entry]:
         """Yield the facts that a run has left NaN where no argument had any, and no tensor map fills with it."""
-        if any(tensor_map.nan_fill for tensor_map in self.func.tensor_maps):
+        if not self._finite or any(tensor_map.nan_fill for tensor_map in self.func.tensor_maps):
             return
-        written = [buffer for buffer in self.image.globals if buffer.slot in self._written and self._finite]
+        written = [buffer for buffer in self.image.globals if buffer.slot in self._written]
         found = [nan_result(buffer, self.arrays[buffer.slot], self.func.span) for buffer in written]
         read = (array for slot, array in enumerate(self.arrays) if slot not in self._written)
         if any(found) and all(map(is_finite, read)):

@@ -148,7 +148,7 @@ def _shares(kernel: BoundKernel, jobs: int) -> tuple[range, list[Piece]]:
 
 
 def own_share(jobs: int) -> float:
-    """The clusters whose data this process computes, chosen so that all processes end at the same time."""
+    """The share of the clusters whose data this process computes, so that all processes end at the same time."""
     others = UNTIMED / (jobs - 1)
     return max(LEAST_SHARE, (others - 1) / (others + DATA))
 

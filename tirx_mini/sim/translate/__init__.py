@@ -163,8 +163,9 @@ def _declare_buffers(
     declared = list(dict.fromkeys(b for b in _declared(func) if b.scope == "shared"))
     pools = {buffer.root for buffer in declared if buffer.source is not None}
     for buffer in declared:
+        _, offset, _ = extent(buffer)
         made = SharedBuffer(
-            buffer.name, buffer.dtype, _offset(buffer), buffer.size, buffer.shape, grain.get(buffer, MOST), buffer.span
+            buffer.name, buffer.dtype, offset, buffer.size, buffer.shape, grain.get(buffer, MOST), buffer.span
         )
         statements.storage.places[buffer] = Place("memory", writer.object("B", made))
         if buffer not in pools:
@@ -186,22 +187,13 @@ def _tile_writes(func: PrimFunc) -> dict[Span, tuple[WrittenTile, ...]]:
         buffer, own = write.buffer, found.setdefault(write.span, ())
         if buffer is None:
             continue
-        place = (buffer.name, _offset(buffer), buffer.dtype, buffer.shape, buffer.layout)
+        place = (buffer.name, extent(buffer)[1], buffer.dtype, buffer.shape, buffer.layout)
         if place not in tiles:
             tiles[place] = tile_of_buffer(buffer, place[1])
         tile = tiles[place]
         if tile is not None and tile not in own:
             found[write.span] = (*own, tile)
     return found
-
-
-def _offset(buffer: Buffer) -> int:
-    """The byte of shared memory that a buffer begins at."""
-    offset = buffer.byte_offset
-    while buffer.source is not None:
-        buffer = buffer.source
-        offset += buffer.byte_offset
-    return offset
 
 
 def _narrowest(func: PrimFunc) -> dict[Buffer, int]:

@@ -186,11 +186,11 @@ class Storage:
             return Value(f"w.shared_address({place.name}, {at.code})", expr.dtype, at.lanes, 0, top)
         buffer = self.out.namespace[place.name]
         size, offset = buffer.dtype.itemsize, buffer.byte_offset
-        if at.known is not None and inside and self.expressions.launch.cluster_size == 1:
-            return literal(offset + at.known * size, expr.dtype)
         where = at.code if inside or named else self.out.fresh("at")
         if at.known is not None and inside:
             offset, scaled = offset + at.known * size, ""
+            if self.expressions.launch.cluster_size == 1:
+                return literal(offset, expr.dtype)
         else:
             scaled = f"{where} * {size} + " if size > 1 else f"{where} + "
         window = "    window = w.window"

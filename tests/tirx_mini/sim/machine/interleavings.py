@@ -6,7 +6,7 @@ interleavings, with the happens-before of each, and says whether one of them han
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -279,3 +279,16 @@ def _load(w: RunningWarp, step: Step) -> None:
         w.cta.cluster.causality.finish(agent)
 
     w.gpu.clock.at(w.time + 300, w, land)
+
+
+def judged(execute: Callable[[Ends | None], Result]) -> str:
+    """The verdict of one run: "proved", "wrong", or "open" where another order may end otherwise."""
+    result = execute(None)
+    if _right(result) and result.outcome.mixed:
+        result = execute(result.outcome.mixed)
+    return ("open" if result.outcome.open_orders else "proved") if _right(result) else "wrong"
+
+
+def _right(result: Result) -> bool:
+    stuck = result.outcome.blocked or result.seen.get("stuck", False)
+    return not stuck and not any(finding.severity == "error" for finding in result.findings)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tests.tirx_mini.sim.bare import Result, address, at, block, buffer, do, initialised, one_lane, run
-from tests.tirx_mini.sim.machine.interleavings import Clock, Kind, Model, Protocol, State, Step, join
+from tests.tirx_mini.sim.machine.interleavings import Clock, Kind, Model, Protocol, State, Step, join, judged
 from tirx_mini.sim import Ends, RunningWarp, UnorderedPhases
 from tirx_mini.sim.machine import GlobalMemory
 from tirx_mini.sim.translate import Poll
@@ -81,7 +82,7 @@ class WideModel(Model):
         if step.kind == "publish":
             count, released = state.flags[step.target]
             flags = _with(state.flags, step.target, (count + 1, join(released, clock)))
-            return [self.moved(_replaced(state, flags=flags), thread, self.advanced(clock, thread))]
+            return [self.moved(replace(state, flags=flags), thread, self.advanced(clock, thread))]
         if step.kind == "observe":
             count, released = state.flags[step.target]
             return [self.moved(state, thread, join(clock, released))] if count >= step.value else []
@@ -98,7 +99,7 @@ class WideModel(Model):
             return []
         synced, group = state.synced | {thread}, self._group(thread, kind)
         if not synced.issuperset(group):
-            return [_replaced(state, synced=synced)]
+            return [replace(state, synced=synced)]
         joined: Clock = (0,) * self.width
         for other in group:
             joined = join(joined, state.clocks[other])
@@ -106,15 +107,11 @@ class WideModel(Model):
             self.advanced(joined, t) if t in group else clock for t, clock in enumerate(state.clocks)
         )
         steps = tuple(place + (t in group) for t, place in enumerate(state.at))
-        return [_replaced(state, synced=synced - set(group), clocks=clocks, at=steps)]
+        return [replace(state, synced=synced - set(group), clocks=clocks, at=steps)]
 
 
 def _with(items: tuple[Any, ...], number: int, item: Any) -> tuple[Any, ...]:
     return (*items[:number], item, *items[number + 1 :])
-
-
-def _replaced(state: WideState, **changes: Any) -> WideState:
-    return WideState(**{**{name: getattr(state, name) for name in WideState.__dataclass_fields__}, **changes})
 
 
 # -- random ones ---------------------------------------------------------------------------------------------------
@@ -210,11 +207,10 @@ def execute(wide: Wide, mixed: Ends | None = None) -> Result:
             w.select(w.all_lanes)
             yield from _joint(w, kinds.pop(), len({warp for cta, warp, _ in wide.places if cta == w.cta.rank}))
 
-    result = run(
+    return run(
         program, threads=32 * wide.warps, grid=(wide.ctas, 1, 1), cluster=(wide.ctas, 1, 1),
         shared=dict.fromkeys(names, ("uint64", 1)), arrays=arrays, access_bytes=4, mixed=mixed,
     )  # fmt: skip
-    return result
 
 
 def _joint(w: RunningWarp, kind: Kind, warps: int) -> Generator[Any, None, None]:
@@ -279,15 +275,7 @@ def _perform(w: RunningWarp, step: Step) -> Generator[Any, None, None]:
 
 def said(wide: Wide) -> str:
     """The verdict of one run: "proved", "wrong", or "open" where another order may end otherwise."""
-    result = execute(wide)
-    if _right(result) and result.outcome.mixed:
-        result = execute(wide, result.outcome.mixed)
-    return ("open" if result.outcome.open_orders else "proved") if _right(result) else "wrong"
-
-
-def _right(result: Result) -> bool:
-    stuck = result.outcome.blocked or result.seen.get("stuck", False)
-    return not stuck and not any(finding.severity == "error" for finding in result.findings)
+    return judged(partial(execute, wide))
 
 
 def compared(wide: Wide) -> tuple[str, str | None]:
@@ -307,7 +295,11 @@ def compared(wide: Wide) -> tuple[str, str | None]:
 
 def difference(wide: Wide) -> str:
     """The difference of a run from the walk through all orders: "" where they agree."""
-    words, verdict = compared(wide)
+    return differing(*compared(wide))
+
+
+def differing(words: str, verdict: str | None) -> str:
+    """The difference of the verdicts that `compared` returns: "" where they agree."""
     if words == "proved" and verdict not in ("ok", None):
         return f"proved, and {verdict}"
     return "wrong, and ok" if words == "wrong" and verdict == "ok" else ""

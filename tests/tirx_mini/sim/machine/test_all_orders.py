@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.tirx_mini.sim.bare import Result
-from tests.tirx_mini.sim.machine.interleavings import Kind, Model, Protocol, Step, execute
+from tests.tirx_mini.sim.machine.interleavings import Kind, Model, Protocol, Step, execute, judged
 
 VARIABLES = 2
 
@@ -48,14 +49,7 @@ def protocols(draw: st.DrawFn) -> Protocol:
 
 def said(protocol: Protocol) -> str:
     """The verdict of one run: "proved", "wrong", or "open" where another order may end otherwise."""
-    result = execute(protocol, VARIABLES)
-    if _right(result) and result.outcome.mixed:
-        result = execute(protocol, VARIABLES, result.outcome.mixed)
-    return ("open" if result.outcome.open_orders else "proved") if _right(result) else "wrong"
-
-
-def _right(result: Result) -> bool:
-    return not result.outcome.blocked and not any(f.severity == "error" for f in result.findings)
+    return judged(partial(execute, protocol, VARIABLES))
 
 
 @given(protocols())
