@@ -48,7 +48,7 @@ NOT_MODELLED, CLOUD_FAILED = 3, 4
 PARTS = (
     "pyproject.toml setup.py README.md LICENSE constraints.txt utils.py inspect_cuda.py grade.py grading tirx_mini "
     "kernels_ref benchmarks/*.py tests/conftest.py tests/browser.py tests/suites.py tests/texts.py tests/test_step*.py "
-    "docs/findings.md docs/*.csv docs/hints tools/__init__.py tools/suites.py tools/texts.py"
+    "docs/findings.md docs/*.csv docs/hints"
 ).split()
 CACHES = ("**/__pycache__", "**/*.pyc", "tirx_mini/_data")
 PINNED = f"--constraint {KIT}/constraints.txt"

@@ -37,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not config.getoption("--short"):
         return
-    from tools.suites import read  # not in a student's folder, where only the tests of the steps are
+    from tools.suites import read  # here, because a student's folder has this file but no tools
 
     listed = read(config.getoption("--slow").read_text(encoding="utf-8"))
     left_out = [item for item in items if listed.entry(item.nodeid) is not None]

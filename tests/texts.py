@@ -30,7 +30,7 @@ class TextItem(pytest.Item):
     """A test: the passes of a file make what the file says of its program."""
 
     def runtest(self) -> None:
-        from tools.texts import difference, read, run  # not in a student's folder, where there are no texts
+        from tools.texts import difference, read, run  # here, because a student's folder has this file but no tools
 
         old = read(self.path)
         new = run(old)

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 PARTS = (
     "run_modal.py cloud tirx_mini kernels_ref utils.py pyproject.toml setup.py README.md LICENSE constraints.txt "
     "benchmarks tests/conftest.py tests/browser.py tests/suites.py tests/texts.py tests/test_step01.py "
-    "tests/test_step02.py tools docs/findings.md"
+    "tests/test_step02.py docs/findings.md"
 ).split()
 UNWRITTEN = """
 

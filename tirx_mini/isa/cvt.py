@@ -17,7 +17,7 @@ from tirx_mini.ir import Expr
 
 from .core import instruction
 from .facts import Scope
-from .floats import FORMATS, integral, power_values, powers_of_two
+from .floats import FORMATS, flushed, integral, power_values, powers_of_two
 from .machine import Machine, Thread
 from .operands import typed_value
 
@@ -136,7 +136,7 @@ def _to_float(value: Any, dtype: str, atype: str, rounding: str, ftz: bool, sat:
         numbers = np.array([float(_rounded_integer(int(each), target.mantissa, rounding)) for each in whole.ravel()])
     numbers = target.rounded(numbers, rounding[:2] or "rn")
     if ftz and dtype == "f32":
-        numbers = _flushed(numbers)
+        numbers = flushed(numbers)
     if sat:
         numbers = np.where(np.isnan(numbers) | (numbers <= 0), 0.0, np.minimum(numbers, 1.0))
     return numbers
@@ -186,15 +186,10 @@ def _numbers(value: Any, kind: str, ftz: bool = False) -> np.ndarray:
     values = np.atleast_1d(np.asarray(value))
     if kind in ("f32", "f64"):
         numbers = values.astype(np.float64)
-        return _flushed(numbers) if ftz and kind == "f32" else numbers
+        return flushed(numbers) if ftz and kind == "f32" else numbers
     if values.dtype.kind not in "iu":
         values = values.view(np.uint16)
     return FORMATS[kind].decoded(values.astype(np.uint64) & np.uint64(0xFFFF))
-
-
-def _flushed(numbers: np.ndarray) -> np.ndarray:
-    """Numbers whose f32 subnormals are replaced by zeros."""
-    return np.where(np.abs(numbers) < 2.0**-126, np.copysign(0.0, numbers), numbers)
 
 
 def _given(result: np.ndarray, dtype: str, *values: Any) -> Any:

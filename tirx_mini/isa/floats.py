@@ -86,6 +86,11 @@ def integral(values: np.ndarray, rounding: str) -> np.ndarray:
     return function(values)
 
 
+def flushed(numbers: Any) -> Any:
+    """Numbers whose subnormals of float32 are replaced by zeros of their signs."""
+    return np.where(np.abs(numbers) < 2.0**-126, np.copysign(np.float32(0), numbers), numbers)[()]
+
+
 def sum_to_odd(a: Any, b: Any) -> Any:
     """The sum of two numbers of float64, which rounds to any direction in float32 as the exact sum does.
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from .core import instruction
 from .facts import Scope
+from .floats import flushed
 from .machine import Machine, Thread
 from .operands import f32, f64
 from .packed import Rounding
@@ -70,14 +71,9 @@ def _compute(exact: Callable[..., Fraction], usual: Callable[..., Any], kind: An
 
 def _single(exact: Callable[..., Fraction], usual: Callable[..., Any], rounding: str, ftz: bool, *values: Any) -> Any:
     """The same in float32, whose subnormal numbers may be zero."""
-    given = [_flushed(value) for value in values] if ftz else values
+    given = [flushed(np.asarray(value, np.float32)) for value in values] if ftz else values
     result = _compute(exact, usual, np.float32, rounding, *given)
-    return _flushed(result) if ftz else result
-
-
-def _flushed(value: Any) -> Any:
-    numbers = np.asarray(value, np.float32)
-    return np.where(np.abs(numbers) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), numbers), numbers)[()]
+    return flushed(result) if ftz else result
 
 
 def _reciprocal(a: Any) -> Any:

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import Analyzer, Bind, Expr, For, If, Launch, Mutator, PrimFunc, Stmt, Var, int_value, unary
+from tirx_mini.ir import (
+    Analyzer,
+    Bind,
+    Const,
+    Expr,
+    For,
+    If,
+    Launch,
+    Mutator,
+    PrimFunc,
+    Seq,
+    Stmt,
+    Var,
+    int_value,
+    unary,
+)
 
 
 def launch_ranges(launch: Launch) -> Analyzer:
@@ -57,6 +72,13 @@ class RangedMutator(Mutator):
 
     def visit_If(self, node: If) -> Stmt:
         return self.branches(node, self.expr(node.cond))
+
+    def decided(self, node: If, cond: Expr) -> Stmt | None:
+        """The visited arm that a constant `cond` selects; None where `cond` is not a constant."""
+        if not isinstance(cond, Const):
+            return None
+        taken = node.then if cond.value else node.orelse
+        return self.stmt(taken) if taken is not None else Seq((), span=node.span)
 
     def branches(self, node: If, cond: Expr) -> Stmt:
         """`node` with its arms visited under `cond`, what became of its condition."""

@@ -33,21 +33,12 @@ def plan_shared_memory(func: PrimFunc) -> PrimFunc:
         offsets[root] = -(-total // align) * align
         total = offsets[root] + _extent(root)
     smem = Buffer("smem", (total,), DataType("uint8"), "shared", align=POOL_ALIGN)
-    body = _Place(smem, offsets, set(pools)).stmt(func.body)
+    place = _Place(smem, offsets, set(pools))
+    body = place.stmt(func.body)
     return replace(
         func, body=seq(AllocBuffer(smem), body), launch=replace(launch, smem_bytes=total),
-        tile_writes=tuple(_placed(write, smem, offsets) for write in func.tile_writes),
+        tile_writes=tuple(map(place.write, func.tile_writes)),
     )  # fmt: skip
-
-
-def _placed(write: TileWrite, smem: Buffer, offsets: dict[Buffer, int]) -> TileWrite:
-    """A tile write, whose buffer's place is now one in `smem`."""
-    if write.buffer is None or write.buffer.root not in offsets:
-        return replace(write, buffer=None)
-    offset, buffer = offsets[write.buffer.root], write.buffer
-    while buffer.source is not None:
-        offset, buffer = offset + buffer.byte_offset, buffer.source
-    return replace(write, buffer=replace(write.buffer, source=smem, byte_offset=offset))
 
 
 def _is_pool(root: Buffer) -> bool:
@@ -75,10 +66,17 @@ class _Place(Mutator):
         if buffer.scope != "shared":
             return buffer
         if buffer not in self.placed:
-            root, start = (buffer, 0) if buffer.source is None else (buffer.source, buffer.byte_offset)
+            start, root = 0, buffer
+            while root.source is not None:
+                start, root = start + root.byte_offset, root.source
             offset = self.offsets[root] + start
             self.placed[buffer] = replace(buffer, source=self.smem, byte_offset=offset)
         return self.placed[buffer]
+
+    def write(self, write: TileWrite) -> TileWrite:
+        """A tile write, whose buffer's place is now one in `smem`."""
+        known = write.buffer if write.buffer is not None and write.buffer.root in self.offsets else None
+        return replace(write, buffer=None if known is None else self.buffer(known))
 
     def visit_AllocBuffer(self, node: AllocBuffer) -> Stmt:
         if node.buffer.scope != "shared":

@@ -79,9 +79,9 @@ class _Simplify(RangedMutator):
 
     def visit_If(self, node: If) -> Stmt:
         cond = self.expr(node.cond)
-        if isinstance(cond, Const):
-            taken = node.then if cond.value else node.orelse
-            return self.stmt(taken) if taken is not None else Seq((), span=node.span)
+        decided = self.decided(node, cond)
+        if decided is not None:
+            return decided
         rebuilt = self.branches(node, cond)
         assert isinstance(rebuilt, If)
         empty = isinstance(rebuilt.orelse, Seq) and not rebuilt.orelse.stmts

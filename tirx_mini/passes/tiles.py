@@ -2,20 +2,7 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import (
-    COPY_FENCES,
-    TVM,
-    Buffer,
-    Const,
-    Expr,
-    If,
-    PrimFunc,
-    Seq,
-    Stmt,
-    TileCall,
-    TileWrite,
-    TirxError,
-)
+from tirx_mini.ir import COPY_FENCES, TVM, Buffer, Expr, If, PrimFunc, Stmt, TileCall, TileWrite, TirxError
 from tirx_mini.records import replace
 from tirx_mini.tile import RULES, SCOPES, Context, TensorMaps, dispatch, tiles_of
 
@@ -43,11 +30,8 @@ class _Dispatch(RangedMutator):
 
     def visit_If(self, node: If) -> Stmt:
         """A branch that is never taken needs no instructions."""
-        cond = self.analyzer.simplify(node.cond)
-        if isinstance(cond, Const):
-            taken = node.then if cond.value else node.orelse
-            return self.stmt(taken) if taken is not None else Seq((), span=node.span)
-        return super().visit_If(node)
+        decided = self.decided(node, self.analyzer.simplify(node.cond))
+        return super().visit_If(node) if decided is None else decided
 
     def visit_TileCall(self, node: TileCall) -> Stmt:
         assert node.scope is not None

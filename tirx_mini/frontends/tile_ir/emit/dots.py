@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from tirx_mini.hardware import TMEM_LANES, WARPGROUP_WARPS
 from tirx_mini.ir import INT32, Buffer, BufferLoad, BufferStore, Const, Expr, Ramp, Region, Var
@@ -18,6 +19,8 @@ from .arithmetic import UINT8, converted, dtype_of
 from .emitter import Emitter
 from .places import SharedTile, TmemTile, seen_as, shared_tile
 from .values import Tile, in_buffer
+
+_T = TypeVar("_T")
 
 ROWS = 64
 """Rows of one wgmma."""
@@ -89,9 +92,12 @@ def _operand(emitter: Emitter, value: object) -> SharedTile | Tile:
     return emitter.held(found, "a") if isinstance(found, Tile) else found
 
 
-def _unsigned(emitter: Emitter, operand: SharedTile) -> SharedTile:
-    """An operand of a product whose integers of 8 bits have no signs."""
-    return replace(operand, buffer=seen_as(emitter, operand.buffer, UINT8))
+def _unsigned(emitter: Emitter, lhs: _T, rhs: SharedTile) -> tuple[_T | SharedTile, SharedTile]:
+    """The operands of a product whose integers of 8 bits, in shared memory, have no signs."""
+    if not isinstance(lhs, SharedTile) or lhs.buffer.dtype != "int8":
+        return lhs, rhs
+    a, b = (replace(each, buffer=seen_as(emitter, each.buffer, UINT8)) for each in (lhs, rhs))
+    return a, b
 
 
 def tcgen05(
@@ -187,15 +193,15 @@ def _async_dot(emitter: Emitter, op: Op) -> None:
     if op.mma == serial.TCGEN05:
         adds = True if op.adds is None else emitter.scalar(op.adds)
         lhs, rhs, sums = (emitter.value(value) for value in (op.lhs, op.rhs, op.acc))
-        if not op.signed and isinstance(lhs, SharedTile) and lhs.buffer.dtype == "int8":
-            lhs, rhs = _unsigned(emitter, lhs), _unsigned(emitter, rhs)
+        if not op.signed:
+            lhs, rhs = _unsigned(emitter, lhs, rhs)
         tcgen05(emitter, lhs, rhs, sums, adds, op.part, op.ctas)
         emitter.set(op.result, emitter.value(op.acc))
         return
     signed = op.signed if op.kind is ops.async_dot else op.signed_lhs and op.signed_rhs
     lhs, rhs = _operand(emitter, op.lhs), emitter.value(op.rhs)
-    if not signed and isinstance(lhs, SharedTile) and lhs.buffer.dtype == "int8":
-        lhs, rhs = _unsigned(emitter, lhs), _unsigned(emitter, rhs)
+    if not signed:
+        lhs, rhs = _unsigned(emitter, lhs, rhs)
     given = op.adds if op.kind is ops.async_dot else None
     adds = emitter.scalar(given) if given is not None else not _is_zero(emitter.tile(op.acc))
     acc = _fresh(emitter, op) if adds is False else emitter.take(op.acc)
