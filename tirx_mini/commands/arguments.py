@@ -94,7 +94,7 @@ def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_launch_arguments(parser: argparse.ArgumentParser) -> None:
-    """The launch of a kernel of PTX or CUDA C++: ``--args``, ``--grid``, ``--block``, …"""
+    """Add the launch of a kernel of PTX or CUDA C++: ``--args``, ``--grid``, ``--block``, …"""
     group = parser.add_argument_group("launches", "of kernels in files of PTX (.ptx) and CUDA C++ (.cu)")
     group.add_argument(
         "--args", default="", metavar="ARGS",

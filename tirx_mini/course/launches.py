@@ -1,4 +1,4 @@
-"""Launches as a command line gives them: arguments, grid and block for a program in a file."""
+"""Launches of a command line: the arguments, the grid and the block for a program in a file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXAMPLE = "write a number, or an array as in float16[512,512]"
 
 @dataclass(frozen=True)
 class LaunchText:
-    """A launch as it is written. args: "float16[512,512], 64"; grid, block, cluster: "8,4", "" where not given.
+    """A launch as text. args: "float16[512,512], 64"; grid, block, cluster: "8,4", or "" without one.
 
     smem: bytes of dynamic shared memory. include, define, optimize: for a file that a compiler reads.
     """
@@ -47,7 +47,7 @@ class LaunchedFiles(Protocol):
 
 
 def launched_with(program: str) -> LaunchedFiles | None:
-    """Return what launches a program, by the suffix of its file; None for one that is not launched by its command."""
+    """Return the front end that launches a program, by the suffix of its file; None for any other program."""
     for each in frontends():
         if Path(file_and_name(program)[0]).suffix in each.suffixes:
             return resolve(each.programs)()
@@ -71,27 +71,27 @@ def parse_arguments(text: str, array: Callable[[str, tuple[int, ...]], Array] = 
     """The arguments that ``float16[512,512], 2.0, 64`` describes.
 
     ``zeros(int32[8])`` is an array of zeros, ``TensorMap(float16[512,512], box=(64, 128), swizzle=128)`` a tensor map,
-    ``(1, 2.0)`` a structure. array: makes the other arrays. Raises `ValueError` for what is none of these.
+    ``(1, 2.0)`` a structure. array: makes the other arrays. Raises `ValueError` for any other text.
     """
     parts = [part for part in _parts(text) if part]
     return tuple(_argument(part, array) for part in parts)
 
 
 def random_arrays(seed: int = 0) -> Callable[[str, tuple[int, ...]], Array]:
-    """The source of random arrays, as `check` passes them."""
+    """A function that makes random arrays like those of `check`."""
     rng = np.random.default_rng(seed)
     return lambda dtype, shape: random_array(rng, zeros(dtype, ()).dtype, shape)
 
 
 def parse_dims(option: str, text: str) -> tuple[int, ...]:
-    """``8,4``. Raises `ValueError`."""
+    """The numbers of a text such as ``8,4``. Raises `ValueError` for any other text."""
     if not re.fullmatch(r"\d+(,\d+){0,2}", text):
-        raise ValueError(f"{option} {text}: it is one to three numbers, as in 8,4")
+        raise ValueError(f"{option} {text}: write one to three numbers, as in 8,4")
     return tuple(int(number) for number in text.split(","))
 
 
 def _parts(text: str) -> list[str]:
-    """The text between commas that no brackets are around."""
+    """The parts of a text between the commas outside of brackets."""
     found, depth = [""], 0
     for char in text:
         depth += (char in "[(") - (char in "])")
@@ -110,7 +110,7 @@ def _argument(text: str, array: Callable[[str, tuple[int, ...]], Array]) -> Any:
 
 
 def _value(node: ast.expr, array: Callable[[str, tuple[int, ...]], Array]) -> Any:
-    """The value of an expression. Raises `LookupError` for one that describes no argument."""
+    """The value of an expression. Raises `LookupError` for one that does not describe an argument."""
     if isinstance(node, ast.Name) and node.id in ("nan", "inf"):
         return float(node.id)
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):

@@ -88,10 +88,10 @@ def compile_ptx(
     names: Sequence[str] = (),
     headers: Mapping[str, str] | None = None,
 ) -> tuple[str, dict[str, str]]:
-    """CUDA C++ of anyone's as PTX with line information, and the names in it of the kernels that C++ names.
+    """Compile any CUDA C++ to PTX with line information; also return the PTX name of each kernel in `names`.
 
-    file: the name of the text in line information. names: of kernels, also instances of templates. headers: texts that
-    stand for files of these names. Needs no GPU.
+    file: the name of the text in line information. names: C++ names of kernels, also of instances of templates.
+    headers: texts in place of files, by the names of these. No GPU is needed.
 
     Raises `TirxError` at the line that NVRTC rejects, `ToolchainError` if there is no compiler.
     """
@@ -110,11 +110,11 @@ def compile_ptx(
 
 
 _WHEELS = {"nv/": "nvidia-cuda-cccl", "cuda/": "nvidia-cuda-cccl", "crt/": "nvidia-cuda-crt"}
-"""The wheels that have headers of CUDA which NVRTC's own wheel lacks, by the folder of these."""
+"""The wheels with headers of CUDA that NVRTC's own wheel lacks, by the first folder of the header."""
 
 
 def _missing_header(message: str) -> str | None:
-    """What to do about a header that NVRTC does not find; None for another message."""
+    """Advice for a header that NVRTC does not find; None for any other message."""
     match = re.search(r'cannot open source file\s+"([^"]+)"', message)
     if match is None:
         return None

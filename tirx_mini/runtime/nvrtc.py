@@ -65,7 +65,7 @@ def _builtins(path: Path) -> ctypes.CDLL | None:
 class Program:
     """A text that NVRTC compiles. Raises `RuntimeError` where NVRTC cannot do what is asked.
 
-    headers: texts by the names that the text includes; they come before files.
+    headers: texts by the names that the text includes; they take precedence over files.
     """
 
     def __init__(self, nvrtc: Nvrtc, text: str, name: str, headers: Mapping[str, str] | None = None) -> None:
@@ -89,11 +89,11 @@ class Program:
         return status == SUCCESS
 
     def ask(self, name: str) -> None:
-        """Let the text have the kernel that a C++ name means, an instance of a template too; before it is compiled."""
+        """Request the kernel with a C++ name, such as an instance of a template, before the compilation."""
         self.nvrtc("nvrtcAddNameExpression", self.handle, name.encode())
 
     def lowered(self, name: str) -> str:
-        """The name in PTX of what was asked for."""
+        """The name in PTX of a kernel that was requested with `ask`."""
         found = ctypes.c_char_p()
         self.nvrtc("nvrtcGetLoweredName", self.handle, name.encode(), ctypes.byref(found))
         return (found.value or b"").decode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -48,15 +49,13 @@ def bind(kernel: Kernel, args: Sequence[Any]) -> Bound:
 
 
 def size_of(declaration: Declaration) -> int:
-    """The bytes of a variable or a parameter; those of its element where the launch sizes it."""
-    count = declaration.vector
-    for extent in declaration.shape:
-        count *= 1 if extent is None else extent
+    """The size of a variable or a parameter in bytes; that of one element where the launch sizes it."""
+    count = declaration.vector * prod(extent for extent in declaration.shape if extent is not None)
     return count * max(1, bits_of(declaration.type) // 8)
 
 
 def bits_of(kind: str) -> int:
-    """The width of a type of PTX; 0 for a word that is no type."""
+    """The width of a type of PTX in bits; 0 for any other word."""
     if kind == "pred":
         return 8
     digits = re.search(r"\d+", kind)
@@ -83,7 +82,7 @@ class _Binding:
         shown = self._shown(number, name)
         if isinstance(arg, TensorMap):
             if size != 128:
-                raise ArgumentError(f"{shown} of {self.kernel.name} has {size} bytes: it is no tensor map")
+                raise ArgumentError(f"{shown} of {self.kernel.name} has {size} bytes: it is not a tensor map")
             self.maps[name] = Var(DataType("tensormap"), shown, span=parameter.span)
             self.given.append((self.maps[name], arg))
             self.constants[name] = bytes(size)

@@ -268,9 +268,7 @@ def _quotient(words: Words) -> Operation | None:
         return None
     if words.has("approx") and words.kind == "f32":
         return _same(words, 2, lambda a, b: value_of("div.approx", TYPES["f32"], a, b, ftz=words.has("ftz")))
-    if words.has("full"):
-        return _same(words, 2, _modified(words, lambda a, b: binary("/", a, b)))
-    if words.rounding in ("", "rn"):
+    if words.has("full") or words.rounding in ("", "rn"):
         return _same(words, 2, _modified(words, lambda a, b: binary("/", a, b)))
     return _entry(words, f"div.rounded.{words.kind}", 2)
 
@@ -362,4 +360,4 @@ FORMS: Mapping[str, Callable[[Words], Operation | None]] = {
     "div": _quotient, "rcp": _reciprocal, "sqrt": _root, "rsqrt": _reciprocal_root,
     "ex2": _approximation, "tanh": _approximation, "bfind": found, "bfe": extracted, "bfi": inserted,
 }  # fmt: skip
-"""How each name's opcodes become operations."""
+"""The functions that make operations of opcodes, by the first word of the opcode."""

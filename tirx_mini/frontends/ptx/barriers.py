@@ -1,4 +1,4 @@
-"""The mbarriers of a kernel: PTX knows only addresses, and explanations of deadlocks want to know which barrier it is.
+"""The mbarriers of a kernel: PTX has only their addresses, but explanations of deadlocks name a barrier.
 
 An address that an instruction takes for an mbarrier is a constant, or a constant and a multiple of a stage. Each such
 constant begins an array of barriers, a view of the variable that it lies in.
@@ -42,9 +42,9 @@ _DEEPEST = 40
 
 @dataclass(frozen=True)
 class Place:
-    """An address in parts: the variable, the bytes from its beginning, and what is added; None where nothing is.
+    """An address in parts: a variable, a number of bytes from its beginning, and a computed rest.
 
-    begins: whether it is that of an initialisation.
+    rest: None for a constant address. begins: whether an initialisation has this address.
     """
 
     buffer: Buffer
@@ -179,8 +179,8 @@ class _Named(Mutator):
             return node
         view = views[first]
         number = (place.offset - first) // BARRIER_BYTES
-        start = Cast(_NUMBER, AddressOf(HANDLE, view, (const(number if number < view.size else 0),)))
-        value = start if place.rest is None else binary("+", start, cast(_NUMBER, place.rest))
         if number >= view.size:
             return replace(node, buffers=(view,))
+        start = Cast(_NUMBER, AddressOf(HANDLE, view, (const(number),)))
+        value = start if place.rest is None else binary("+", start, cast(_NUMBER, place.rest))
         return replace(node, value=value, buffers=(view,))

@@ -61,7 +61,7 @@ class Block:
 
     @property
     def successors(self) -> tuple[int, ...]:
-        """Where it goes, each block once."""
+        """The blocks that may follow, each of them once."""
         end = self.end
         if isinstance(end, Jump):
             return (end.target,)
@@ -80,7 +80,7 @@ _JUMPS = ("bra", "brx", *ENDS)
 
 
 class _Blocks:
-    """starts: where blocks start in the code, in order; labels: the block that a label names."""
+    """starts: the places in the code where blocks start, in order. labels: the block that each label names."""
 
     def __init__(self, flat: Flat) -> None:
         self.flat = flat
@@ -128,7 +128,7 @@ class _Blocks:
     def _target(self, jump: Instruction, operand: Operand) -> int:
         number = self.labels.get(operand.name) if isinstance(operand, Symbol) else None
         if number is None:
-            raise TirxError(f"`{jump.text}` goes to no label of its function", jump.span)
+            raise TirxError(f"`{jump.text}` jumps to a label that its function does not have", jump.span)
         return number
 
     def _table(self, jump: Instruction) -> Terminator:

@@ -47,7 +47,10 @@ _NEXT_STATEMENT = re.compile(r"\n\s*(?:@\s*!?\s*[\w%$]+\s+)?[a-z]\w*(?:\.[\w:]+)
 
 
 class _Names:
-    """What a scope declares: its registers, how many a numbered one has, its variables; operands that it has seen."""
+    """The declarations of a scope.
+
+    counts: for a numbered register, how many there are. seen: operands that were read before, by their text.
+    """
 
     def __init__(self) -> None:
         self.registers: set[str] = set()
@@ -72,7 +75,7 @@ class _Names:
 
 
 class Bodies:
-    """Reads the bodies of functions in a text. newlines: where its lines end."""
+    """Reads the bodies of functions in a text. newlines: the positions of its line ends."""
 
     def __init__(self, text: str, file: str, locations: Locations) -> None:
         self.text, self.file, self.locations = text, file, locations
@@ -88,7 +91,7 @@ class Bodies:
         return TirxError(message, Span(self.file, self.line(at)))
 
     def body(self, at: int, parameters: tuple[Declaration, ...]) -> tuple[tuple[Statement, ...], int]:
-        """The statements behind the brace before `at`, and where the text goes on behind the closing one."""
+        """The statements behind the brace before `at`, and the position behind the closing brace."""
         text = self.text
         outermost = at
         self.scopes = [_Names()]
@@ -100,7 +103,7 @@ class Bodies:
         while True:
             match = _STATEMENT.match(text, at)
             if match is None:
-                raise self._no_statement(at, outermost)
+                raise self._not_a_statement(at, outermost)
             kind = match.lastgroup
             statements = open_bodies[-1]
             if kind == "operands":
@@ -122,12 +125,12 @@ class Bodies:
                 self._declaration(match, span, statements)
             at = match.end()
 
-    def _no_statement(self, at: int, outermost: int) -> TirxError:
+    def _not_a_statement(self, at: int, outermost: int) -> TirxError:
         if at >= len(self.text):
             return self.error("the function has no closing brace", outermost - 1)
         sample = self.text[at : at + 60].partition("\n")[0].strip()
         closed = ";" in self.text[at:].partition("\n")[0]
-        return self.error(f"`{sample}` is no statement" + ("" if closed else ": it has no semicolon at its end"), at)
+        return self.error(f"`{sample}` is not a statement" + ("" if closed else ": it has no semicolon at its end"), at)
 
     def _declaration(self, match: re.Match[str], span: Span | None, statements: list[Statement]) -> None:
         """A declaration, or a directive that ends with a semicolon."""
@@ -192,11 +195,11 @@ class Bodies:
     def _guard(self, text: str) -> Register:
         found = self._operand(text)
         if not isinstance(found, Register):
-            raise PtxSyntaxError(f"the guard {text} is no register")
+            raise PtxSyntaxError(f"the guard {text} is not a register")
         return found
 
     def _named(self, name: str) -> Operand:
-        """What a name stands for: a register that is declared, a special register, or a symbol of any other kind."""
+        """The meaning of a name: a declared register, a special register, or a symbol of any other kind."""
         for scope in reversed(self.scopes):
             if name in scope.variables:
                 return Symbol(name)

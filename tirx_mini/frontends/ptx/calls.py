@@ -19,7 +19,7 @@ _CONVERSION = re.compile(
 
 
 def call(context: Context, instruction: Instruction) -> None:
-    """call."""
+    """Lower a call of a function that has no body."""
     groups = [each for each in instruction.operands if isinstance(each, Group)]
     names = [each.name for each in instruction.operands if isinstance(each, Symbol)]
     arguments = groups[-1].items if groups else ()
@@ -28,16 +28,16 @@ def call(context: Context, instruction: Instruction) -> None:
     elif names[:1] == ["__assertfail"]:
         context.evaluate(context.execute(TABLE["trap.unless"], (const(False),), {}))
     else:
-        raise refused(instruction, f"it knows no function {', '.join(names)}")
+        raise refused(instruction, f"the function {', '.join(names)} has no body here")
 
 
 def _argument(context: Context, argument: Operand) -> Operand | None:
-    """What was stored in a parameter of the call."""
+    """The value that was stored last in a parameter of the call."""
     return context.stored.get((argument.name, 0)) if isinstance(argument, Symbol) else argument
 
 
 def _text(context: Context, operand: Operand | None) -> str | None:
-    """The text that an address points to, where it is that of one constant variable."""
+    """The text at an address of one variable with initial values; None at any other address."""
     names = context.names(operand) if operand is not None else frozenset()
     declared = [each for each in context.kernel.variables if each.name in names and each.initial is not None]
     if len(declared) != 1 or not isinstance(declared[0].initial, tuple):
@@ -54,14 +54,14 @@ def _printf(context: Context, instruction: Instruction, form: Operand, values: O
     if stored is not None and context.names(stored):
         base = binary("-", context.read(stored, ADDRESS), const(GENERIC_LOCAL, ADDRESS))
     if text is None or not isinstance(base, Const):
-        raise refused(instruction, "its format is no constant")
+        raise refused(instruction, "its format is not a constant")
     shown, args = "", []
     for before, letter, kind, offset in _parts(text):
         shown += before
         if letter == "s":
             string = _text(context, context.stored.get((FRAME, int(base.value) + offset)))
             if string is None:
-                raise refused(instruction, "the text of a %s is no constant")
+                raise refused(instruction, "the text of a %s is not a constant")
             shown = shown[:-2] + string.replace("%", "%%")
         elif kind:
             args.append(_value(context, int(base.value) + offset, kind))

@@ -61,7 +61,7 @@ def without_unused(func: PrimFunc) -> PrimFunc:
 
 
 def _is_free(value: Expr) -> bool:
-    """Return whether nobody sees whether a value is computed: it is made of registers, and of elect.sync."""
+    """Return whether the computation of a value has no effect: it is made of registers, and of elect.sync."""
     return all(_elects(node) for node in walk(value) if isinstance(node, Call))
 
 
@@ -153,7 +153,7 @@ class _Branches(Mutator):
         return inner if yes == (expr.op == "==") else _negated(inner)
 
     def _choice(self, expr: Expr, depth: int) -> Select | None:
-        """The choice between two constants that a number is."""
+        """The choice between two values behind a number; None for any other number."""
         while depth < _DEEPEST:
             if isinstance(expr, Select):
                 return expr

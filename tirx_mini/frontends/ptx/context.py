@@ -30,9 +30,9 @@ from tirx_mini.ir import (
     binary,
     cast,
     const,
+    int_value,
     reinterpret,
     scalar,
-    seq,
     special,
     substitute,
     unary,
@@ -56,7 +56,7 @@ ADDRESS = DataType("int64")
 
 
 DEEPEST = 8
-"""How far variables are written out to find that all threads of a warp have one value."""
+"""The greatest depth of definitions that are searched for a value that all threads of a warp share."""
 
 
 def refused(instruction: PtxInstruction, why: str = "") -> TirxError:
@@ -118,7 +118,7 @@ class Context:
         self.emit(Evaluate(call, span=self.span))
 
     def declarations(self) -> list[Stmt]:
-        """The registers that are no values."""
+        """Statements that allocate the registers that are kept as variables."""
         return [AllocBuffer(buffer) for buffer in self.allocated]
 
     def temporary(self, dtype: DataType, length: int) -> Buffer:
@@ -129,7 +129,7 @@ class Context:
         return buffer
 
     def kept(self, value: Expr, name: str = "value") -> Expr:
-        """A value that is computed here, and used several times."""
+        """A variable for a value that is used several times; a constant or a variable is returned as it is."""
         if isinstance(value, (Var, Const)):
             return value
         var = Var(value.dtype, name, span=self.span)
@@ -137,7 +137,7 @@ class Context:
         return var
 
     def of_warps(self, value: Expr) -> Expr:
-        """A value; the number of the warp where it is that in all threads, as what all threads of a warp share."""
+        """A value, or the number of the warp where all threads have that value: a warp shares it."""
         known = thread_values(self._written_out(value, 0), self.launch.warps)
         if known is None:
             return value
@@ -146,7 +146,7 @@ class Context:
         return cast(value.dtype, special("warp_id_in_cta")) if same else value
 
     def _written_out(self, value: Expr, depth: int) -> Expr:
-        """A value with what its variables stand for in their place."""
+        """A value whose variables are replaced by their definitions."""
         names = [node for node in walk(value) if isinstance(node, Var) and node in self.definitions]
         if not names or depth > DEEPEST:
             return value
@@ -155,7 +155,7 @@ class Context:
     # -- registers -----------------------------------------------------------------------------------------------
 
     def place(self, register: Register) -> tuple[Buffer, int]:
-        """The buffer of a register that is no value, and its index."""
+        """The buffer of a register that is kept as a variable, and its index there."""
         name = name_of(register)
         slot = self.registers.slots.get(name)
         if slot is not None:
@@ -190,7 +190,7 @@ class Context:
         elif isinstance(operand, Symbol):
             value = self.symbol(operand)
         else:
-            raise TirxError(f"{operand!r} is no value here", self.span)
+            raise TirxError(f"{operand!r} is not a value here", self.span)
         return value if dtype is None else as_type(dtype, value)
 
     def _immediate(self, value: int, dtype: DataType) -> Expr:
@@ -226,7 +226,7 @@ class Context:
             self.variable.add(name_of(operand))
 
     def definitions_of(self, var: Var, value: Expr) -> Var:
-        """Note what a variable stands for, where it is short."""
+        """Note the definition of a variable, unless it is a call, and return the variable."""
         if not isinstance(value, Call):
             self.definitions[var] = value
         return var
@@ -258,7 +258,7 @@ class Context:
         return binary("+", value, const(symbol.offset, value.dtype)) if symbol.offset else value
 
     def address(self, operand: Address, *, generic: bool = False) -> Pointer:
-        """An address in brackets. generic: whether it is one among all memories, and that of shared memory is meant."""
+        """An address in brackets. generic: it is a generic address, which must lie in shared memory."""
         base = self.read(operand.base)
         if base.dtype.is_float:
             base = as_type(ADDRESS, base)
@@ -268,7 +268,7 @@ class Context:
         return Pointer(HANDLE, value, self.targets(operand.base), span=self.span)
 
     def names(self, operand: Operand) -> frozenset[str]:
-        """The names of what an address may point into."""
+        """The names of the arrays and variables that an address may point into."""
         if isinstance(operand, Symbol):
             return frozenset((operand.name,))
         return self.origins.get(name_of(operand), frozenset()) if isinstance(operand, Register) else frozenset()
@@ -279,6 +279,16 @@ class Context:
         found = [self.bound.arrays.get(name) or self.variables.buffer(name) for name in sorted(names - {ANYWHERE})]
         buffers = tuple(buffer for buffer in found if buffer is not None)
         return buffers if buffers and ANYWHERE not in names else None
+
+
+def side_by_side(pointers: Sequence[AddressOf]) -> bool:
+    """Return whether pointers to registers (`Context.pointers`) go through one buffer in order."""
+    first = pointers[0]
+    start = int_value(first.indices[0])
+    return start is not None and all(
+        pointer.buffer is first.buffer and int_value(pointer.indices[0]) == start + number
+        for number, pointer in enumerate(pointers)
+    )
 
 
 def as_type(dtype: DataType, value: Expr) -> Expr:
@@ -308,8 +318,3 @@ def _number(operand: Float, dtype: DataType | None) -> Expr:
     if value != value:
         return reinterpret(kind, const(operand.bits, f"uint{operand.width}"))
     return const(value, kind)
-
-
-def joined(stmts: Sequence[Stmt], span: Span | None = None) -> Stmt:
-    """Statements as one."""
-    return seq(*stmts, span=span)

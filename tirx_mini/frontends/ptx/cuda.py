@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import linecache
 import re
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 
 from tirx_mini.hardware import DEFAULT_ARCH
 from tirx_mini.runtime import compile_ptx
 
 from .headers import HEADERS
+from .locations import kept_lines
 from .programs import PtxModule
 from .reader import read
 
@@ -32,8 +31,9 @@ def read_cuda(
 
     source: the text, or a `Path` of the file that has it.
     arch: as in "sm_90a".
-    names: of kernels, as C++ has them: those of instances of templates, such as "scale<float>", must be given.
-    include: folders for ``#include``; that of a file is among them. define: macros, ``{"N": "4"}`` or ``["N=4"]``.
+    names: kernels by their C++ names. Instances of templates, such as "scale<float>", must be given.
+    include: further folders for ``#include``, besides the folder of the file.
+    define: macros, ``{"N": "4"}`` or ``["N=4"]``.
     optimize: compile as for a GPU. By default the compiler keeps each access of the source, since it may drop the very
         ones that race.
 
@@ -44,8 +44,7 @@ def read_cuda(
         text, name = source.read_text(encoding="utf-8"), str(source.resolve())
         folders.insert(0, source.resolve().parent)
     else:
-        text, name = source, f"<cuda {sha256(source.encode()).hexdigest()[:8]}>"
-        linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+        text, name = source, kept_lines(source, "cuda")
     macros = [f"{key}={value}" for key, value in define.items()] if isinstance(define, Mapping) else define
     flags = [
         *([] if optimize else [FAITHFUL]),

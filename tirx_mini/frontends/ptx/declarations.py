@@ -35,7 +35,7 @@ def declarations(text: str, line: int, span: Span = NO_SPAN) -> tuple[Declaratio
 
 
 def parameters(reader: Operands, line: int) -> tuple[Declaration, ...]:
-    """Parameters in parentheses, or none where there are no parentheses."""
+    """The parameters of a list in parentheses. Without parentheses, the result is empty."""
     if reader.peek() != "(":
         return ()
     reader.take("(")
@@ -49,7 +49,7 @@ def parameters(reader: Operands, line: int) -> tuple[Declaration, ...]:
 
 
 def _declared(reader: Operands, line: int, span: Span, alone: bool = False) -> Iterator[Declaration]:
-    """The names of one declaration. alone: it has one name, since a comma ends it."""
+    """The names of one declaration. alone: the declaration has one name, and a comma ends it."""
     of = _Qualifiers()
     while reader.peek() == ".":
         reader.take(".")
@@ -110,7 +110,7 @@ class _Qualifiers:
         elif word == "attribute":
             _skip(reader)
         else:
-            raise PtxSyntaxError(f".{word} is no state space, type or qualifier of a declaration")
+            raise PtxSyntaxError(f".{word} is not a state space, type or qualifier of a declaration")
         if word == "const" and reader.peek() == "[":  # a bank
             for expected in ("[", "", "]"):
                 reader.take(expected)
@@ -143,7 +143,7 @@ def _initial(reader: Operands) -> Initial:
         inner = reader.operand()
         reader.take(")")
         if not isinstance(inner, Symbol):
-            raise PtxSyntaxError("generic() is of a variable")
+            raise PtxSyntaxError("generic() takes a variable")
         offset = reader.offset() if reader.peek() in ("+", "-") else 0
         return Symbol(inner.name, inner.offset + offset, generic=True)
     found = reader.operand()

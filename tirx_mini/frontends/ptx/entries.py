@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Any
 
 from tirx_mini.ir import BOOL, AddressOf, BufferLoad, BufferStore, DataType, Expr, TirxError, binary, const
-from tirx_mini.isa import Instruction, OperandKind, Reading, readings, value_of
+from tirx_mini.isa import Access, Instruction, OperandKind, OperandType, Reading, readings, value_of
 
-from .context import Context, as_type, refused
+from .context import Context, as_type, refused, side_by_side
 from .opcodes import TYPES
 from .syntax import Address, Immediate, Operand, Pair, Register, Sink, Vector
 from .syntax import Instruction as PtxInstruction
@@ -25,12 +25,11 @@ def _readings(opcode: str) -> tuple[Reading, ...]:
 
 
 def call_entry(context: Context, instruction: PtxInstruction) -> bool:
-    """Lower an instruction that the table has; whether it has it with these operands."""
+    """Lower an instruction of the table. Return whether the table has it with these operands."""
     words = instruction.opcode
     operands = instruction.operands
     if _POLICY in words:
         words, operands = tuple(word for word in words if word != _POLICY), operands[:-1]
-    generic = not any(word.startswith("shared") for word in words)
     given = _slots(operands)
     why = ""
     for reading in _readings(".".join(words)):
@@ -38,7 +37,7 @@ def call_entry(context: Context, instruction: PtxInstruction) -> bool:
         if chosen is None:
             continue
         try:
-            _call(context, reading, chosen, generic)
+            _call(context, reading, chosen, instruction.is_generic)
         except TirxError as error:
             if error.kind == "not-modelled":
                 raise
@@ -114,7 +113,7 @@ def _call(context: Context, reading: Reading, chosen: Sequence[tuple[str, Operan
             kind = _dtype(entry, types[place].type, attrs)
             values[place] = tuple(context.read(item, kind) for item in operand.items)
         else:
-            values[place] = _value(context, entry, place, operand, attrs, generic)
+            values[place] = _value(context, entry, types[place].type, operand, attrs, generic)
     args: list[Any] = []
     for operand in entry.operands:
         value = values.pop(operand.name)
@@ -123,11 +122,12 @@ def _call(context: Context, reading: Reading, chosen: Sequence[tuple[str, Operan
     if result is None:
         context.evaluate(call)
         return
-    target = result.second if isinstance(result, Pair) and entry.elects else result
-    if isinstance(result, Pair) and entry.elects and not isinstance(result.first, Sink):
-        _elected(context, result, call)
-        return
-    context.write(target, call)
+    if isinstance(result, Pair) and entry.elects:
+        if not isinstance(result.first, Sink):
+            _elected(context, result, call)
+            return
+        result = result.second
+    context.write(result, call)
 
 
 def _elected(context: Context, result: Pair, call: Expr) -> None:
@@ -141,10 +141,10 @@ def _elected(context: Context, result: Pair, call: Expr) -> None:
 def _modifier(operand: Operand) -> Any:
     if isinstance(operand, Immediate):
         return operand.value
-    raise TirxError("a modifier is no constant")
+    raise TirxError("a modifier is not a constant")
 
 
-def _dtype(entry: Instruction, wanted: Any, attrs: Mapping[str, Any]) -> DataType | None:
+def _dtype(entry: Instruction, wanted: OperandType, attrs: Mapping[str, Any]) -> DataType | None:
     """The type in which an operand is read."""
     if wanted.kind is OperandKind.TYPED:
         if entry.carriers is not None:
@@ -154,15 +154,13 @@ def _dtype(entry: Instruction, wanted: Any, attrs: Mapping[str, Any]) -> DataTyp
 
 
 def _value(
-    context: Context, entry: Instruction, place: str, operand: Operand, attrs: Mapping[str, Any], generic: bool
+    context: Context, entry: Instruction, wanted: OperandType, operand: Operand, attrs: Mapping[str, Any], generic: bool
 ) -> Any:
     """An operand as the entry takes it."""
-    wanted = next(each for each in entry.operands if each.name == place).type
     kind = wanted.kind
     if kind is OperandKind.REGISTERS:
         items = operand.items if isinstance(operand, Vector) else (operand,)
-        pointers = context.pointers(items)
-        return _gathered(context, pointers, entry, place)
+        return _gathered(context, context.pointers(items), entry, wanted.access)
     if kind is OperandKind.TENSOR_MAP:
         return _tensor_map(context, operand)
     if kind in _POINTERS:
@@ -177,25 +175,18 @@ def _value(
     return context.read(operand, _dtype(entry, wanted, attrs))
 
 
-def _gathered(context: Context, pointers: Sequence[AddressOf], entry: Instruction, place: str) -> Any:
+def _gathered(context: Context, pointers: Sequence[AddressOf], entry: Instruction, access: Access) -> Any:
     """Registers for an operand: a pointer where they lie side by side, else one to each where the entry takes these."""
-    first = pointers[0]
-    start = first.indices[0]
-    side = all(
-        pointer.buffer is first.buffer and pointer.indices[0].value == start.value + number  # type: ignore[attr-defined]
-        for number, pointer in enumerate(pointers)
-    )
-    if side:
-        return first
+    if side_by_side(pointers):
+        return pointers[0]
     if entry.scattered:
         return pointers
-    access = next(each for each in entry.operands if each.name == place).type.access
-    if access.value & 2:
+    if access & Access.WRITE:
         raise TirxError(
             f"the registers of {entry.name} stand in another order than in an instruction before it", context.span,
             kind="not-modelled",
         )  # fmt: skip
-    copy = context.temporary(first.buffer.dtype, len(pointers))
+    copy = context.temporary(pointers[0].buffer.dtype, len(pointers))
     for number, pointer in enumerate(pointers):
         value = as_type(copy.dtype, BufferLoad(pointer.buffer.dtype, pointer.buffer, pointer.indices))
         context.emit(BufferStore(copy, (const(number),), value, span=context.span))
@@ -207,6 +198,6 @@ def _tensor_map(context: Context, operand: Operand) -> Expr:
     base = operand.base if isinstance(operand, Address) else operand
     maps = [context.bound.maps[name] for name in context.names(base) if name in context.bound.maps]
     if len(maps) != 1:
-        why = "it is chosen while the kernel runs" if maps else "it is no argument `TensorMap(array, box, …)`"
-        raise TirxError(f"the simulator does not know this tensor map: {why}", context.span, kind="not-modelled")
+        why = "it is chosen while the kernel runs" if maps else "it is not an argument `TensorMap(array, box, …)`"
+        raise TirxError(f"the simulator cannot read this tensor map: {why}", context.span, kind="not-modelled")
     return maps[0]

@@ -39,10 +39,7 @@ def extracted(words: Words) -> Operation | None:
         fill = binary(">>", a, const(63, a.dtype)) if a.dtype.is_signed else const(0, a.dtype)
         value = cast(u64, select(below, binary(">>", a, cast(a.dtype, shift)), fill))
         kept = binary("min", length, const(64, byte))
-        ones = select(
-            binary("==", kept, const(64, byte)), const((1 << 64) - 1, u64),
-            binary("-", binary("<<", const(1, u64), cast(u64, binary("min", kept, const(63, byte)))), const(1, u64)),
-        )  # fmt: skip
+        ones = _ones(kept)
         low = binary("&", value, ones)
         if not a.dtype.is_signed:
             return low
@@ -63,15 +60,19 @@ def inserted(words: Words) -> Operation | None:
     def compute(field: Expr, into: Expr, start: Expr, length: Expr) -> Expr:
         start, length = (binary("&", each, const(255, byte)) for each in (start, length))
         shift = cast(u64, binary("min", start, const(63, byte)))
-        ones = select(
-            binary(">=", length, const(64, byte)), const((1 << 64) - 1, u64),
-            binary("-", binary("<<", const(1, u64), cast(u64, binary("min", length, const(63, byte)))), const(1, u64)),
-        )  # fmt: skip
-        mask = binary("<<", ones, shift)
+        mask = binary("<<", _ones(length), shift)
         put = binary("|", binary("&", into, unary("~", mask)), binary("&", binary("<<", field, shift), mask))
         return select(binary("<", start, const(64, byte)), put, into)
 
     return Operation((u64, u64, byte, byte), u64, compute)
+
+
+def _ones(length: Expr) -> Expr:
+    """A word of 64 bits whose lowest `length` bits are ones; all of them from a length of 64 on."""
+    byte, u64 = DataType("uint32"), DataType("uint64")
+    shift = cast(u64, binary("min", length, const(63, byte)))
+    below = binary("-", binary("<<", const(1, u64), shift), const(1, u64))
+    return select(binary(">=", length, const(64, byte)), const((1 << 64) - 1, u64), below)
 
 
 _SELECTORS: Mapping[str, Callable[[int], tuple[int, ...]]] = {

@@ -28,11 +28,11 @@ class PtxFiles:
     """Programs that the command line launches (`course.LaunchedFiles`)."""
 
     def has(self, program: str) -> bool:
-        """No file of another suffix has one (`course.Programs`)."""
+        """Return False: only files of these suffixes have such programs (`course.Programs`)."""
         return False
 
     def launched(self, program: str, launch: LaunchText, gpu: str | None, **options: Any) -> Checked:
-        """Run a kernel on random data. Raises `KernelFileError` where there is no kernel or no launch of it."""
+        """Run a kernel on random data. Raises `KernelFileError` if the file or its launch is missing."""
         path, name = file_and_name(program)
         if not (launch.grid and launch.block):
             raise KernelFileError(f"{program} does not say how it is launched: {HOW}")

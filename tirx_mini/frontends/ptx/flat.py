@@ -96,7 +96,7 @@ def with_names(instruction: Instruction, names: Mapping[str, str], call: Span | 
 
 
 class _Flattening:
-    """What has been flattened so far."""
+    """The part of a body that has been flattened so far."""
 
     def __init__(self) -> None:
         self.code: list[Instruction | Label] = []

@@ -1,4 +1,4 @@
-"""Headers that CUDA files include for a name or two, and that NVRTC lacks: what kernels use of them.
+"""Headers that CUDA files include for a name or two and that NVRTC lacks, reduced to the names that kernels use.
 
 NVRTC itself has `assert` and `printf`.
 """

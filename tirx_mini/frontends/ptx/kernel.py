@@ -22,7 +22,7 @@ def entries(module: Module) -> Iterator[Function]:
 
 
 def entry_of(module: Module, name: str = "") -> Function:
-    """The entry of a name; without one the only entry. Raises `TirxError` where there is no such."""
+    """The entry with a name, or the only entry. Raises `TirxError` if the module does not have exactly one."""
     names = [each.name for each in entries(module)]
     wanted = [each for each in entries(module) if name in ("", each.name)]
     if len(wanted) != 1:

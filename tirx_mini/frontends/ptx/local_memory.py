@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tirx_mini.ir import Buffer, BufferLoad, BufferStore, Const, DataType, Expr, For, Stmt, Var, binary, cast, const
+from tirx_mini.ir import Buffer, BufferLoad, BufferStore, DataType, Expr, For, Stmt, Var, binary, cast, const
 from tirx_mini.records import dataclass
 
 from .arguments import bits_of, size_of
 from .opcodes import TYPES
 from .origins import Origins
 from .registers import name_of
-from .syntax import Address, Declaration, Instruction, Operand, Register, Symbol, Vector
+from .syntax import Address, Declaration, Instruction, Register, Symbol, Vector
 
 FRAME = "local_memory"
 _SPACES = ("local", "param")
@@ -149,14 +149,3 @@ def _named(
     if not found and "local" in instruction.opcode:
         return list(variables)
     return found
-
-
-def known_offset(value: Expr) -> int | None:
-    """The number of a constant address."""
-    return int(value.value) if isinstance(value, Const) else None
-
-
-def reaches(operand: Operand, origins: Origins, memory: LocalMemory) -> set[str]:
-    """The local variables that an address may point into."""
-    known = origins.get(name_of(operand), frozenset()) if isinstance(operand, Register) else frozenset()
-    return {name for name in known if name in memory.offsets}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 
 from tirx_mini.ir import Span
@@ -12,6 +14,13 @@ _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"(?:\s+"([^"]*)")?', re.MULTIL
 _LOC = re.compile(
     r"(\d+)\s+(\d+)(?:\s+(\d+))?(?:\s*,\s*function_name\s+[^,]*,\s*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?\s*\Z"
 )
+
+
+def kept_lines(text: str, language: str, file: str = "") -> str:
+    """Let messages show the lines of a text. Return the name of these lines: `file`, or one made of a hash."""
+    name = file or f"<{language} {sha256(text.encode()).hexdigest()[:8]}>"
+    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+    return name
 
 
 class Locations:

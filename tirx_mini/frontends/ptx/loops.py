@@ -39,7 +39,7 @@ def reducible(found: Mapping[int, Block], root: int = 0) -> dict[int, Block]:
 
 
 def _second_entry(graph: Graph, root: int) -> tuple[set[int], int, int] | None:
-    """A loop with several entries: its blocks, the entry that stays, and another one. None where there is no such."""
+    """A loop with several entries: its blocks, the entry that stays, and another one. None if all loops have one."""
     place = {node: i for i, node in enumerate(reverse_postorder(graph, root))}
     before = predecessors(graph)
     parts: list[Collection[int]] = [list(graph)]
@@ -70,7 +70,7 @@ def _copy(blocks: dict[int, Block], loop: set[int], header: int, entry: int) -> 
 
 
 def _reached(blocks: Mapping[int, Block], start: int, within: set[int]) -> set[int]:
-    """What `start` reaches without leaving `within`."""
+    """The blocks that `start` reaches without leaving `within`."""
     found = {start}
     waiting = [start]
     while waiting:
@@ -158,7 +158,7 @@ def _acquires(instruction: Instruction) -> bool:
 
 
 def _released(block: Block) -> int:
-    """How many instructions of a block lead to the last one that may release a lock, before any of several threads."""
+    """The number of instructions up to the last one that may release a lock, before any of several threads."""
     cut = 0
     for place, each in enumerate(block.code):
         if each.opcode[0] in _TOGETHER:

@@ -48,7 +48,6 @@ from .syntax import (
     Break,
     Continue,
     Exit,
-    Flag,
     If,
     Instruction,
     Kernel,
@@ -268,7 +267,7 @@ class _Body:
 
 
 def _guarded_until(nodes: Sequence[Node], start: int) -> int:
-    """Where instructions end that have the guard of the one at `start`, and do not set it in between."""
+    """The end of a run of instructions with the guard of the one at `start`; one that sets the guard ends the run."""
     first = nodes[start]
     assert isinstance(first, Instruction) and first.guard is not None
     end = start
@@ -280,6 +279,3 @@ def _guarded_until(nodes: Sequence[Node], start: int) -> int:
         if any(name_of(register) == name_of(first.guard) for register in results(node)):
             break
     return end
-
-
-__all__ = ["Flag", "Lowered", "lower"]

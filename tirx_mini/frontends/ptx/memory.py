@@ -25,7 +25,7 @@ from tirx_mini.isa import GENERIC_BITS, GENERIC_LOCAL, TABLE, value_of
 from tirx_mini.records import dataclass
 
 from .arguments import bits_of
-from .context import ADDRESS, Context, as_type, refused
+from .context import ADDRESS, Context, as_type, refused, side_by_side
 from .entries import call_entry
 from .local_accesses import access_local, is_local
 from .opcodes import TYPES
@@ -35,7 +35,6 @@ from .syntax import Address, Instruction, Operand, Register, Sink, Symbol, Vecto
 _SEMANTICS = ("weak", "volatile", "relaxed", "acquire", "release", "acq_rel")
 _SCOPES = ("cta", "cluster", "gpu", "sys")
 _SPACES = ("global", "shared", "const", "local", "param")
-_CACHED = ("ca", "cg", "cs", "lu", "cv", "wb", "wt")
 _OPS = ("add", "inc", "dec", "min", "max", "and", "or", "xor", "exch", "cas")
 _U32 = DataType("uint32")
 
@@ -61,10 +60,9 @@ class Form:
         scope = next((word for word in parts if word in _SCOPES), "")
         words = next((int(word[1:]) for word in parts if word in ("v2", "v4", "v8")), 1)
         nc = "nc" in parts
-        evict = next((word for word in parts if word == "L1::no_allocate"), "")
         attrs: dict[str, Any] = {"sem": sem, "scope": scope, "space": "global" if space == "const" else space}
-        if evict and space == "global":
-            attrs["evict"] = evict
+        if "L1::no_allocate" in parts and space == "global":
+            attrs["evict"] = "L1::no_allocate"
         return Form(space.split("::")[0], sem, scope, words, opcode[-1], nc, attrs)
 
 
@@ -86,7 +84,7 @@ def load_or_store(context: Context, instruction: Instruction) -> None:
 
 
 def _may_be_local(context: Context, instruction: Instruction) -> bool:
-    """Return whether a generic address may be one of local memory, or not."""
+    """Return whether a generic address may point into local memory."""
     address = next(each for each in instruction.operands if isinstance(each, Address))
     names = context.names(address.base)
     unknown = not names or ANYWHERE in names
@@ -170,18 +168,12 @@ def _load(context: Context, instruction: Instruction, form: Form) -> None:
     if bits_of(form.kind) == 32:
         named = all(isinstance(item, Register) for item in result.items)
         places = list(context.pointers(result.items)) if named else []
-        if places and all(
-            p.buffer is places[0].buffer and _index(p) == _index(places[0]) + n for n, p in enumerate(places)
-        ):
+        if places and side_by_side(places):
             context.evaluate(context.execute(TABLE["ld.registers"], (pointer, places[0]), {**attrs, "vec": vector}))
             return
     array = context.temporary(_U32, words)
     context.evaluate(context.execute(TABLE["ld.registers"], (pointer, array.data), {**attrs, "vec": vector}))
     _from_words(context, result.items, array, form.kind)
-
-
-def _index(pointer: AddressOf) -> int:
-    return pointer.indices[0].value  # type: ignore[attr-defined]
 
 
 def _load_one(context: Context, result: Operand, pointer: Expr, kind: str, attrs: Mapping[str, Any]) -> None:
@@ -298,7 +290,7 @@ def _packed_atomic(
     result, pointer, values = operands
     kind = instruction.opcode[-1]
     half = kind[:-2] if kind.endswith("x2") else kind
-    if op not in ("add",) or half not in ("f16", "bf16", "f32", "f64"):
+    if op != "add" or half not in ("f16", "bf16", "f32", "f64"):
         raise refused(instruction)
     width = bits_of(half) // 8
     items = values[0].items if isinstance(values[0], Vector) else (values[0],)
@@ -337,7 +329,7 @@ def _moved(context: Context, pointer: Any, offset: int) -> Expr:
 
 
 def prefetch(context: Context, instruction: Instruction) -> bool:
-    """Hints about caches, which change nothing that the simulator knows; whether the instruction is one."""
+    """Return whether an instruction is a hint about caches: it changes nothing that the simulator models."""
     name = instruction.opcode[0]
     if name == "prefetch" and "tensormap" in instruction.opcode:
         return False

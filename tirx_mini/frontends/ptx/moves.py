@@ -32,7 +32,7 @@ _U32, _U64 = DataType("uint32"), DataType("uint64")
 
 
 def compute(context: Context, instruction: Instruction) -> bool:
-    """Lower an instruction of single threads without memory; whether it is one."""
+    """Lower an instruction of single threads without memory. Return whether it is one."""
     handler = _HANDLERS.get(instruction.opcode[0])
     if handler is not None:
         handler(context, instruction)
@@ -270,7 +270,7 @@ def _sum(context: Context, instruction: Instruction) -> None:
 def _lop3(context: Context, instruction: Instruction) -> None:
     result, a, b, c, table, *more = instruction.operands
     if not isinstance(table, Immediate):
-        raise refused(instruction, "its table is no constant")
+        raise refused(instruction, "its table is not a constant")
     args = [context.read(each, _U32) for each in (a, b, c)]
     value = value_of("lop3.b32", _U32, *args, lut=table.value & 0xFF)
     if not isinstance(result, Pair):
@@ -292,22 +292,20 @@ def _prmt(context: Context, instruction: Instruction) -> None:
 def _mapa(context: Context, instruction: Instruction) -> None:
     """The address of a place in another CTA; generic ones are in the window of shared memory."""
     result, source, rank = instruction.operands
-    generic = not any(word.startswith("shared") for word in instruction.opcode)
     value = context.read(source)
-    if generic:
+    if instruction.is_generic:
         value = binary("-", cast(ADDRESS, value), const(GENERIC_SHARED, ADDRESS))
     pointer = Pointer(HANDLE, value, context.targets(source), span=context.span)
     mapped: Expr = value_of("mapa", _U32, pointer, context.read(rank, _U32))
-    if generic or instruction.opcode[-1] == "u64":
+    if instruction.is_generic or instruction.opcode[-1] == "u64":
         mapped = cast(ADDRESS, mapped)
-    context.write(result, binary("+", mapped, const(GENERIC_SHARED, ADDRESS)) if generic else mapped)
+    context.write(result, binary("+", mapped, const(GENERIC_SHARED, ADDRESS)) if instruction.is_generic else mapped)
 
 
 def _getctarank(context: Context, instruction: Instruction) -> None:
     result, source = instruction.operands
-    generic = not any(word.startswith("shared") for word in instruction.opcode)
     value = cast(ADDRESS, context.read(source))
-    if generic:
+    if instruction.is_generic:
         value = binary("-", value, const(GENERIC_SHARED, ADDRESS))
     context.write(result, cast(_U32, binary(">>", value, const(24, ADDRESS))))
 

@@ -78,7 +78,7 @@ def parameters_in(source: str, name: str) -> tuple[str, ...]:
 
 
 def _parts(text: str, at: int) -> list[str]:
-    """What commas separate behind an opening parenthesis, up to the closing one."""
+    """The texts between commas from behind an opening parenthesis to the closing one."""
     found, depth = [""], 0
     while at < len(text):
         char = text[at]

@@ -9,12 +9,13 @@ from tirx_mini.ir import DataType, Expr, binary, cast, const, reinterpret, selec
 from tirx_mini.records import dataclass
 
 Compute: TypeAlias = Callable[..., Expr]
+FLOATS = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
 _UNTYPED = {f"b{n}": f"uint{n}" for n in (8, 16, 32, 64)}
 TYPES: Mapping[str, DataType] = {
     name: DataType(dtype)
     for name, dtype in {
         **_UNTYPED, **{f"u{n}": f"uint{n}" for n in (8, 16, 32, 64)}, **{f"s{n}": f"int{n}" for n in (8, 16, 32, 64)},
-        "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "pred": "bool",
+        **FLOATS, "pred": "bool",
         "f16x2": "uint32", "bf16x2": "uint32", "u16x2": "uint32", "s16x2": "uint32", "f32x2": "uint64",
     }.items()
 }  # fmt: skip

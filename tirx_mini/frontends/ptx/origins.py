@@ -1,4 +1,4 @@
-"""Where the addresses in registers come from: which arguments, variables and parameters they may point into.
+"""The origins of addresses in registers: the arguments, variables and parameters that they may point into.
 
 An address is made of pointers by moves, sums and choices; products and loads are numbers. A pointer that is loaded
 from memory may point anywhere.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from .arguments import bits_of
 from .registers import name_of, registers_in, results
 from .syntax import Address, Instruction, Operand, Symbol, Vector
 
@@ -22,9 +23,9 @@ Origins = Mapping[str, frozenset[str]]
 
 
 def origins_of(flat: Sequence[Instruction], parameters: Mapping[str, Sequence[tuple[int, int, str]]]) -> Origins:
-    """The names of what the address in each register may point into; nothing for one that is no address.
+    """The names of the arrays and variables that the address in each register may point into.
 
-    parameters: for each parameter, its pointers: (first byte, end, the name of what the pointer points to).
+    parameters: for each parameter, its pointers: (first byte, end, the name of the array).
     """
     flows: list[tuple[list[str], list[str]]] = []
     found: dict[str, set[str]] = {}
@@ -72,11 +73,11 @@ def _own(instruction: Instruction, parameters: Mapping[str, Sequence[tuple[int, 
 
 def _bytes(words: Sequence[str]) -> int:
     count = next((int(word[1:]) for word in words if word in ("v2", "v4")), 1)
-    return count * int(words[-1].lstrip("busf")) // 8
+    return count * bits_of(words[-1]) // 8
 
 
 def _carried(instruction: Instruction) -> Iterator[Operand]:
-    """The operands that an instruction's result may be an address by."""
+    """The operands whose address may be part of an instruction's result."""
     words, operands = instruction.opcode, instruction.operands
     if words[0] not in _CARRY:
         return

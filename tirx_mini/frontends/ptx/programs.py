@@ -52,9 +52,9 @@ class PtxModule:
         return tuple(plain_name(each.name) for each in entries(self.module))
 
     def entry(self, name: str = "") -> Entry:
-        """A kernel by its name, that of C++ or that of PTX; "" is the only kernel.
+        """The kernel with a name of C++ or of PTX; "" stands for the only kernel.
 
-        Raises `ArgumentError` where there is no such kernel, or several.
+        Raises `ArgumentError` if no kernel or more than one has this name.
         """
         mangled = dict(self.names).get(name, name)
         all_entries = tuple(entries(self.module))
@@ -62,7 +62,9 @@ class PtxModule:
         found = found or [each for each in all_entries if plain_name(each.name) == name]
         if len(found) != 1:
             have = ", ".join(each.name if found else plain_name(each.name) for each in found or all_entries)
-            problem = f"there is no kernel {name}" if not found else f"{name or 'the name'} is that of several kernels"
+            problem = f"several kernels are called {name}" if name else "a kernel must be named"
+            if not found:
+                problem = f"there is no kernel {name}".rstrip()
             raise ArgumentError(f"{problem}: the module has {have or 'none'}")
         return Entry(
             self.module, found[0], name or plain_name(found[0].name), parameters_in(self.source, found[0].name)
@@ -146,8 +148,7 @@ class Entry:
         if required is not None and dims("reqntid", [int(each) for each in required]) != block:
             raise ArgumentError(f"{self.name} requires blocks of {' × '.join(map(str, required))}, not of {shown}")
         largest = self.function.directive("maxntid")
-        if largest is not None and prod(map(int, largest)) < prod(block):
-            most = prod(map(int, largest))
+        if largest is not None and (most := prod(map(int, largest))) < prod(block):
             raise ArgumentError(f"{self.name} is compiled for at most {most} threads a block, but {shown} are launched")
 
 
@@ -155,7 +156,7 @@ def dims(what: str, given: Dims) -> tuple[int, int, int]:
     """Extents along x, y and z. Raises `ArgumentError` unless there are one to three positive numbers."""
     values = [given] if isinstance(given, int) else list(given)
     if not 1 <= len(values) <= 3 or any(int(value) < 1 for value in values):
-        raise ArgumentError(f"{what} is one to three positive numbers, but it is {given!r}")
+        raise ArgumentError(f"{what} must be one to three positive numbers, but it is {given!r}")
     x, y, z = (*map(int, values), 1, 1)[:3]
     return x, y, z
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import linecache
 import re
-from hashlib import sha256
 from types import MappingProxyType
 
 from tirx_mini.ir import Span
 
 from .bodies import Bodies
 from .declarations import declarations, parameters
-from .locations import Locations
+from .locations import Locations, kept_lines
 from .syntax import Declaration, Directive, Function, Module, Symbol
 from .tokens import Operands, PtxSyntaxError, tokens
 
 OLDEST = (6, 0)
-"""Texts of older versions have instructions for warps without ``.sync``."""
+"""The oldest version that is read. Older texts have instructions for warps without ``.sync``."""
 
 _COMMENT = re.compile(r'("[^"\n]*")|//[^\n]*|/\*.*?\*/|^[ \t]*#[^\n]*', re.DOTALL | re.MULTILINE)
 _SECTION = re.compile(r"\.section\s+[^\s{]+\s*\{[^}]*\}")
@@ -31,9 +29,7 @@ def read(text: str, file: str = "") -> Module:
 
     Raises `TirxError` at the first mistake.
     """
-    file = file or f"<ptx {sha256(text.encode()).hexdigest()[:8]}>"
-    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
-    return _Reader(_without_comments(text), file).module()
+    return _Reader(_without_comments(text), kept_lines(text, "ptx", file)).module()
 
 
 def _without_comments(text: str) -> str:
@@ -46,7 +42,7 @@ def _without_comments(text: str) -> str:
 
 
 class _Reader:
-    """at: where the reader is in the text."""
+    """Reads a text from its beginning to its end. at: the position in the text."""
 
     def __init__(self, text: str, file: str) -> None:
         self.text, self.file, self.at = text, file, 0
@@ -98,7 +94,7 @@ class _Reader:
             self.at = match.end()
         else:
             sample = self.text[self.at :].partition("\n")[0].strip()[:60]
-            raise self.bodies.error(f"`{sample}` is no statement of a module", self.at)
+            raise self.bodies.error(f"`{sample}` is not a statement of a module", self.at)
         return True
 
     def _function(self, match: re.Match[str]) -> None:

@@ -1,4 +1,4 @@
-"""What a kernel does with its registers: where each is set and read, and how the lowering keeps it.
+"""The registers of a kernel: the places where each is set and read, and the way in which the lowering keeps it.
 
 A register that one instruction sets, before all that read it, is a value. Those that lie side by side in a vector of an
 instruction that takes registers by their place share an array. All others are variables.
@@ -12,6 +12,7 @@ from dataclasses import field
 from tirx_mini.ir import DataType
 from tirx_mini.records import dataclass
 
+from .opcodes import FLOATS
 from .syntax import (
     Address,
     Group,
@@ -131,7 +132,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Registers:
-    """What the lowering has to know of the registers of a kernel, each by its name.
+    """The uses, the types and the places of the registers of a kernel, each by its name.
 
     arrays: the type of each array and its length.
     """
@@ -145,14 +146,17 @@ class Registers:
 def examine(kernel: Kernel) -> Registers:
     """The registers of a kernel."""
     uses: dict[str, Use] = {}
-    _Uses(uses).block(kernel.body, 0)
+    _Uses(uses).block(kernel.body)
     flat = tuple(instructions(kernel.body))
     dtypes = _dtypes(kernel, flat, uses)
     slots, lengths = _slots(flat)
-    arrays: list[tuple[DataType, int]] = []
-    for number, length in enumerate(lengths):
-        members = {dtypes[name] for name, slot in slots.items() if slot.array == number}
-        arrays.append((members.pop() if len(members) == 1 else DataType("uint32"), length))
+    members: list[set[DataType]] = [set() for _ in lengths]
+    for name, slot in slots.items():
+        members[slot.array].add(dtypes[name])
+    arrays = [
+        (kinds.pop() if len(kinds) == 1 else DataType("uint32"), length)
+        for kinds, length in zip(members, lengths, strict=True)
+    ]
     return Registers(uses, dtypes, slots, arrays)
 
 
@@ -161,7 +165,7 @@ class _Uses:
         self.uses = uses
         self.number = 0
 
-    def block(self, body: Sequence[Node], depth: int) -> None:
+    def block(self, body: Sequence[Node]) -> None:
         """Note the uses in a block, and where it ends."""
         mine: list[Use] = []
         for node in body:
@@ -177,15 +181,15 @@ class _Uses:
             elif isinstance(node, If):
                 if isinstance(node.test, Register):
                     self.read(node.test)
-                self.block(node.then, depth + 1)
-                self.block(node.orelse, depth + 1)
+                self.block(node.then)
+                self.block(node.orelse)
             elif isinstance(node, Loop):
-                self.block(node.body, depth + 1)
+                self.block(node.body)
             elif isinstance(node, Switch):
                 for register in registers_in((node.index,)):
                     self.read(register)
                 for case in node.cases:
-                    self.block(case, depth + 1)
+                    self.block(case)
         self.number += 1
         for use in mine:
             use.end = self.number
@@ -194,8 +198,7 @@ class _Uses:
         self.uses.setdefault(name_of(register), Use()).reads.append(self.number)
 
 
-_FLOATS = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
-_DECLARED = {"pred": "bool", "f16x2": "uint32", **_FLOATS}
+_DECLARED = {"pred": "bool", "f16x2": "uint32", **FLOATS}
 
 
 def _dtypes(kernel: Kernel, flat: Sequence[Instruction], uses: Mapping[str, Use]) -> dict[str, DataType]:
@@ -240,10 +243,10 @@ def _kept(declared: str, votes: Mapping[str, int]) -> DataType:
     if declared in _DECLARED:
         return DataType(_DECLARED[declared])
     bits = min(64, int(declared[1:].split("x")[0]))
-    floats = {kind: count for kind, count in votes.items() if kind in _FLOATS and int(kind.lstrip("bf")) == bits}
+    floats = {kind: count for kind, count in votes.items() if kind in FLOATS and int(kind.lstrip("bf")) == bits}
     best = max(floats, key=lambda kind: floats[kind], default="")
     if best and floats[best] >= sum(votes.get(f"{c}{bits}", 0) for c in "us"):
-        return DataType(_FLOATS[best])
+        return DataType(FLOATS[best])
     signed = votes.get(f"s{bits}", 0) >= votes.get(f"u{bits}", 0)
     return DataType(f"{'int' if bits == 64 or (signed and votes) else 'uint'}{bits}")
 

@@ -86,7 +86,7 @@ def _step(stmt: Stmt) -> Step | None:
 
 
 def _noted(call: Call, step: Step) -> bool:
-    """Note the accesses of an instruction; whether it may change places with others."""
+    """Note the accesses of an instruction. Return whether it may change places with others."""
     entry = instruction_of(call)
     if entry is None:
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 
 from tirx_mini.ir import DataType, Expr, Launch, Span, TirxError, binary, cast, const, special
 from tirx_mini.isa import value_of
@@ -17,14 +18,9 @@ Block = tuple[int, int, int]
 def _thread(axis: int, block: Block) -> Expr:
     """The index of the thread along an axis: threads are numbered along x first."""
     index: Expr = special("threadIdx.x")
-    below = 1
-    for extent in block[:axis]:
-        below *= extent
+    below, above = prod(block[:axis]), prod(block[axis + 1 :])
     if below > 1:
         index = binary("//", index, const(below))
-    above = 1
-    for extent in block[axis + 1 :]:
-        above *= extent
     return index if above == 1 else binary("%", index, const(block[axis]))
 
 

@@ -111,7 +111,7 @@ class _Structuring:
     def _part(
         self, part: Part, fall: frozenset[Place], around: _Around | None, depth: int, last: bool
     ) -> tuple[Sequence[Node], Mapping[Place, str]]:
-        """The statements for one part that is no exit."""
+        """The statements for one part that is not an exit."""
         if isinstance(part, Choice):
             then, first = self.sequence(part.then, fall, around, depth + 1)
             orelse, second = self.sequence(part.orelse, fall, around, depth + 1)
@@ -255,7 +255,7 @@ def _exits(parts: Sequence[Part]) -> set[int]:
 
 
 def _alternatives(part: Before, rest: Sequence[Part]) -> tuple[Before, list[tuple[int, Sequence[Part]]]]:
-    """Where several exits of one statement lead: the statement, and the code of each place, the first one last.
+    """A statement with several exits, and the code of each place that they lead to, the first one last.
 
     The code of no place goes to one of the others, so that a thread executes one of them. A single pair stands for
     code that has no such form.
@@ -271,7 +271,7 @@ def _alternatives(part: Before, rest: Sequence[Part]) -> tuple[Before, list[tupl
 
 
 def _if(part: Choice, then: tuple[Node, ...], orelse: tuple[Node, ...]) -> tuple[Node, ...]:
-    """The statement, without one that has no arms, and not with an empty first arm."""
+    """The statement for a choice: none without arms, and with the test negated where only the second arm has code."""
     test: Test = part.test
     if not then and not orelse:
         return ()

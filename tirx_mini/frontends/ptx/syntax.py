@@ -137,6 +137,11 @@ class Instruction:
         """The opcode with its dots."""
         return ".".join(self.opcode)
 
+    @property
+    def is_generic(self) -> bool:
+        """Return whether its addresses of shared memory are generic: its opcode does not name that state space."""
+        return not any(part.startswith("shared") for part in self.opcode)
+
 
 @dataclass(frozen=True, slots=True)
 class Label:
@@ -155,7 +160,7 @@ class Declaration:
     align: in bytes; 0 for that of its type.
     initial: values in row-major order, nested as they are written; None without an initialiser.
     linkage: "", "extern", "visible", "weak" or "common".
-    pointer: for a parameter ``.ptr``, the space that it points to ("" for generic); None where it is no pointer.
+    pointer: for a parameter ``.ptr``, the space that it points to ("" for generic); None for any other parameter.
     pointer_align: for such a parameter, the alignment of what it points to.
     """
 

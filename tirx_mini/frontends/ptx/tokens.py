@@ -11,7 +11,7 @@ from tirx_mini.records import dataclass
 from .syntax import Address, Float, Group, Immediate, Operand, Pair, Register, Sink, Special, Symbol, Vector
 
 _TOKEN = re.compile(
-    r"(?:%(?!\d)|[$_A-Za-z])[\w$]*"  # names; a lone % and that of a remainder are none
+    r"(?:%(?!\d)|[$_A-Za-z])[\w$]*"  # names; a lone % and the operator % are not names
     r"|0[fF][0-9a-fA-F]{8}(?!\w)|0[dD][0-9a-fA-F]{16}(?!\w)"
     r"|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?|\d+U?"
     r'|"[^"\n]*"'
@@ -39,7 +39,7 @@ def tokens(text: str) -> list[str]:
 
 
 def number(token: str) -> Immediate | Float | None:
-    """A numeric constant, or None where the token is none."""
+    """A numeric constant, or None for a token of another kind."""
     head = token[:2].lower()
     if head == "0f" and len(token) == 10:
         return Float(int(token[2:], 16), 32)
@@ -54,11 +54,11 @@ def number(token: str) -> Immediate | Float | None:
     try:
         return Immediate(int(digits, 8) if octal else int(digits, 0))
     except ValueError:
-        raise PtxSyntaxError(f"{token} is no number") from None
+        raise PtxSyntaxError(f"{token} is not a number") from None
 
 
 def _signed(value: int) -> int:
-    """A constant in 64 bits, as a signed number where it was made by arithmetic."""
+    """A constant of 64 bits that arithmetic made, as a signed number."""
     value &= _WORD
     return value - (1 << 64) if value >> 63 else value
 
@@ -89,12 +89,12 @@ _BINARY: dict[str, tuple[int, Callable[[int, int], int]]] = {
     "/": (10, _quotient),
     "%": (10, lambda a, b: a - b * _quotient(a, b)),
 }
-"""Operators of constant expressions: how strongly each binds, and its value."""
+"""Operators of constant expressions, each with the strength of its binding and its function."""
 
 
 @dataclass
 class Operands:
-    """Reads operands from tokens. named: what a name stands for, a Register or a Symbol."""
+    """Reads operands from tokens. named: gives the Register or the Symbol that a name stands for."""
 
     words: list[str]
     named: Callable[[str], Operand]
@@ -109,7 +109,8 @@ class Operands:
         word = self.peek()
         if (expected and word != expected) or not word:
             found = f"{word!r}" if word else "the end"
-            raise PtxSyntaxError(f"{found} stands where {expected!r} is expected" if expected else "an operand lacks")
+            lacks = f"{found} stands where {expected!r} is expected" if expected else "an operand is missing"
+            raise PtxSyntaxError(lacks)
         self.at += 1
         return word
 
@@ -141,7 +142,7 @@ class Operands:
             self.at += 1
             found = self.named(self.take())
             if not isinstance(found, Register):
-                raise PtxSyntaxError(f"{word}{getattr(found, 'name', '')} negates what is no register")
+                raise PtxSyntaxError(f"{word}{getattr(found, 'name', '')} negates something that is not a register")
             return Register(found.name, not found.negated, found.component)
         if _NAME.match(word) and word != "WARP_SZ":
             return self._named()
@@ -241,5 +242,5 @@ class Operands:
             return value
         found = number(word)
         if not isinstance(found, Immediate):
-            raise PtxSyntaxError(f"{word} is no constant")
+            raise PtxSyntaxError(f"{word} is not a constant")
         return found.value

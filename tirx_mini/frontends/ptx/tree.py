@@ -1,4 +1,4 @@
-"""Structured control flow with exits: what the dominator tree of a graph of blocks says.
+"""Structured control flow with exits, built from the dominator tree of a graph of blocks.
 
 The method is that of Ramsey, "Beyond Relooper" (ICFP 2022). A block that several blocks lead to stands behind all that
 its immediate dominator starts; a block that loops lead to from inside stands behind the outermost of them, so that
@@ -126,7 +126,7 @@ class _Tree:
             self.follows.add(node)
 
     def _ways(self, start: int, node: int) -> int:
-        """How many jumps forward lead from one block to another."""
+        """The number of forward jumps from one block to another."""
         if self.place[start] >= self.place[node]:
             return 0
         end = self.blocks[start].end

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,12 @@ from tirx_mini.ir import (
 from tirx_mini.records import dataclass
 
 from .arguments import Bound, bits_of, size_of
+from .names import plain_name
+from .opcodes import FLOATS
 from .syntax import Declaration, Float, Immediate, Initial
 
 GENERIC_PARAMETERS = 3 << 56
-"""Where parameters are among generic addresses; only tensor maps are named by theirs."""
-_ELEMENTS = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
+"""The generic address of the first parameter; only tensor maps are named by their addresses."""
 
 
 @dataclass(frozen=True)
@@ -107,26 +108,13 @@ def _shared(shared: Sequence[Declaration], dynamic: int) -> tuple[dict[str, tupl
 
 def _buffer(declaration: Declaration, nbytes: int) -> Buffer:
     kind = declaration.type
-    dtype = DataType(_ELEMENTS.get(kind, f"{'int' if kind[0] == 's' else 'uint'}{max(8, min(64, bits_of(kind)))}"))
+    dtype = DataType(FLOATS.get(kind, f"{'int' if kind[0] == 's' else 'uint'}{max(8, min(64, bits_of(kind)))}"))
     shape = tuple(extent for extent in declaration.shape if extent is not None)
     if declaration.vector > 1:
         shape = (*shape, declaration.vector)
     count = max(1, nbytes // dtype.itemsize)
-    size = 1
-    for extent in shape:
-        size *= extent
-    return Buffer(shown(declaration.name), shape if shape and size == count else (count,), dtype, span=declaration.span)
-
-
-def shown(name: str) -> str:
-    """The name of a variable in the source: of one in a function of C++, the last part of its mangled name."""
-    parts = re.findall(r"\d+", name) if name.startswith("_Z") else []
-    for digits in reversed(parts):
-        place = name.rfind(digits) + len(digits)
-        text = name[place : place + int(digits)]
-        if len(text) == int(digits) and text.isidentifier():
-            return text
-    return name
+    whole = shape and prod(shape) == count
+    return Buffer(plain_name(declaration.name), shape if whole else (count,), dtype, span=declaration.span)
 
 
 def _view(buffer: Buffer, offset: int, pool: Buffer | None) -> Buffer:

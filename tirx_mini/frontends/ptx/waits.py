@@ -28,9 +28,8 @@ class Wait:
         test = self.instruction
         address, phase = test.operands[1], test.operands[2]
         assert isinstance(address, Address)
-        generic = not any(word.startswith("shared") for word in test.opcode)
         name = "mbarrier.try_wait.cluster" if "cluster" in test.opcode else "mbarrier.try_wait"
-        pointer = context.address(address, generic=generic)
+        pointer = context.address(address, generic=test.is_generic)
         call = context.execute(TABLE[name], (pointer, context.read(phase, DataType("uint32"))), {})
         context.evaluate(call)
         if context.is_read(test.operands[0]):
@@ -38,7 +37,7 @@ class Wait:
 
 
 def awaited(loop: Loop) -> Wait | None:
-    """The wait that a loop is, or None where it is another one."""
+    """The wait that a loop stands for, or None for any other loop."""
     found = _tested(loop)
     return found[0] if found is not None and _leaves(*found[1:]) else None
 
@@ -94,14 +93,16 @@ def _leaves(node: If, after: Sequence[Node], known: Known) -> bool:
 
 def _sides(node: If, known: Known) -> tuple[Sequence[Node], Sequence[Node]] | None:
     """The side of a branch that is taken where the phase is complete, and the other one."""
-    value = known.get(name_of(node.test)) if isinstance(node.test, Register) else None
-    if value is None or not isinstance(node.test, Register):
+    if not isinstance(node.test, Register):
+        return None
+    value = known.get(name_of(node.test))
+    if value is None:
         return None
     return (node.then, node.orelse) if bool(value) != node.test.negated else (node.orelse, node.then)
 
 
 def _follow(node: Instruction, known: dict[str, int]) -> bool:
-    """Note the result of an instruction whose operands are known; whether they are."""
+    """Note the result of an instruction with known operands. Return whether it is known."""
     values = [_known(operand, known) for operand in node.operands[1:]]
     targets = [name_of(register) for register in results(node)]
     if len(targets) != 1 or None in values:

@@ -30,7 +30,7 @@ _SPELLED = (
 
 
 def in_words_of(module: Module, report: Report) -> Report:
-    """The report with what the findings ask for in the words of the module's source language."""
+    """The report with its findings in the words of the module's source language."""
     words = _words(module)
     return replace(report, findings=tuple(_reworded(each, words) for each in report.findings))
 

@@ -171,7 +171,7 @@ def test_a_kernel_is_named_where_there_are_several() -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("bra NOWHERE;", "`bra NOWHERE` goes to no label of its function"),
+        ("bra NOWHERE;", "`bra NOWHERE` jumps to a label that its function does not have"),
         (".reg .b32 %r; brx.idx %r, T;", "`brx.idx %r, T` has no table of labels"),
     ],
 )

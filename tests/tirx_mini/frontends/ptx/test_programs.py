@@ -85,8 +85,8 @@ def test_a_recursive_function_makes_the_run_incomplete() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"grid": 0, "block": 32}, "grid is one to three positive numbers, but it is 0"),
-        ({"grid": (1, 1, 1, 1), "block": 32}, "grid is one to three positive numbers"),
+        ({"grid": 0, "block": 32}, "grid must be one to three positive numbers, but it is 0"),
+        ({"grid": (1, 1, 1, 1), "block": 32}, "grid must be one to three positive numbers"),
         ({"grid": 1, "block": (64, 32)}, "a block of 64 × 32 × 1 threads is too large: 1024 is the most"),
         ({"grid": 1, "block": 64}, "scale requires blocks of 32 × 1, not of 64 × 1 × 1"),
         ({"grid": 1, "block": 32, "gpu": "b200"}, "scale is compiled for sm_90a, which B200 does not run"),
@@ -110,7 +110,7 @@ def test_a_kernel_that_is_not_there() -> None:
         tirx_mini.read_ptx(SCALE).entry("scales")
     both = SCALE + SCALE[SCALE.index(".entry") :].replace("scale", "second")
     assert tirx_mini.read_ptx(both).entries == ("scale", "second")
-    with pytest.raises(ArgumentError, match="several kernels: the module has scale, second"):
+    with pytest.raises(ArgumentError, match="a kernel must be named: the module has scale, second"):
         tirx_mini.read_ptx(both).entry()
 
 
@@ -252,7 +252,7 @@ def test_check_takes_a_file_of_ptx(
     [
         ([], "does not say how it is launched: give its launch, as in --args"),
         (["--grid", "1", "--block", "32", "--size", "4"], "has the arguments of its launch: leave out --size"),
-        (["--grid", "1", "--block", "x"], "--block x: it is one to three numbers, as in 8,4"),
+        (["--grid", "1", "--block", "x"], "--block x: write one to three numbers, as in 8,4"),
         (["--grid", "1", "--block", "32", "--args", "what"], "'what' is not an argument"),
         (["--grid", "1", "--block", "32", "--args", "1"], "scale takes 2 arguments (x, factor), but 1 were given"),
     ],
