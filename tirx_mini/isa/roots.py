@@ -1,7 +1,7 @@
 """Quotients, reciprocals and square roots with a rounding mode (PTX ISA: "div", "rcp", "sqrt").
 
-They are computed exactly, as fractions, and rounded once. A root that is no fraction stands between two that are
-nearer to it than any rounding can tell.
+They are computed exactly, as fractions, and rounded once. Two fractions enclose an irrational root, and both
+round to the same number.
 """
 
 from __future__ import annotations
