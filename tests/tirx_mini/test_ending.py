@@ -226,7 +226,8 @@ def is_zombie(pid: int) -> bool:
 
 
 def program(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    """Run a program that gets Ctrl-C, even where the shell of the tests ignores it, as it does in the background."""
     return subprocess.run(
-        [sys.executable, "-c", text, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60
-    )
+        [sys.executable, "-c", text, *arguments], cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, timeout=60, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
