@@ -9,9 +9,10 @@ import tilelang.language as T  # pyright: ignore[reportMissingImports]
 
 
 def matmul(
-    m, n, k, block_m=128, block_n=256, block_k=64, stages=4, threads=256, dtype="float16", transposed=False
+    m, n, k, block_m=128, block_n=256, block_k=64, stages=4, threads=256, dtype="float16", transposed=False,
+    sums_dtype="float32", out_dtype=None,
 ):
-    """C = A B, with A of M × K and B of K × N, or transposed of N × K."""
+    """C = A B, with A of M × K and B of K × N, or transposed of N × K; C has the type of A unless it is given."""
     rows, columns = (n, k) if transposed else (k, n)
     block = (block_n, block_k) if transposed else (block_k, block_n)
 
@@ -19,12 +20,12 @@ def matmul(
     def kernel(
         A: T.Tensor((m, k), dtype),
         B: T.Tensor((rows, columns), dtype),
-        C: T.Tensor((m, n), dtype),
+        C: T.Tensor((m, n), out_dtype or dtype),
     ):
         with T.Kernel(T.ceildiv(n, block_n), T.ceildiv(m, block_m), threads=threads) as (bx, by):
             left = T.alloc_shared((block_m, block_k), dtype)
             right = T.alloc_shared(block, dtype)
-            sums = T.alloc_fragment((block_m, block_n), "float32")
+            sums = T.alloc_fragment((block_m, block_n), sums_dtype)
             T.use_swizzle(10)
             T.clear(sums)
             for step in T.Pipelined(T.ceildiv(k, block_k), num_stages=stages):
