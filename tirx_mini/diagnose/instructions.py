@@ -29,6 +29,7 @@ from tirx_mini.sim import (
     StoreBeforeTensor,
     TensorMapRule,
     UnsynchronisedRegisters,
+    WarpApart,
     WarpgroupTooSmall,
     WgmmaAtExit,
     WgmmasDiffer,
@@ -83,6 +84,17 @@ def partial_warp(fact: PartialWarp) -> Explanation:
         f"all {fact.all} must execute it together",
         "move it out of the branch or of the elected thread's scope, so that the whole warp reaches it",
         rule=f"PTX ISA: {fact.instruction}",
+    )
+
+
+@explains(WarpApart, ILLEGAL_CONVERGENCE)
+def warp_apart(fact: WarpApart) -> Explanation:
+    rest = fact.all - fact.lanes
+    return Explanation(
+        f"{fact.instruction} is executed by {fact.lanes} lane{'s' * (fact.lanes != 1)} of {fact.origin.role}, and the "
+        f"other {rest} wait at {fact.waits}: a GPU executes it once for the whole warp, so each waits for the other",
+        "let all lanes of the warp execute it; the ISA allows a part of a warp, but Hopper GPUs hang",
+        rule="PTX ISA: barrier.cluster",
     )
 
 

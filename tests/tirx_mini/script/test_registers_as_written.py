@@ -126,20 +126,3 @@ def kernel(D: T.Buffer((64,), "int32")):
 """)
     D = np.zeros(64, np.int32)
     assert tvm.simulate(kernel, D).ok and [*D[::32]] == [1, 2]
-
-
-def test_a_lane_waits_for_the_cluster_by_itself() -> None:
-    kernel = from_source("""
-@T.prim_func
-def kernel(D: T.Buffer((64,), "int32")):
-    T.device_entry()
-    b = T.cta_id([2]); T.cta_id_in_cluster([2])
-    t = T.thread_id([32])
-    T.ptx.barrier.cluster.arrive(sem="release", aligned=True)
-    if t == 0:
-        T.ptx.barrier.cluster.wait(acquire=True, aligned=False)
-    T.cuda.warp_sync()
-    D[b * 32 + t] = 1
-""")
-    D = np.zeros(64, np.int32)
-    assert tvm.simulate(kernel, D).ok and D.all()

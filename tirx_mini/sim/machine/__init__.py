@@ -100,7 +100,7 @@ from .register_pool import (
 from .registers import Flight, RegisterArray, Registers, ScatteredRegisters, UniformArray
 from .unchecked import PartMbarrier, UncheckedMbarrier
 from .warp import RunningWarp
-from .warp_facts import LanesDiffer, PartialWarp, warp_name
+from .warp_facts import LanesDiffer, PartialWarp, WarpApart, warp_name
 from .written_tiles import ChunkTable, WrittenTile, tile_of_buffer
 
 __all__ = [
@@ -122,7 +122,7 @@ __all__ = [
     "SignalAtExit", "Sm", "spend_global", "spend_shared", "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer",
     "Time", "TIME", "TxCountOverflow", "UncheckedMbarrier", "UniformArray", "UninitialisedBarrier",
     "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters",
-    "VALUES", "Values", "values_by_cluster", "Wait", "Warp", "WideRegisters", "WIDTHS", "WINDOW_BITS",
+    "VALUES", "Values", "values_by_cluster", "Wait", "Warp", "WarpApart", "WideRegisters", "WIDTHS", "WINDOW_BITS",
     "warp_name", "WrongRegisterDirection",
     "AccessBeforeStart", "ChunkTable", "GROUP_LANES", "RemoteAccessAtExit", "tile_of_buffer", "WrittenTile",
 ]  # fmt: skip

@@ -241,6 +241,8 @@ class ClusterBarrier:
         """
         if aligned:
             w.converged("barrier.cluster.arrive")
+        elif w.mask is not w.all_lanes:
+            w.executes_in_part("barrier.cluster.arrive")
         if aligned and self._joined.get(w) == self.barrier.rounds:
             raise Fault(UnpairedClusterBarrier(w.origin, ClusterBarrierMisuse.ARRIVES_TWICE))
         self._joined[w] = self.barrier.rounds
@@ -260,6 +262,8 @@ class ClusterBarrier:
         """Wait for the round that this warp arrived in, with acquire semantics. aligned: as for `arrive`."""
         if aligned:
             w.converged("barrier.cluster.wait")
+        elif w.mask is not w.all_lanes:
+            w.executes_in_part("barrier.cluster.wait")
         joined = self._joined.pop(w, None) if aligned else self._joined.get(w)
         if joined is None:
             raise Fault(UnpairedClusterBarrier(w.origin, ClusterBarrierMisuse.WAITS_WITHOUT_ARRIVE))

@@ -16,6 +16,12 @@ import numpy as np
 from .interfaces import Wait
 from .masks import FULL_WORD, LANES, Mask
 
+WHOLE_WARP = "barrier.cluster"
+"""The meeting of lanes at instructions that a chip executes once for the warp, `.aligned` or not.
+
+Lanes that execute one wait until the rest of the warp executes one, too, or ends (measured on an H200, NVRTC 13.0).
+"""
+
 
 class MeetingWarp(Protocol):
     """What lanes need of their warp. meetings: those that lanes have come to and that are not complete."""

@@ -39,9 +39,9 @@ from .dtypes import numpy_dtype
 from .image import GlobalBuffer, SharedBuffer
 from .interfaces import Cta, Gpu, Wait
 from .masks import FULL, LANES, Mask
-from .meetings import Meeting
+from .meetings import WHOLE_WARP, Meeting
 from .registers import RegisterArray, Registers
-from .warp_facts import LanesDiffer, PartialWarp, warp_name
+from .warp_facts import LanesDiffer, PartialWarp, WarpApart, warp_name
 
 Buffer = SharedBuffer | GlobalBuffer
 
@@ -194,12 +194,30 @@ class RunningWarp:
     def converged(self, what: str) -> bool:
         """Return whether the whole warp executes this; records illegal convergence otherwise."""
         if self.mask is self.all_lanes:
+            if self.meetings:
+                self._complete_meetings(what)
             if self.dependence is not None:
                 self.lanes.come_together()
                 self.dependence.converged()
             return True
         self.gpu.facts.record(self._partial(what))
         return False
+
+    def _complete_meetings(self, what: str) -> None:
+        """Record the lanes that executed an instruction of the whole warp by themselves, if the others did not."""
+        meeting = self.meetings.pop(WHOLE_WARP, None)
+        if meeting is not None:
+            origin, instruction = meeting.result
+            lanes = Mask.of(meeting.word).count
+            self.gpu.facts.record(WarpApart(origin, instruction, lanes, self.all_lanes.count, what, self.span))
+
+    def executes_in_part(self, instruction: str) -> None:
+        """The active lanes execute what the chip does for the whole warp: the other ones have to, before all meet."""
+        meeting = self.meetings.setdefault(WHOLE_WARP, Meeting())
+        meeting.word |= self.mask.word
+        meeting.result = self.origin, instruction
+        if meeting.word == self.all_lanes.word:
+            del self.meetings[WHOLE_WARP]
 
     def named_lanes(self, mask: Any, what: str) -> None:
         """Record a finding if the active lanes differ from the lanes of `mask` in the warp."""

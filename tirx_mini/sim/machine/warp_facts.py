@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tirx_mini.ir import Span
+
 from ..facts import Fact
 
 
@@ -14,6 +16,24 @@ class PartialWarp(Fact):
     instruction: str
     lanes: int
     all: int
+
+
+@dataclass(frozen=True)
+class WarpApart(Fact):
+    """Lanes execute an instruction that the chip executes for the whole warp, and the others wait for them elsewhere.
+
+    instruction: in PTX. lanes: how many, of `all`. waits, span: the instruction at which the whole warp has to be.
+    """
+
+    instruction: str
+    lanes: int
+    all: int
+    waits: str
+    span: Span | None
+
+    @property
+    def other(self) -> Span | None:
+        return self.span
 
 
 @dataclass(frozen=True)
