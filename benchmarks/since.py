@@ -18,7 +18,7 @@ import statistics
 import subprocess
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from itertools import product
@@ -34,7 +34,9 @@ BATCH_MS = 6.0
 TARGET = "cuda:sm_90a"
 EIGHT_BITS = {"float8_e4m3fn": "float32", "int8": "int32"}
 """Types of the factors and of the sums."""
-EIGHT_BITS_SIZE, EIGHT_BITS_TILES = 4096, ((128, 128, 128), (128, 256, 128))
+EIGHT_BITS_SIZE = 4096
+EIGHT_BITS_TILES = {(128, 128, 128): (4, 5, 6), (128, 256, 128): (3, 4), (256, 128, 128): (3, 4)}
+"""The tiles of a product, with the stages that TileLang's programs try."""
 TILELANG, CUTILE = "tilelang eight bits", "tile eight bits"
 STEPS_SHAPE = (4096, 4096, 4096)
 DIGEST = 32
@@ -95,12 +97,13 @@ def programs() -> Iterator[tuple[str, Build, tuple[tuple[str, tuple[int, ...]] |
         return compiled(kernel.func((size // tiles[0], size // tiles[1], 1)))
 
     size = EIGHT_BITS_SIZE
-    for (dtype, sums), tiles in product(EIGHT_BITS.items(), EIGHT_BITS_TILES):
+    for (dtype, sums), (tiles, depths) in product(EIGHT_BITS.items(), EIGHT_BITS_TILES.items()):
         plan = f"{dtype} {'x'.join(map(str, tiles))}"
         args = {"m": size, "n": size, "k": size, **dict(zip(("block_m", "block_n", "block_k"), tiles, strict=True))}
         args |= {"dtype": dtype, "sums_dtype": sums, "out_dtype": sums, "transposed": True}
         arrays = ((dtype, (size, size)), (dtype, (size, size)), (sums, (size, size)))
-        yield f"{TILELANG} {plan}", partial(tilelang, "matmul", args), arrays
+        for stages in depths:
+            yield f"{TILELANG} {plan} {stages}", partial(tilelang, "matmul", args | {"stages": stages}), arrays
         yield f"{CUTILE} {plan}", partial(cutile, dtype, sums, tiles), arrays
 
 
@@ -199,11 +202,28 @@ def main() -> int:
         print(f"{name}: {before:.4f} → {after:.4f} ms, {ratios[-1]:.3f}", flush=True)
     mean = statistics.geometric_mean(ratios or [1.0])
     print(f"{len(now)} programs, {len(ratios)} with another text, geometric mean {mean:.4f}")
-    for name in (name for name in now if name.startswith(TILELANG)):
-        other = name.replace(TILELANG, CUTILE)
-        rounds = [(new.ask(name), new.ask(other)) for _ in range(options.rounds + 2)][2:]
-        print(f"{name}: {statistics.median(a / b for a, b in rounds):.3f} of the time of {other}", flush=True)
+    for dtype in EIGHT_BITS:
+        compare_languages(
+            dtype, new, [name for name in now if dtype in name and len(now[name]) == DIGEST], options.rounds
+        )
     return 0
+
+
+def compare_languages(dtype: str, tree: Tree, names: Sequence[str], rounds: int) -> None:
+    """Print the times of all plans of a product, taken in turn, and the ratio of the fastest ones."""
+    from contest import in_turn  # which imports torch
+
+    if not names:
+        return
+    times = in_turn({name: partial(tree.ask, name) for name in names}, rounds)
+    for name, took in times.items():
+        print(f"{name}: {statistics.median(took):.4f} ms", flush=True)
+    best = [
+        min((name for name in names if name.startswith(language)), key=lambda name: statistics.median(times[name]))
+        for language in (TILELANG, CUTILE)
+    ]
+    ratio = statistics.median(a / b for a, b in zip(*(times[name] for name in best), strict=True))
+    print(f"{dtype}: {best[0]} takes {ratio:.3f} of the time of {best[1]}", flush=True)
 
 
 if __name__ == "__main__":
