@@ -152,7 +152,10 @@ class ExprRenderer:
     # -- operators ----------------------------------------------------------------------------------------------
 
     def _unary(self, expr: Unary) -> str:
-        return f"{'!' if expr.op == 'not' else expr.op}{self.operand(expr.value)}"
+        value = self.operand(expr.value)
+        if expr.op == "-" and value.startswith("-"):  # two of them are C's decrement
+            value = f"({value})"
+        return f"{'!' if expr.op == 'not' else expr.op}{value}"
 
     def _binary(self, expr: Binary) -> str | Term:
         if expr.op in ("min", "max"):  # CUDA 13.0 has no overloads of min and max for types of 16 bits

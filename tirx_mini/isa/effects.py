@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tirx_mini.ir import Address, AddressOf, Buffer, BufferLoad, BufferStore, Call, DataType, PrimFunc, Var
+from tirx_mini.ir import (
+    Address,
+    AddressOf,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    DataType,
+    Expr,
+    If,
+    PrimFunc,
+    Select,
+    Stmt,
+    Var,
+    walk,
+)
 
 from .core import Instruction
 from .debug import printf
@@ -33,13 +48,33 @@ def restrict_params(func: PrimFunc) -> frozenset[Buffer]:
     clobber applies to it. That is right for a buffer that nothing writes during the launch, and for one that is only
     written, by stores. It is wrong where an instruction writes the buffer (TMA, bulk copies, atomics), where threads
     read what others wrote, and where the kernel orders accesses of several threads or waits for another kernel.
+
+    It is wrong for a buffer that is read where another arm of a branch reads one that threads write: NVRTC 13.0 turns
+    ``x = a[i] if c else b[j]`` into one load from a selected address, and reads it through the read-only cache
+    (ld.global.nc) if one of the two pointers is ``const __restrict__``.
     """
     assert func.launch is not None
     if func.launch.programmatic or orders_memory(func):
         return frozenset()
     written, stored_only = _accesses(func)
+    merged = _merged_with(func, written - stored_only)
     buffers = (param for param in func.params if isinstance(param, Buffer))
-    return frozenset(param for param in buffers if param not in written or param in stored_only)
+    return frozenset(param for param in buffers if param in stored_only or param not in written | merged)
+
+
+def _merged_with(func: PrimFunc, written: frozenset[Buffer]) -> frozenset[Buffer]:
+    """Return the buffers that one arm of a branch reads while the other arm reads one of `written`."""
+    merged = set[Buffer]()
+    for node in func.nodes if written else ():
+        if isinstance(node, If) and node.orelse is not None:
+            arms: tuple[Stmt | Expr, ...] = node.then, node.orelse
+        elif isinstance(node, Select):
+            arms = node.a, node.b
+        else:
+            continue
+        loads = [{each.buffer for each in walk(arm) if isinstance(each, BufferLoad)} for arm in arms]
+        merged |= {buffer for one, other in (loads, loads[::-1]) if other & written for buffer in one}
+    return frozenset(merged)
 
 
 def _accesses(func: PrimFunc) -> tuple[frozenset[Buffer], frozenset[Buffer]]:

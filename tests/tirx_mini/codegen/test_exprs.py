@@ -29,6 +29,7 @@ from tirx_mini.ir import (
     scalar,
     select,
     substitute,
+    unary,
     wrap,
 )
 
@@ -174,3 +175,11 @@ def test_a_scalar_counts_as_natural_until_a_store_refutes_it() -> None:
         render.names.define(buffer, buffer.name)
     assert render(at(stage, 0) % 3) == "stage % 3"
     assert render(at(delta, 0) % 3) == "tvm_builtin_floormod(delta, 3)"
+
+
+def test_a_negated_negation_is_no_decrement() -> None:
+    """`--x` would change x."""
+    render = renderer()
+    assert render(unary("-", unary("-", X))) == "-(-x)"
+    assert render(binary("-", Y, unary("-", X))) == "y - -x"
+    assert "--" not in render(binary("*", unary("-", unary("-", unary("-", X))), Y))

@@ -148,6 +148,44 @@ def test_reads_of_it_are_not_cached_and_not_moved(kind: Callable[[], PrimFunc]) 
     assert max(barriers) < max(set(loads) - set(cached))
 
 
+def by_a_choice() -> PrimFunc:
+    @T.prim_func
+    def kernel(A: T.Buffer((32,), "int32"), B: T.Buffer((4, 32), "int32"), C: T.Buffer((4, 32), "float32")):
+        T.device_entry()
+        tx = T.thread_id([32])
+        for k in range(4):
+            A[tx] = T.if_then_else(C[k, tx] > 0.0, A[tx], B[k, tx]) + 1
+
+    return kernel
+
+
+def by_a_branch() -> PrimFunc:
+    @T.prim_func
+    def kernel(A: T.Buffer((32,), "int32"), B: T.Buffer((4, 32), "int32"), C: T.Buffer((4, 32), "float32")):
+        T.device_entry()
+        tx = T.thread_id([32])
+        x: T.int32 = 0
+        for k in range(4):
+            if C[k, tx] > 0.0:
+                x = A[tx]
+            elif C[k, tx] < -1.0:
+                x = B[k, 31 - tx]
+            else:
+                x = B[k, tx]
+            A[tx] = x + 1
+
+    return kernel
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("kind", [by_a_choice, by_a_branch], ids=lambda kind: kind.__name__)
+def test_a_load_that_is_merged_with_one_of_written_memory_is_no_read_only_load(kind: Callable[[], PrimFunc]) -> None:
+    """An H200 read old values: the merged load went through the read-only cache."""
+    exe = build(lower(kind()), "sm_90a")
+    assert "const int* B" in exe.source("cuda")
+    assert not [line for line in exe.source("ptx").splitlines() if "ld.global.nc" in line and ".f32" not in line]
+
+
 def test_a_kernel_that_orders_memory_has_none() -> None:
     @T.prim_func
     def kernel(A: T.Buffer((64,), "float32"), flag: T.Buffer((1,), "uint32"), D: T.Buffer((64,), "float32")):
