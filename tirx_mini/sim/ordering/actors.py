@@ -1,4 +1,4 @@
-"""Accesses to a memory: their actors, the threads on whose behalf they happen, and their proxies."""
+"""Actors, threads and proxies of memory accesses."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from .clocks import BEFORE, Agent, Snapshot
 from .operations import CtaPlace, KnownValue, Operation, Proxy, Strong, is_wide
 
 ELECTED_LANE = 64
-"""Added to the number of a lane that elect.sync chose: it may be any lane (PTX ISA: "elect.sync")."""
+"""The offset added to the number of a lane that elect.sync chose; any lane may be chosen (PTX ISA: "elect.sync")."""
 
 LANES_TOGETHER = 33
-"""The lane of an access that all lanes of a set make to one place: each of them writes, or reads, the same."""
+"""The lane number of an access in which all lanes of a set read, or write the same value to, one location."""
 
 COLLECTIVE = 34
-"""The lane of an access that the lanes of a warp make together, each for others (PTX ISA: "stmatrix")."""
+"""The lane number of a collective access, in which the lanes of a warp access data for one another (PTX ISA:
+"stmatrix")."""
 
 
 class Access:
-    """One operation's accesses to a memory. The attributes are those of its `Actor` when it was issued.
+    """The accesses of one operation to a memory. The attributes are those of its `Actor` when it was issued.
 
     known: up to which epoch of each agent what that did happens before these accesses.
     released: of a strong write, what an acquire that reads it sees. repeated: whether it stands for several.
@@ -75,12 +76,12 @@ class Release:
 
     @property
     def wide(self) -> bool:
-        """Return whether its scope has all threads of the launch."""
+        """Return whether the scope includes all threads of the launch."""
         return is_wide(self.scope)
 
 
 class Actor:
-    """Who accesses memory.
+    """The originator of a memory access.
 
     agent: whose clocks order the access. cluster: its number.
     role: the warp that issued the operation, with its CTA. span: where. time: when, in cycles.
@@ -150,7 +151,8 @@ class Actor:
         self.form: Any = None
 
     def crosses(self, access: Access) -> bool:
-        """Whether this one sees an access before it only behind fence.proxy.async (PTX ISA: "Causality Order").
+        """Return whether an earlier access is visible to this actor only after fence.proxy.async (PTX ISA: "Causality
+        Order").
 
         The end of a copy makes its bytes visible to threads, and to the async proxy of its own CTA.
         """
@@ -159,7 +161,7 @@ class Actor:
         return access.write and access.cta != self.cta and None not in (access.cta, self.cta)
 
     def sees(self, access: Access) -> bool:
-        """Whether the issuing thread has executed fence::after_thread_sync since an access, or made that itself."""
+        """Return whether the issuing thread made an access itself or executed fence::after_thread_sync after it."""
         agent, epoch = access.agent, access.epoch
         if self.thread == (access.warp, access.word):
             return True
@@ -168,8 +170,7 @@ class Actor:
         return self.fenced is not None and agent < len(self.fenced) and self.fenced.item(agent) >= epoch
 
     def issued_before(self, access: Access) -> bool:
-        """Return whether this was issued before an access of the same cluster in every order; it may take effect later.
-        """
+        """Return whether this operation is issued before an access of the same cluster in every order."""
         if self.issued is None or access.cluster != self.cluster:
             return False
         issuer, epoch = self.issued
@@ -178,8 +179,7 @@ class Actor:
         return issuer < len(access.known) and access.known.item(issuer) >= epoch
 
     def follows(self, agent: int, epoch: int) -> bool:
-        """Return whether the thread of `agent` executed fence::before_thread_sync between that access and its release.
-        """
+        """Return whether the thread of `agent` executed fence::before_thread_sync between an access and its release."""
         if agent in self.own or agent == self.agent.index:
             return True
         clocks = self.agent.clocks

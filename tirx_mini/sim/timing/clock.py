@@ -1,4 +1,4 @@
-"""The event clock of a simulation: what happens next, and on whose behalf."""
+"""The event clock of a simulation: it schedules events and records their owners."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class EventOwner(Protocol):
     @property
     def event(self) -> str: ...
     def delay(self, now: float) -> None:
-        """Its next event was held back until `now`."""
+        """Record that the next event of this owner was delayed until `now`."""
         ...
 
 
@@ -40,7 +40,7 @@ class Clock:
         self._sequence = 0
         self._rng = rng
         self._at_once: deque[tuple[Action, tuple[Any, ...]]] | None = deque() if rng is None else None
-        """What was posted for the time it was then: it comes after all that was posted for that time before."""
+        """The actions posted for the current time, which follow all events posted for it earlier."""
 
     def at(self, time: float, owner: EventOwner | None, action: Action, *args: Any) -> None:
         """Call ``action(*args)`` when the clock reaches `time` (now, if that has passed).
@@ -138,7 +138,7 @@ class HoldingClock(Clock):
         return None if self._held else super().owners()
 
     def _release(self) -> None:
-        """Let what has been held longest happen now, and what waited behind it fall due."""
+        """Release the action that was held longest, and let its owner's waiting events become due."""
         owner = next(iter(self._held))
         for action, args in self._held.pop(owner):
             owner.delay(self.now)
