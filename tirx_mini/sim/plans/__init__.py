@@ -1,4 +1,4 @@
-"""Plans: ways to answer a question about a kernel by executions that cost less than one of its whole launch.
+"""Plans: ways to answer a question about a kernel with less work than executing its whole launch.
 
 `choice` has the plans in their order, `plan` their interface, and `equality` the argument that clusters are equal.
 """

@@ -1,4 +1,4 @@
-"""A run for the results of clusters, several at a time: see `machine.batched`."""
+"""Batched execution of clusters for their results alone; see `machine.batched`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ..outcome import Standing
 from ..setup import Part, Setup
 
 MOST = 24
-"""Clusters that are executed together: each has tensor memory and registers of its own."""
+"""The maximum number of clusters in a batch; each has its own tensor memory and registers."""
 
 
 class BatchedGpu(Gpu):
-    """Executes some clusters of a launch without regard to time, as many at a time as go the same way.
+    """An untimed GPU that executes clusters of a launch in batches of equal control flow.
 
     Clusters must be equal (`KernelImage.equal`). Raises `Unequal`, or `ValueError` of NumPy, where the program does
     anything that cannot be done for several clusters at once.
@@ -63,12 +63,12 @@ class BatchedGpu(Gpu):
             self._todo.popleft()
 
     def standing(self) -> Standing:
-        """As `Gpu.standing`, of its clusters."""
+        """Return the progress of the run as the fraction of its clusters that have finished."""
         todo, clusters = self._todo, self._clusters
         return Standing(lambda flops: 1 - sum(map(len, todo)) / clusters)
 
     def block_indices(self, cta: ResidentCta) -> tuple[Any, Any, Any]:
-        """blockIdx of a CTA in each of its clusters."""
+        """Return blockIdx of a CTA in each cluster of the batch."""
         inner = np.array(cta.cluster_ctaid)
         blocks = np.array([np.array(self.origin_of(number)) + inner for number in cta.cluster.numbers])
         x, y, z = blocks.T

@@ -1,4 +1,4 @@
-"""Portions of a launch: some of its clusters, executed apart from the others, and put together again.
+"""Portions of a launch: sets of clusters that are executed separately and then merged.
 
 The time depends on all clusters at once, so one portion executes the whole launch for it, but at most a share of the
 clusters with data. The results are put together where no granule of an argument that one portion writes is read or
@@ -31,8 +31,8 @@ from .process import running
 
 @dataclass(frozen=True)
 class Piece:
-    """Some clusters that are executed together, with data. checked: whether that is for what the checks find, of
-    clusters that are equal; otherwise those are checked elsewhere.
+    """A set of clusters that are executed together, with data. checked: whether they are executed for their findings,
+    as representatives of equal clusters; otherwise others are checked.
     """
 
     clusters: range
@@ -41,7 +41,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Marks:
-    """The effects of a portion's clusters on an argument that the kernel writes.
+    """The accesses of a portion's clusters to an argument that the kernel writes.
 
     written, read: which granules; a bit for each, as of `numpy.packbits`. read: None where nothing was read.
     values: of the granules that they wrote, in order; None where they are in the argument itself.
@@ -55,7 +55,7 @@ class Marks:
 
 @dataclass(frozen=True)
 class Portion:
-    """A portion that ended without anything to report. marks: by the slot of the argument.
+    """A portion that ended without findings. marks: by the slot of the argument.
 
     known: the kinds of its clusters of which one was checked. unknown: one of each other kind, which is to be checked.
     """
@@ -67,7 +67,7 @@ class Portion:
 
 
 def run_portion(machine: Gpu, *, keep: bool) -> Portion | None:
-    """Execute the part of a launch that `machine` was made for; None where there is anything to report.
+    """Execute the part of a launch that `machine` was made for; return None if it has findings.
 
     keep: whether the values that it writes are to be kept besides.
     """
@@ -88,14 +88,14 @@ def run_portion(machine: Gpu, *, keep: bool) -> Portion | None:
 
 
 def checked_portion(kernel: BoundKernel, clusters: range, *, keep: bool = False) -> Portion | None:
-    """Execute a few clusters that are equal, with checks and alone on the GPU; None if there is anything to report."""
+    """Execute a few equal clusters with checks, alone on the GPU; return None if they have findings."""
     setup = replace(kernel.limits, part=Part(clusters), equal=True)
     with Gpu(kernel.image, kernel.arrays, kernel.spec, setup) as machine:
         return run_portion(machine, keep=keep)
 
 
 def all_checked(kernel: BoundKernel, unknown: Collection[int]) -> bool:
-    """Return whether these clusters, one of each kind that no other one was checked of, have nothing to report."""
+    """Return whether the representatives of all unchecked classes have no findings."""
     if len(unknown) > MOST_CLASSES:
         return False
     with suppress(Unequal), running():
@@ -104,7 +104,7 @@ def all_checked(kernel: BoundKernel, unknown: Collection[int]) -> bool:
 
 
 def portion(kernel: BoundKernel, piece: Piece, *, keep: bool = False) -> Portion | None:
-    """Execute some clusters with data; checked if they are not equal. None where there is anything to report.
+    """Execute some clusters with data, and check them unless they are equal. None where there is anything to report.
 
     keep: whether the values that they write are to be kept besides.
     """
@@ -123,7 +123,7 @@ def portion(kernel: BoundKernel, piece: Piece, *, keep: bool = False) -> Portion
 
 
 def batch(kernel: BoundKernel, clusters: range, *, keep: bool = False, whole: bool = False) -> Portion | None:
-    """The same of clusters that are equal, several at a time; None also where that is not possible.
+    """Execute equal clusters in batches; return None if they have findings or cannot be batched.
 
     whole: whether these are nearly all clusters of the launch.
     """
@@ -146,7 +146,7 @@ class Timing:
         self._clock: Clock | None = None
 
     def run(self, share: range) -> Portion | None:
-        """Execute the launch, of which a share of the clusters have data and are checked.
+        """Execute the launch for its time, with data and checks for the clusters in `share`.
 
         None where there is anything to report, or where the time depends on data. Without a share, the whole launch is
         executed without data.
@@ -168,7 +168,7 @@ class Timing:
         return None
 
     def stop(self) -> None:
-        """Have `run` end soon, in whichever thread: what it finds is not needed."""
+        """Cancel `run` from any thread, because its result is no longer needed."""
         if self._clock is not None:
             self._clock.at(-1.0, None, _give_up)  # before all other events
 
@@ -178,7 +178,7 @@ def _give_up() -> NoReturn:
 
 
 def together(kernel: BoundKernel, portions: Sequence[Portion]) -> Outcome | None:
-    """The outcome of the whole launch, with the time of the first portion.
+    """Return the outcome of the whole launch, with the time of the first portion.
 
     None where what one portion writes is read or written in another, or where a cluster is to be checked of whose kind
     none was, and has anything to report.

@@ -1,4 +1,4 @@
-"""Mbarriers that note each of their changes, and which phase a wait is for."""
+"""Mbarriers that note their state changes and the phase of each wait."""
 
 from __future__ import annotations
 

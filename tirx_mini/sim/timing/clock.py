@@ -40,7 +40,7 @@ class Clock:
         self._sequence = 0
         self._rng = rng
         self._at_once: deque[tuple[Action, tuple[Any, ...]]] | None = deque() if rng is None else None
-        """The actions posted for the current time, which follow all events posted for it earlier."""
+        """The actions posted for the current time; they follow all events posted for that time earlier."""
 
     def at(self, time: float, owner: EventOwner | None, action: Action, *args: Any) -> None:
         """Call ``action(*args)`` when the clock reaches `time` (now, if that has passed).
@@ -55,17 +55,17 @@ class Clock:
         heapq.heappush(self._heap, (time, tie, self._sequence, owner, action, args))
 
     def owners(self) -> list[EventOwner | None] | None:
-        """What the next events happen to, None among them for bookkeeping; None where that is not known."""
+        """Return the owners of the pending events, with None for bookkeeping; None if they are unknown."""
         return None if self._at_once else [event[3] for event in self._heap]
 
     def clear(self) -> None:
-        """Let nothing of all this happen."""
+        """Discard all pending events."""
         self._heap.clear()
         if self._at_once is not None:
             self._at_once.clear()
 
     def run(self) -> None:
-        """Let time pass until nothing more can happen."""
+        """Process events until none is pending."""
         heap, at_once, pop = self._heap, self._at_once, heapq.heappop
         while heap or at_once:
             if at_once and (not heap or heap[0][0] > self.now):
@@ -79,23 +79,23 @@ class Clock:
 
 @dataclass(frozen=True)
 class Event:
-    """An event that fell due. cluster: its owner's. text: what it was, for a reader."""
+    """An event that has become due. cluster: its owner's. text: a description for the reader."""
 
     cluster: int
     text: str
 
 
 FAIR_POLLS = 16
-"""Rounds of loops that spin on memory, with nothing else between, after which what is held goes on."""
+"""The number of polling rounds, without other events, after which held events are released."""
 
 
 def _spins(owner: EventOwner | None) -> bool:
-    """Return whether it is a warp that looks at memory again and again, until another one has changed it."""
+    """Return whether the owner is a warp that polls memory."""
     return bool(getattr(getattr(owner, "waiting", None), "polls", False))
 
 
 class HoldingClock(Clock):
-    """A clock that holds the events of the given numbers, in the order in which they fall due.
+    """A clock that delays the events with the given numbers, in the order in which they become due.
 
     What the same owner does later waits behind what is held, until nothing else can happen, or only warps that spin on
     memory go on: a schedule is fair, so no warp may be held for as long as another one looks for what it does. events:
@@ -134,7 +134,7 @@ class HoldingClock(Clock):
                     self._release()
 
     def owners(self) -> list[EventOwner | None] | None:
-        """As that of `Clock`; what is held falls due later."""
+        """See `Clock.owners`; held events become due later."""
         return None if self._held else super().owners()
 
     def _release(self) -> None:
