@@ -1,4 +1,4 @@
-"""Bank conflicts: how often an access of a warp to shared memory has to be repeated.
+"""Bank conflicts: the number of passes of a warp's access to shared memory.
 
 Shared memory has 32 banks, each of which delivers one word of 4 bytes a pass; lanes that ask for the same word share
 it. An access of 8 bytes a lane is made for half a warp at once, one of 16 bytes for a quarter (CUDA C++ Best Practices
@@ -13,7 +13,7 @@ BANKS, WORD = 32, 4
 
 
 def conflicts(where: np.ndarray, width: int) -> int:
-    """The passes of one access beyond the first of each group of lanes.
+    """Return the number of extra passes beyond the first one of each group of lanes.
 
     where: the places of the active lanes, in units of `width` bytes.
     """

@@ -1,4 +1,4 @@
-"""The input of the simulator: a kernel as a function of one warp, and the buffers that it names."""
+"""Kernel images, the input of the simulator: the program of one warp, and the buffers that it names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tirx_mini.isa import Instruction
 from .written_tiles import WrittenTile
 
 WarpProgram = Callable[[Any], Generator[Any, None, None]]
-"""Executes one warp (`RunningWarp`) from its first instruction to its last, yielding each `Wait`."""
+"""A function that executes one warp (`RunningWarp`) from start to end and yields each `Wait`."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class SharedBuffer:
 
 @dataclass(frozen=True)
 class GlobalBuffer:
-    """A kernel argument in global memory. slot: its place among the arguments that are buffers.
+    """A kernel argument in global memory. slot: its index among the buffer arguments.
 
     written: whether the kernel writes it, by stores or by TMA; only then are accesses to it checked for races.
     access_bytes: as in `SharedBuffer`.
@@ -65,7 +65,7 @@ class GlobalBuffer:
 
 @dataclass(frozen=True)
 class KernelImage:
-    """A kernel ready to run.
+    """A kernel in executable form.
 
     warp: the program of one warp. shared: every named buffer in dynamic shared memory, the pool itself excluded.
     globals: by slot. tensor_maps: by the name of their variable. registers: a thread, 0 where unknown.

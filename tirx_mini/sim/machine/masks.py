@@ -42,39 +42,39 @@ class Mask:
     @staticmethod
     @cache
     def of(word: int) -> Mask:
-        """The mask with the lanes of a 32-bit word."""
+        """Return the mask of a 32-bit lane word."""
         return Mask(word)
 
     @staticmethod
     @cache
     def chosen(word: int) -> Mask:
-        """The mask of the one lane of a word that elect.sync chose. Others than that of `of` for the same lane."""
+        """Return the mask of a single lane that elect.sync chose. Others than that of `of` for the same lane."""
         return Mask(word, elected=True)
 
     @staticmethod
     def from_bits(bits: np.ndarray) -> Mask:
-        """The mask of the lanes where a bool[32] array holds."""
+        """Return the mask of the lanes that are set in a bool[32] array."""
         return Mask.of(int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little"))
 
     def where(self, cond: Any) -> Mask:
-        """The lanes of this mask where `cond` (a bool, or bool[32]) holds: the mask of a branch's `then`."""
+        """Return the lanes of this mask where `cond` (a bool, or bool[32]) holds: the mask of a branch's `then`."""
         if isinstance(cond, np.ndarray):
             return self._within(Mask.from_bits(cond).word)
         return self if cond else EMPTY
 
     def minus(self, other: Mask) -> Mask:
-        """The lanes of this mask that are not in `other`: the mask of a branch's `else`."""
+        """Return the lanes of this mask that are not in `other`: the mask of a branch's `else`."""
         return self._within(~other.word & FULL_WORD)
 
     def both(self, other: Mask) -> Mask:
-        """The lanes that are in both masks."""
+        """Return the intersection of two masks."""
         return self._within(other.word)
 
     def _within(self, word: int) -> Mask:
         return self if not self.word & ~word else Mask.of(self.word & word)
 
     def plus(self, other: Mask) -> Mask:
-        """The lanes that are in either mask."""
+        """Return the union of two masks."""
         return Mask.of(self.word | other.word)
 
     def __bool__(self) -> bool:

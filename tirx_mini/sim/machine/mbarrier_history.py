@@ -1,4 +1,4 @@
-"""The history of an mbarrier, kept for its explanation."""
+"""The history of an mbarrier, kept to explain findings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .interfaces import Warp
 
 @dataclass
 class Init:
-    """An mbarrier.init. agent, epoch: of its thread, which is the lanes `word` of `warp`.
+    """An execution of mbarrier.init. agent, epoch: of its thread, which is the lanes `word` of `warp`.
 
     fenced: the agent and epoch of its later fence.mbarrier_init. other_lane: whether only another lane executed one.
     fenced_memory: likewise of a fence that releases all that the thread did, to the cluster at least.
@@ -32,14 +32,13 @@ class Init:
     announced: tuple[int, int] | None = None
 
     def fence_memory(self, w: Warp) -> None:
-        """A fence of `w` releases to the cluster what its threads did: the initialisation, if it was theirs."""
+        """Record a fence of `w` at cluster scope or wider, which also releases the initialisation by the same
+        threads."""
         if self.warp is w and self.fenced_memory is None and not self.word & ~w.mask.word:
             self.fenced_memory = (w.agent.index, w.agent.epoch)
 
     def announced_by(self, w: Warp) -> bool:
-        """Return whether a relaxed arrival of `w` releases the initialisation, which fence.mbarrier_init published for
-        it.
-        """
+        """Return whether a relaxed arrival of `w` releases the initialisation after fence.mbarrier_init."""
         ready = self.warp is w and self.fenced is not None and self.announced is None
         return ready and not self.word & ~w.mask.word
 

@@ -1,4 +1,4 @@
-"""The phases of an mbarrier in each thread's view: the other orders in which a wait or a signal may come.
+"""The phases of an mbarrier in each thread's view: alternative orders in which a wait or a signal may occur.
 
 `mbarrier.try_wait.parity` names a parity and no phase (PTX ISA: "mbarrier.test_wait, mbarrier.try_wait"). It may return
 at every complete phase of that parity which its thread does not know to be over, so all that it may acquire is what the
@@ -21,14 +21,14 @@ from typing import Any
 from ..ordering import ORDER, PAST, Agent, Causality, SyncClock
 
 FIRST, RECENT = 2, 4
-"""Phases whose releases are kept: the first ones, and the latest ones."""
+"""The number of phases whose releases are kept: the first ones, and the most recent ones."""
 TANGLED = 64
-"""Signals that a phase may inherit from phases before it, which they do not follow; beyond that no more is known."""
+"""The maximum number of unordered signals that a phase inherits from earlier phases."""
 
 
 class Phase:
-    """A complete phase. signals: the agent and the epoch of each; bytes: whether they count any. released: the join of
-    what they released.
+    """A complete phase. signals: the agent and the epoch of each; bytes: whether any counts bytes. released: their
+    joined clocks.
     """
 
     __slots__ = ("bytes", "released", "signals")
@@ -70,7 +70,7 @@ class Phases:
     # -- signals -------------------------------------------------------------------------------------------------
 
     def follows(self, agent: int, clocks: Any) -> bool:
-        """Return whether what `agent` does with these clocks comes after the last complete phase, in every order."""
+        """Return whether the next operation of `agent` follows the last complete phase in every order."""
         if not self.number or agent in self._ordered:
             return True
         before = self._kept.get(self.number - 1)
@@ -80,18 +80,18 @@ class Phases:
         return True
 
     def expect(self, agent: int, epoch: int) -> None:
-        """An expect_tx: it is sure to count before the phase is complete if an arrival of the phase follows it."""
+        """Record an expect_tx; it certainly counts in its phase if an arrival of the phase follows it."""
         self._bytes = True
         self._late = (*self._late, (agent, epoch))
 
     def signal(self, agent: int, epoch: int, clocks: Any, arrives: bool) -> None:
-        """A signal of the current phase, by an agent with these clocks. arrives: whether it is an arrival."""
+        """Record a signal of the current phase by an agent with these clocks. arrives: whether it is an arrival."""
         self._signals.append((agent, epoch))
         if arrives and self._late:
             self._late = tuple(late for late in self._late if not past(agent, clocks, (late,)))
 
     def tangled(self, agent: int, clocks: Any) -> Set[int]:
-        """A signal of the current phase does not follow the phase before: it might take the place of one of those.
+        """Record a signal that does not follow the previous phase, and so may replace one of its signals.
 
         Returns the phases in which it might come.
         """
@@ -106,7 +106,7 @@ class Phases:
         return set(range(self.number))
 
     def complete(self, current: SyncClock) -> bool:
-        """The current phase is complete, and has released `current`.
+        """Complete the current phase, which has released `current`.
 
         Returns whether no part of it could have been complete before: whether its arrivals follow its expect_tx.
         """
@@ -129,15 +129,15 @@ class Phases:
         return whole
 
     def sure(self, agent: Agent) -> bool:
-        """Return whether the last phase is complete in every order in which `agent` comes here."""
+        """Return whether the last phase is complete in every order in which `agent` reaches this point."""
         last = self._kept.get(self.number - 1)
         return last is None or past(agent.index, agent.clocks, last.signals)
 
     # -- waits ---------------------------------------------------------------------------------------------------
 
     def observed(self, agent: Agent) -> SyncClock | None:
-        """The clock that a wait acquires if it finds the last phase complete: the release of the earliest phase of its
-        parity that the agent cannot yet see as complete; None where there is no such phase.
+        """Return the clock that a wait acquires if it finds the last phase complete: the release of the earliest phase
+        of its parity that the agent cannot yet see as complete; None if there is no such phase.
         """
         index, number = agent.index, self.number
         known = self._known.get(index, 0)
