@@ -16,7 +16,7 @@ from .timeline import Timeline
 
 @dataclass(frozen=True)
 class Size:
-    """The part of a launch that a run makes.
+    """The size of a partial run of a launch.
 
     waves: of CTAs or of rounds over tiles. trips: iterations of its long loops. alone: whether of one cluster only.
     """
@@ -28,7 +28,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Sampled:
-    """The smaller runs that stand for the whole. whole: its size. sizes: of the runs."""
+    """The partial runs that represent a whole launch. whole: its size. sizes: of the runs."""
 
     whole: Size
     sizes: tuple[Size, ...]
@@ -36,7 +36,7 @@ class Sampled:
 
 @dataclass(frozen=True)
 class PlanNote:
-    """The plan by which a question was answered.
+    """The plan that answered a question.
 
     assumed, saved: the assumption and the work left out, as clauses. others: the plans that were not used, each with
     the reason.
@@ -86,13 +86,13 @@ class Outcome:
 
 
 class Standing:
-    """The progress of a run, for a reader in another thread: it reads the counters of the run."""
+    """The progress of a run, for a reader in another thread."""
 
     def __init__(self, share: Callable[[float], float]) -> None:
         self._share = share
 
     def share(self, flops: float = 0.0) -> float:
-        """Of CTAs that have ended, or of all `flops` that the kernel executes, whichever is more; at most 1.
+        """Return the fraction of ended CTAs, or of all `flops` executed, whichever is larger; at most 1.
 
         flops: 0 if not known. The CTAs of a persistent kernel all end at its end.
         """
@@ -100,4 +100,4 @@ class Standing:
 
 
 Watch: TypeAlias = Callable[[Standing], None]
-"""A function that is called at the beginning of each run."""
+"""A function that is called at the start of each run."""

@@ -14,7 +14,7 @@ from .outcome import Watch
 from .timing import Clock
 
 DEFAULT_LIMIT = 2000
-"""Schedules that an exploration tries at most."""
+"""The maximum number of schedules in an exploration."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Circumstances:
-    """The order of events in one run of a launch, and the state of the L2 at its beginning.
+    """The order of events in one run of a launch, and the initial state of the L2.
 
     seed: of a random order; None for the deterministic one.
     clock: what orders the events, where these are not ordered by their times alone.

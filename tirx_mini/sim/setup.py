@@ -1,4 +1,4 @@
-"""The setup of a machine for one execution of a launch, or of a part of it."""
+"""The setup of a machine for one execution of a launch or a part of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .timing import Clock
 
 @dataclass(frozen=True)
 class Part:
-    """A run of a part of a launch. clusters: their numbers. weight: of loads, as in `L2`."""
+    """A partial run of a launch. clusters: their numbers. weight: of loads, as in `L2`."""
 
     clusters: Sequence[int]
     weight: float = 1.0
@@ -23,7 +23,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Share:
-    """The clusters of a launch that have data. bare: the kernel as the others execute it, of which only time passes."""
+    """The clusters of a launch that run with data. bare: the kernel that the others execute for time alone."""
 
     clusters: range
     bare: KernelImage
@@ -75,4 +75,4 @@ class Setup:
 
 
 DEFAULT_SETUP = Setup()
-"""Everything of a launch is executed and checked, in the deterministic order."""
+"""The default setup: the whole launch is executed and checked, in the deterministic order."""

@@ -1,4 +1,4 @@
-"""Launches in which all that happens is that warps look at memory, which nobody is left to change.
+"""Livelock detection: launches in which all warps only poll memory that no warp will change.
 
 A loop is *steady* if an iteration does nothing but look: what it finds is the same until somebody else acts. Where each
 event that is due is the next look of such a loop, and all have looked since anything else happened, nothing ever will.
@@ -14,12 +14,12 @@ from .machine import Mask, RunningWarp
 from .timing import Clock
 
 LOOKS = 8
-"""The looks of one warp, with nothing else in between, after which the others are looked at: once in so many."""
+"""The number of consecutive polls of one warp between two checks for livelock."""
 
 
 @dataclass(frozen=True)
 class CtasNeverStart(Fact):
-    """Warps wait in loops for what changes memory, and hold the place of CTAs that have not started.
+    """Warps that poll memory forever while they occupy the SMs that waiting CTAs need.
 
     first: the blockIdx of the first of these, as in "CTA 148". waiting: how many have not started. ctas: of the grid.
     resident: how many have started and not ended.
@@ -33,7 +33,7 @@ class CtasNeverStart(Fact):
 
 
 class Stillness:
-    """The looks of steady loops since anything else has happened, by the warps that made them."""
+    """The polls of steady loops since the last other event, by warp."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -41,13 +41,14 @@ class Stillness:
         self._lanes: dict[RunningWarp, set[Mask]] = {}
 
     def moved(self) -> None:
-        """Something happens other than a look."""
+        """Reset the polls after an event other than a poll."""
         if self._looks:
             self._looks.clear()
             self._lanes.clear()
 
     def looked(self, warp: RunningWarp) -> bool:
-        """A warp looks at memory in a steady loop. Return whether nothing but such looks will ever happen."""
+        """Register a poll of memory by a warp in a steady loop. Return whether nothing but such looks will ever
+        happen."""
         looks, lanes = self._looks, self._lanes.setdefault(warp, set())
         if lanes and warp.mask not in lanes:  # lanes have left the loop
             self.moved()
@@ -61,6 +62,6 @@ class Stillness:
 
 
 def never_starts(warp: RunningWarp, first: str, waiting: int, resident: int) -> Fault:
-    """The exception to raise in a launch that is still, with CTAs that have not started."""
+    """Return the exception for a livelocked launch with CTAs that have not started."""
     launch, gpu = warp.cta.gpu.image.launch, warp.cta.gpu.spec.name
     return Fault(CtasNeverStart(warp.origin, first, waiting, resident, launch.num_ctas, gpu))

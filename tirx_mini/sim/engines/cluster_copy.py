@@ -1,4 +1,4 @@
-"""Asynchronous copies from threads to the shared memory of a CTA of their cluster: cp.async.bulk and st.async.
+"""Asynchronous copies from threads to the shared memory of a CTA in their cluster: cp.async.bulk and st.async.
 
 Both write when they complete, and then complete their bytes on a barrier of the CTA that received them. A bulk copy
 reads its source then, too, and uses the async proxy; st.async has taken registers when it was issued, and writes as its
@@ -26,8 +26,8 @@ from .tma_rules import BadBulkSize, BoxOutOfSharedMemory, BulkCopyAtExit
 
 @dataclass(eq=False)
 class Sent:
-    """Bytes on their way. cta: of the thread that sent them, to the CTA of `barrier`. issued: in cycles. epoch: of its
-    agent. nbytes: how many."""
+    """Bytes in flight. cta: of the sending thread; the CTA of `barrier` receives them. issued: in cycles. epoch: of its
+    agent. nbytes: their number."""
 
     cta: Cta
     agent: Agent
@@ -45,12 +45,12 @@ class Sent:
 
     @property
     def target(self) -> Cta:
-        """The CTA that receives them."""
+        """The CTA that receives the bytes."""
         return self.barrier.cta
 
     @property
     def sides(self) -> set[Cta]:
-        """The CTAs whose shared memory is used."""
+        """The CTAs whose shared memory the copy uses."""
         return {self.cta, self.target}
 
     @property
@@ -62,17 +62,17 @@ class Sent:
         return f"the {self.operation} of {self.role} at {f'line {self.span.user.line}' if self.span else 'its start'}"
 
     def delay(self, now: float) -> None:
-        """It has no time of its own."""
+        """Do nothing: a copy has no time of its own."""
 
     @property
     def actor(self) -> Actor:
-        """Who accesses memory for it."""
+        """The actor of the copy's accesses."""
         domain = self.cta.cluster.domain
         return Actor(self.agent, domain, self.proxy, self.operation, self.role, self.span, self.issued)
 
     @property
     def origin(self) -> Origin:
-        """Who sent it, in the CTA that receives it."""
+        """The origin of facts about the copy: its issuer, in the receiving CTA."""
         return Origin(self.role, self.role, self.target.name, self.span)
 
     def land(self) -> None:
@@ -82,7 +82,7 @@ class Sent:
 
 @dataclass(eq=False)
 class ClusterCopy(Sent):
-    """A bulk copy of `nbytes` from byte `source` of the CTA of its thread to byte `place`."""
+    """A bulk copy of `nbytes` from byte `source` of the issuing CTA to byte `place` of the target."""
 
     source: int
     place: int
@@ -99,7 +99,7 @@ class ClusterCopy(Sent):
 
 @dataclass(eq=False)
 class AsyncStore(Sent):
-    """The st.async of some lanes. places: int64[n], the first byte for each. words: uint32[words, n]."""
+    """The st.async of some lanes. places: int64[n], the first byte of each store. words: uint32[words, n]."""
 
     places: np.ndarray
     words: np.ndarray
@@ -124,9 +124,7 @@ class AsyncStore(Sent):
 
 
 class ClusterCopies:
-    """The asynchronous copies that the threads of all CTAs have sent. in flight: by the CTAs whose shared memory it
-    uses.
-    """
+    """The asynchronous copies of all CTAs. in flight: by the CTAs whose shared memory they use."""
 
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu
@@ -174,7 +172,7 @@ class ClusterCopies:
         self.gpu.clock.at(sent.issued, sent, self._start, sent)
 
     def _keep(self, sent: Sent) -> None:
-        """Keep what is in flight, which must land before its CTAs end."""
+        """Track a copy in flight, which must complete before its CTAs end."""
         for cta in sent.sides:
             self._in_flight.setdefault(cta, []).append(sent)
 
@@ -193,7 +191,8 @@ class ClusterCopies:
         sent.cta.cluster.causality.finish(sent.agent)
 
     def cta_ended(self, cta: Cta, ordered: Epochs) -> None:
-        """Record what may still read or write the shared memory of a CTA that ends. ordered: epochs before."""
+        """Record copies that may still access the shared memory of an ending CTA. ordered: the epochs before its
+        end."""
         for sent in self._in_flight.pop(cta, ()):
             if ordered.item(sent.agent.index) >= sent.epoch:
                 continue
