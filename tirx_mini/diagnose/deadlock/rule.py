@@ -1,4 +1,4 @@
-"""Deadlock rules: each looks at one group of stuck warps, and recognises one mistake."""
+"""Deadlock rules: each examines a group of stuck warps, and recognises one mistake."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ def cause(
     name: str, code: str, certainty: int, rule: str, isa: str = "", *, consequence: bool = False,
     root: bool = False,
 ) -> Callable[[Diagnosis], DeadlockRule]:
-    """Decorates the function that recognises the cause `name`. The arguments are those of `Kind` and `DeadlockRule`."""
+    """Return a decorator for the function that recognises the cause `name`. The arguments are those of `Kind` and
+    `DeadlockRule`."""
     kind = Kind(name, code, "deadlock", rule, isa)
     return lambda diagnose: DeadlockRule(kind, certainty, consequence, root, diagnose)

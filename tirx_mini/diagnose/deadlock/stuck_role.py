@@ -1,4 +1,4 @@
-"""Warps that wait for the same thing, as a result that pages and JSON show."""
+"""Groups of stuck warps, as results for pages and JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tirx_mini.ir import Span
 
 @dataclass(frozen=True)
 class StuckRole:
-    """Some warps that wait for the same thing at the same place, in a machine where nothing can advance.
+    """Warps that wait for the same event at the same location in a deadlocked machine.
 
     role: which warps, in words ("warp 3 of warpgroup 1"). ctas: in how many CTAs, with `example` the first.
     waits_for: what for, in words ("tma2mma[1] to complete phase 0").
@@ -37,7 +37,7 @@ class StuckRole:
 
     @property
     def lacking(self) -> str:
-        """What the barrier's current phase still lacks; "" where it is not an mbarrier."""
+        """The missing arrivals and bytes of the barrier's current phase; "" unless it is an mbarrier."""
         if self.expected is None or self.pending is None:
             return ""
         if not self.expected:
