@@ -1,4 +1,4 @@
-"""A timeline as one page of HTML, which needs no network and no other file.
+"""A timeline as a single self-contained HTML page.
 
 The page's script and style are written in `web/timeline/` and built into the folder `assets` beside this module.
 """
@@ -30,7 +30,7 @@ def page_html(
     ctas: Sequence[int] = (),
     window: tuple[float, float] | None = None,
 ) -> str:
-    """The page of a run with a timeline, or of two on one time axis: A is the run `against`, and B is the report.
+    """Return the page of a run with a timeline, or of two runs on one time axis: A is `against`, and B is the report.
 
     spec: the GPU as it was simulated, where that is not the one of the report's name. shape: the problem in words.
     ctas: those that are shown first; without them the first of the run, or the first that hangs. window: from when to
