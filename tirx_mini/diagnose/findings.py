@@ -1,6 +1,7 @@
 """Findings about a kernel, and the report that holds them.
 
-Results only, no machinery: `report` renders these, tests compare them, and `as_dict` turns them into JSON.
+The classes hold results without behaviour: `report` renders them, tests compare them, and `as_dict` turns them into
+JSON.
 """
 
 from __future__ import annotations
@@ -238,7 +239,7 @@ WITHOUT_RESULT = "nothing-written"
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Sort findings by severity, causes before consequences, then by verdict and order of detection.
 
-    A kernel without a result may lack it for any other reason that is found.
+    A missing result may be a consequence of any other finding.
     """
     severities = ("error", "warning", "note")
 
@@ -254,8 +255,8 @@ def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def verdict_of(findings: Sequence[Finding]) -> Verdict:
-    """Return the worst verdict among the findings; "ok" if there are only warnings. No result decides where it is
-    all."""
+    """Return the worst verdict among the findings; "ok" if there are only warnings. A missing result decides only if it
+    is the only error."""
     errors = {finding.kind for finding in findings if finding.severity == "error"}
     found = {finding.verdict for finding in findings if finding.kind != WITHOUT_RESULT or len(errors) == 1}
     for verdict in VERDICTS:

@@ -145,9 +145,9 @@ def order_of(fact: Hazard) -> str | None:
     """Return the legal order in which a hazard causes an error, as a clause; None for an uninitialised read in this
     run.
 
-    The run shows in which order two accesses took effect, but not in which order the kernel means them: a race is only
-    possible, unless the result is compared and found wrong. Where an asynchronous operation was issued first in every
-    order, and took effect last, it happened.
+    The run shows the order in which two accesses took effect, but not the intended order: a race is only possible,
+    unless the result is compared and found wrong. If an asynchronous operation was issued first in every order and took
+    effect last, the race has occurred.
     """
     earlier = fact.earlier
     if earlier is None or (fact.overtaken and fact.kind is HazardKind.RACE):

@@ -37,7 +37,10 @@ MOST_BOXES = 4
 
 
 class SimulationError(Exception):
-    """An error that the simulator found in a kernel. `report` is what it found; `str(error)` is the page."""
+    """An error that the simulator found in a kernel.
+
+    `report` is the report of the run; `str(error)` is the page.
+    """
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -211,7 +214,7 @@ def _bytes_first(
 ) -> Sequence[Finding]:
     """Put wrong byte counts first, and mark the hazards that follow from them as consequences.
 
-    Where a phase completes early, roles overtake one another: this is a race in some kernels, a deadlock in others.
+    If a phase completes early, roles overtake one another, which is a race in some kernels and a deadlock in others.
     """
     if not suspicions:
         return findings

@@ -26,12 +26,14 @@ Notes = tuple[tuple[str, "Span | None"], ...]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of finding. Codes and names never change their meaning; new ones are added.
+    """A kind of finding.
 
-    name: as in "race". code: as in "TX201"; `docs/findings.md` has a section for each.
-    verdict: what an error of this kind makes of a kernel; of the kind "incomplete", a note too.
-    rule: the rule that is broken, in a sentence.
-    isa: where the rule is written down: sections of the PTX ISA by name, as numbers change ("" for plain sense).
+    Codes and names never change their meaning; new ones are added.
+
+    name: such as "race". code: such as "TX201"; `docs/findings.md` has a section for each.
+    verdict: the verdict of a kernel with an error of this kind; for "incomplete", also with a note.
+    rule: the violated rule, in a sentence.
+    isa: the source of the rule: sections of the PTX ISA by name, because numbers change ("" if there is none).
     """
 
     name: str
@@ -45,14 +47,14 @@ class Kind:
 class Explanation:
     """An explanation of an error, for a reader of the source.
 
-    message: one sentence that says what is wrong. hint: one that says what to write instead.
-    notes: other places that show it.
-    about: what else is known, by name: "buffer", "barrier", "where", "other_role", "consequence" (see `Finding`).
-    rule: a section of the PTX ISA, where it is another than that of the kind.
-    kind, severity: where a rule speaks about several, which.
-    order: the legal order of events in which this goes wrong, as a clause that begins with "if"; None where it went
-        wrong in this run (a wrong value, a hang, a trap, or a rule that is broken in every order).
-    span: where the mistake is, if elsewhere than where it was noticed.
+    message: one sentence on the error. hint: one sentence on the fix.
+    notes: other source locations that show it.
+    about: further facts by name: "buffer", "barrier", "where", "other_role", "consequence" (see `Finding`).
+    rule: a section of the PTX ISA, if it differs from that of the kind.
+    kind, severity: for rules with several kinds or severities.
+    order: the legal order of events in which the error occurs, as a clause that begins with "if"; None if it occurred
+        in this run (a wrong value, a hang, a trap, or a rule violated in every order).
+    span: the location of the mistake, if it differs from the location of the fact.
     """
 
     message: str
@@ -103,7 +105,7 @@ def of_error(name: str) -> Kind:
 
 
 def by_name(kinds: Iterable[Kind]) -> Mapping[str, Kind]:
-    """Return a table of kinds by name. Raises `ValueError` where two share a name."""
+    """Return a table of kinds by name. Raises `ValueError` if two different kinds share a name."""
     table: dict[str, Kind] = {}
     for kind in kinds:
         if table.setdefault(kind.name, kind) != kind:

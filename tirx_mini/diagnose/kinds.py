@@ -1,8 +1,7 @@
 """All kinds of findings, collected from the rules that define them.
 
-TX1xx: waiting and barriers. TX2xx: orders that the ISA does not give. TX3xx: rules of the hardware. TX4xx: what keeps a
-kernel from being compiled. TX5xx: results. TX6xx: what the simulator does not model. `docs/findings.md` has a section
-for each code.
+TX1xx: waiting and barriers. TX2xx: orders that the ISA does not guarantee. TX3xx: rules of the hardware. TX4xx:
+obstacles to compilation. TX5xx: results. TX6xx: unmodelled behaviour. `docs/findings.md` has a section for each code.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ def kind_of(name: str, cause: str | None = None) -> Kind:
 
 
 def kind_with(code: str) -> Kind:
-    """Return a kind with this code. Raises `KeyError` for a code that no kind has."""
+    """Return a kind with this code. Raises `KeyError` for an unknown code."""
     return _BY_CODE[code]
 
 

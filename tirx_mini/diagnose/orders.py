@@ -29,7 +29,7 @@ _BEFORE: Mapping[Operation, tuple[Signal, ...]] = MappingProxyType({
 def between(cluster: ResidentCluster, earlier: Access, operation: Operation, role: str) -> Notes:
     """Return notes on the mbarrier between two accesses; called at the end of the run, when all waits are known.
 
-    operation, role: of the access that was simulated later.
+    operation, role: of the later simulated access.
     """
     barriers = _barriers(cluster)
     # The simulation saw the two in one order, and they may be meant in the other.

@@ -22,8 +22,8 @@ _OPEN: Mapping[Doubt, str] = MappingProxyType({
 class Proof:
     """The guarantee for other orders of a run's events, with each warp on the path that it took.
 
-    holds: whether no order of them deadlocks or races. open: where not, why another order may go otherwise: sentences
-    without a capital, each with its place in the source.
+    holds: whether no order deadlocks or races. open: otherwise, the reasons why another order may differ, as sentences
+    without a capital, each with its source location.
     """
 
     holds: bool

@@ -128,7 +128,7 @@ def _wgmma_in_flight(findings: Sequence[Finding]) -> list[Finding]:
 def _missing_second_sync(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:
     """Explain a bulk store that races with writes of its source in both orders.
 
-    The synchronisation that is missing is the one between the store and the next writes.
+    The missing synchronisation is between the store and the next writes.
     """
     races = {(f.details.get("operation"), _line(f.span), _other_line(f)): f for f in findings if f.kind == "race"}
     for (operation, store, write), early in races.items():

@@ -1,7 +1,7 @@
 """Conversion of cycles to microseconds, for one of many consecutive launches and for a single launch.
 
-In a row, launches follow each other, the L2 still holds the arguments if they fit, and the power limit may lower the
-clock. One by itself finds other data in the L2 and a clock that has had no time to fall, and pays for its launch alone.
+Consecutive launches overlap their latencies, the L2 still holds the arguments if they fit, and the power limit may
+lower the clock. A single launch finds a cold L2 and a full clock, and pays its own launch latency.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _IT = re.compile(r"\b(reads|writes|frees) it\b")
 def together(findings: Sequence[Finding]) -> list[Finding]:
     """Merge findings of one mistake, and name all affected buffers.
 
-    They are of one code, and their sentences, their lines and those of their notes differ in names alone.
+    The merged findings have one code, and their messages, lines and notes differ only in names.
     """
     groups: dict[Hashable, list[Finding]] = {}
     parts: dict[Hashable, list[str]] = {}

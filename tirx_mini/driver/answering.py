@@ -1,6 +1,6 @@
 """From a question about a lowered kernel to a report: the simulator records facts, and `diagnose` explains them.
 
-A schedule is run again in other circumstances where the facts of its first run leave an order open.
+A schedule is run again under other circumstances if its first run leaves an order open.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ MOST_HELD = 2
 """The maximum number of warps that are delayed, one at a time, because an mbarrier test of theirs failed."""
 
 Run: TypeAlias = Callable[[Circumstances], Outcome]
-"""A function that runs a schedule under given circumstances. It gets the circumstances that the runs before ask for,
-and adds the schedule's own."""
+"""A function that runs a schedule under given circumstances. The function receives the circumstances that earlier runs
+ask for, and adds those of the schedule."""
 
 
 def answer(func: PrimFunc, args: Sequence[Any], question: Question) -> Report:
@@ -63,9 +63,9 @@ def answer(func: PrimFunc, args: Sequence[Any], question: Question) -> Report:
 def judged(simulation: Simulation, run: Run) -> Report:
     """Return the report of a run, repeated if other orders may complete phases with other signals.
 
-    No thread acquires in the repeated run what those signals release, so that it shows the races of such orders. A run
-    is made again, too, where a test of an mbarrier may precede the completion that it saw. The arguments must have been
-    kept.
+    In the repeated run, no thread acquires the release of those signals, so that the run shows the races of such
+    orders. A run is also repeated if an mbarrier test may precede the completion that it observed. The arguments must
+    have been saved.
     """
     with closing(simulation):  # the warps that a run blocks are looked at here, and not afterwards
         return _judged(simulation, run)
@@ -120,8 +120,9 @@ def _other_answers(simulation: Simulation, outcome: Outcome) -> Iterator[Circums
 def single_time(func: PrimFunc, args: Sequence[Any], question: Question, cycles: float) -> float | None:
     """Return the microseconds of a single launch on an idle GPU with a cold L2.
 
-    cycles: of a launch in a row; they are the same where the arguments do not fit in the L2. Otherwise the kernel runs
-    once more, without data. The result is None where its control flow depends on data, or the run has no end.
+    cycles: of one of many consecutive launches; a cold L2 does not change them if the arguments exceed the L2.
+    Otherwise the kernel runs once more, without data. The result is None if the control flow depends on data or the run
+    does not complete.
     """
     asked = Question(question.gpu, data=False, checks=False, budget=question.budget, watch=question.watch)
     try:

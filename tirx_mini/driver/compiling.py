@@ -1,4 +1,4 @@
-"""`compile`: lowers a kernel to a callable. The simulator is imported by a call on it."""
+"""`compile`: lowers a kernel to a callable. The simulator is imported at the first call."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SimulatedExecutable:
     def __call__(self, *args: Any, schedules: int = 1, strict: bool = True) -> None:
         """Run the kernel in the given number of event orders.
 
-        strict: raise for errors that need another order of events, too; else the report has them as warnings.
+        strict: also raise for errors that need another order of events; otherwise the report lists them as warnings.
         """
         from tirx_mini.diagnose import SimulationError
         from tirx_mini.sim import Question
@@ -117,8 +117,8 @@ class SymbolicExecutable:
         self.for_arguments(*args)(*args)
 
     def for_arguments(self, *args: Any) -> Any:
-        """Return the kernel compiled for the sizes of these arguments. Raises `ArgumentError` where they do not
-        agree."""
+        """Return the kernel compiled for the sizes of these arguments. Raises `ArgumentError` if the sizes are
+        inconsistent."""
         return self._for(for_arguments(self.original, args))
 
     def _for(self, func: PrimFunc) -> Any:

@@ -8,7 +8,7 @@ from tirx_mini.passes import lower
 
 
 def lowered(func: PrimFunc, arch: str) -> PrimFunc:
-    """Return a kernel lowered for an architecture. Raises `TirxError` for a mistake in it."""
+    """Return a kernel lowered for an architecture. Raises `TirxError` if the kernel is invalid."""
     language = language_of(func.attrs) if func.attrs else None
     if language is not None:
         func = resolve(language.lower)(func, arch)

@@ -1,8 +1,8 @@
 """Reports, findings and timelines as script-free HTML for notebooks, legible without the style sheet.
 
-A notebook shows the fragments inside its own page, whose colours they inherit. The style sheet adds accents, by the
-theme of JupyterLab, VS Code and Colab where they name it, else by that of the system. JupyterLab drops it from
-notebooks that are not trusted.
+A notebook shows the fragments inside its own page and inherits its colours. The style sheet adds accents, by the theme
+of JupyterLab, VS Code and Colab if they name one, or else by the theme of the system. JupyterLab drops the style sheet
+from notebooks that are not trusted.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _RULES = (
 def report_html(report: Report, wrong: Finding | None = None) -> str:
     """Return the verdict, the figures, the performance bound and the findings, with notes folded.
 
-    The first findings have a section each; further ones, and those that follow from others, have a line.
+    The first findings have a section each; further ones, and consequences of others, have a line.
     wrong: the finding about a wrong result, as in `report_page`.
     """
     verdict = report.verdict if wrong is None else "wrong"
@@ -78,8 +78,7 @@ def finding_html(finding: Finding) -> str:
 
 
 def timeline_html(timeline: Timeline) -> str:
-    """Return a static picture of the first CTA, or of the first deadlocked CTA. It is an image, so its styles are its
-    own."""
+    """Return a static picture of the first CTA, or of the first deadlocked CTA. It is an image with its own styles."""
     if not timeline.ctas:
         return _fragment("<p>No CTA has started: there is no timeline to show.</p>")
     heading = Heading(timeline.label or "Timeline", timeline.clock_ghz or 1.0)

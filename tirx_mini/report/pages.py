@@ -40,9 +40,8 @@ STYLES = {
 def report_page(report: Report, wrong: Finding | None = None, everything: bool = False) -> RenderableType:
     """Return the page of a report: the verdict, the outlook, the proof, the performance bound and the findings.
 
-    The first findings have a page each, further ones a line; those that follow from others are counted.
-    wrong: the finding about a wrong result, which has a page whatever else was found. everything: whether all findings
-    have a page.
+    The first findings have a page each, further ones a line; consequences are only counted. wrong: the finding about a
+    wrong result, which always has a page. everything: whether all findings have a page.
     """
     parts: list[RenderableType] = [headline(report, wrong)]
     if wrong is None:  # its page has them

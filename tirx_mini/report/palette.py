@@ -5,8 +5,8 @@ from __future__ import annotations
 from .svg import Paint
 
 COLOURS = ("#56b4e9", "#e69f00", "#35b68f", "#d98cb8", "#f0e442", "#f0795a", "#b3a2e8", "#9fb37c")
-"""Distinguishable fill colours. Dark text (class `on`) is legible on each, so they serve both pages. They are Okabe and
-Ito's colours, lightened, which colour-blind people tell apart (https://jfly.uni-koeln.de/color/), and two more."""
+"""Distinguishable fill colours. Dark text (class `on`) is legible on each, so they suit both kinds of pages. They are
+Okabe and Ito's colour-blind safe colours, lightened (https://jfly.uni-koeln.de/color/), and two more."""
 
 PAPER = {
     "page": Paint("fill", "#ffffff", "#14181d"),

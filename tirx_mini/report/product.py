@@ -64,7 +64,7 @@ def wrong_product(
 ) -> Finding | None:
     """Return a finding about the extent, location and pattern of the errors in d; None if d is a @ b.T.
 
-    unwritten: sentences about what no thread wrote. reasons: what the program itself shows, and where.
+    unwritten: sentences about unwritten parts. reasons: mistakes that the program shows, with their locations.
     """
     error = product_error(a, b, d)
     if error.ok:

@@ -20,7 +20,7 @@ MOST_ROLES, MOST_ROWS = 2, 2
 def stuck_page(roles: Sequence[StuckRole]) -> RenderableType:
     """Return a section per role: its line, the awaited barrier and phase, and the received and missing arrivals.
 
-    The first roles have all of this, the others a line.
+    The first roles are shown in full, the others in one line.
     """
     parts: list[RenderableType] = []
     for number, role in enumerate(roles):

@@ -22,11 +22,11 @@ class Paint:
 class Picture:
     """An SVG document under construction; `add` appends elements, and `str` returns the text.
 
-    width, height: in user units; the viewer scales the picture. title, description: for those who hear it. paints: the
-    classes that its elements may name. rules: further CSS, the same on both pages.
+    width, height: in user units; the viewer scales the picture. title, description: alternative text. paints: the
+    classes that elements may use. rules: further CSS, the same on both kinds of pages.
 
-    The style sheet has plain classes and no variables, so that renderers without a style engine of a browser, as those
-    of slides, show the light colours.
+    The style sheet uses plain classes and no variables, so that renderers without a full CSS engine, such as those of
+    slides, show the light colours.
     """
 
     def __init__(

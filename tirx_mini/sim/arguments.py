@@ -47,13 +47,15 @@ def named_apart(func: PrimFunc) -> PrimFunc:
 def bind_arguments(
     func: PrimFunc, args: Sequence[Any], *, data: bool = True
 ) -> tuple[list[np.ndarray], tuple[Any, ...]]:
-    """Return (global buffers by slot, scalars in order). The arrays share memory with the arguments.
+    """Return (global buffers by slot, scalars in order).
 
-    data: whether they are read and written. Without, a buffer may be None, all of them where no argument is given, and
-    the arrays are views of one byte.
+    The arrays share memory with the arguments.
 
-    Raises `ArgumentError` where the number of arguments, a dtype, a shape, the layout in memory or the device is wrong.
-    Where an array begins in main memory does not matter: simulated buffers have addresses of their own.
+    data: whether they are read and written. Otherwise a buffer may be None, all arguments may be omitted, and the
+    arrays are views of one byte.
+
+    Raises `ArgumentError` if the number of arguments, a dtype, a shape, the memory layout or the device is wrong. The
+    alignment of an array in host memory does not matter: simulated buffers have their own addresses.
     """
     if not data and not args and all(isinstance(param, Buffer) for param in func.params):
         args = (None,) * len(func.params)

@@ -10,8 +10,8 @@ from .facts import Fact, Fault, Origin
 from .machine import KernelImage, RunningWarp
 
 BUDGET = 20_000_000
-"""The maximum total number of iterations of a run's warps, equivalent to minutes. The references at 8192 make less than
-3 million."""
+"""The maximum total number of iterations of a run's warps, equivalent to minutes. The references at 8192 make fewer
+than 3 million."""
 CTA_ITERATIONS = 200
 """The cost of a CTA's start, in iterations."""
 MEMORY = 8 << 30
@@ -22,8 +22,8 @@ MEMORY = 8 << 30
 class BudgetExceeded(Fact):
     """A loop with more iterations than the remaining budget.
 
-    asked: the iterations that the warp is about to make; None for a loop whose length is not known. used: by all warps
-    before. ctas, of: ended, and in the grid.
+    asked: the iterations that the warp is about to make; None for a loop of unknown length. used: by all warps before.
+    ctas, of: the number of ended CTAs, and of all CTAs in the grid.
     """
 
     asked: int | None
@@ -61,9 +61,11 @@ class Budget:
         self.ended = 0
 
     def spend(self, warp: RunningWarp, iterations: int, known: bool = True) -> int:
-        """Spend iterations that a warp is about to make; return 0. Raises `Fault` where fewer are left.
+        """Spend iterations that a warp is about to make; return 0.
 
-        known: whether these are all that the loop makes.
+        Raises `Fault` if fewer are left.
+
+        known: whether these are all iterations of the loop.
         """
         if iterations > 0:
             if iterations > self.left:

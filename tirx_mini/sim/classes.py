@@ -1,10 +1,10 @@
 """Equivalence classes of clusters, of which a few are checked on behalf of all.
 
-What happens before what among the threads and engines of a cluster follows from what these execute, in whatever order
-the run has it, as long as there is no doubt (`doubts`). So clusters that execute the same have the same hazards, and
-the checks need only one cluster of each kind. What clusters write to global memory is compared all the same: two that
-write, or one that writes what another one reads, end the run, and so does everything that there is to report. Then
-the launch is run as a whole with every access checked (`run.Simulation`), so that reports do not depend on this.
+The happens-before relation among the threads and engines of a cluster follows from their operations, in whatever order
+the run executes them, unless there is a doubt (`doubts`). So clusters with the same operations have the same hazards,
+and the checks need only one cluster of each class. Accesses to global memory are compared for all clusters: two
+writers, or a writer and a reader in another cluster, end the run, and so does any finding. The whole launch is then run
+again with every access checked (`run.Simulation`), so that reports do not depend on this plan.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ class Ended(Protocol):
 
 
 class Classes:
-    """The classes of clusters in a run, by their decisions. The first and the last cluster of `numbers` are checked.
+    """The classes of clusters in a run, by their decisions.
 
-    known: the kinds of which a cluster was checked.
+    The first and the last cluster of `numbers` are checked.
+
+    known: the classes with a checked cluster.
     """
 
     def __init__(self, numbers: Sequence[int]) -> None:

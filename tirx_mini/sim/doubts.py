@@ -57,7 +57,7 @@ class Late(Enum):
 class Tests:
     """Tests of mbarriers that found a phase complete, but precede its completion in another order.
 
-    late: whose do in this run, up to `PUT_OFF` of each place. found: whether there was one.
+    late: the warps whose tests do so in this run, up to `PUT_OFF` at each location. found: whether there was one.
     """
 
     def __init__(self, late: Late | None) -> None:
@@ -83,7 +83,7 @@ class Tests:
 class Doubts:
     """The doubts about a run, the first one of each kind at each location.
 
-    mixed: the phases that another order may complete with other signals than the run did.
+    mixed: the phases that another order may complete with other signals than this run.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,8 @@
 """The facts that a machine records about a kernel: the actor, the action, the location and the rule; no prose.
 
-A fact is a frozen dataclass. The room that emits it defines it, beside the mechanism that notices it; `diagnose` has a
-rule for each class, which turns it into a finding. `FactLog` collects them, the same fact at the same places once.
+A fact is a frozen dataclass. The room that emits a fact defines it, beside the mechanism that detects it; `diagnose`
+has a rule for each class, which turns it into a finding. `FactLog` collects them, and keeps equal facts at equal
+locations once.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from tirx_mini.ir import Span
 class Origin:
     """The actor of an event and its source location.
 
-    role: the warp within its CTA, "warp 3 of warpgroup 1"; "" where no warp acts.
-    place: the same with its CTA where the grid has several, "warp 3 of warpgroup 1 of CTA 5".
-    cta: "CTA 5"; "" for what concerns the whole launch.
+    role: the warp within its CTA, "warp 3 of warpgroup 1"; "" without a warp.
+    place: the role with its CTA if the grid has several, "warp 3 of warpgroup 1 of CTA 5".
+    cta: "CTA 5"; "" for the whole launch.
     span: the instruction.
     """
 
@@ -48,9 +49,12 @@ class Fact:
 
 @dataclass(frozen=True)
 class OperandRule(Fact):
-    """An instruction with invalid operands. The instruction table states such rules itself.
+    """An instruction with invalid operands.
 
-    kind: of the finding, as in "illegal-instruction". message, hint: a sentence each. rule: the section of the PTX ISA.
+    The instruction table states such rules itself.
+
+    kind: of the finding, such as "illegal-instruction". message, hint: a sentence each. rule: the section of the PTX
+    ISA.
     """
 
     kind: str
@@ -68,7 +72,7 @@ class OperandRule(Fact):
 class NotModelled(Fact):
     """An operation that the simulator does not model, so that the rest of the run is unreliable.
 
-    what: as in "the function clamp of CUDA C++". effect: what the simulator did instead, a clause.
+    what: such as "the function clamp of CUDA C++". effect: the simulator's substitute, as a clause.
     """
 
     what: str
@@ -98,8 +102,8 @@ class Entry:
 class FactLog:
     """The facts of a run, in order of first occurrence.
 
-    The same fact at the same places in the source is counted, not kept again. At most `LIMIT` different ones are kept:
-    a kernel that breaks everything is cut short by its reader.
+    An equal fact at the same source locations is counted, not recorded again. At most `LIMIT` different ones are kept;
+    readers cut the list of a very faulty kernel.
     """
 
     LIMIT: ClassVar[int] = 200
@@ -119,7 +123,8 @@ class FactLog:
     def seen(
         self, fact: type[Fact], span: Span | None, other: Span | None = None, variety: Hashable = None
     ) -> bool:
-        """Return whether an equal fact is already recorded, and increment its count if so. Saves making it."""
+        """Return whether an equal fact is already recorded, and increment its count if so. This avoids its
+        construction."""
         entry = self._entries.get((fact, variety, place_key(span), place_key(other)))
         if entry is None:
             return False

@@ -68,7 +68,9 @@ from .timing import Clock, Traffic, Untimed
 
 
 class Gpu(Services):
-    """One launch of a kernel on a modelled GPU. As a context it is closed at the end.
+    """One launch of a kernel on a modelled GPU.
+
+    As a context manager, it is closed on exit.
 
     arrays: the global buffers by slot; written in place.
     """
@@ -154,8 +156,8 @@ class Gpu(Services):
     def close(self) -> None:
         """Release the machine; its outcome's facts and blocked warps are invalid afterwards.
 
-        Its parts refer to one another, and the garbage collector would not find them: it is not asked to look at what
-        was there before a run (`process.running`).
+        The parts refer to one another, and the garbage collector would not free them: it ignores objects that existed
+        before a run (`process.running`).
         """
         for cluster in self._placed:
             cluster.close()
@@ -224,7 +226,10 @@ class Gpu(Services):
         self.clock.at(warp.time, warp, warp.resume)
 
     def looks(self, warp: RunningWarp) -> None:
-        """Register a poll by a warp in a steady loop. Raises `Fault` where that keeps CTAs from starting for ever."""
+        """Register a poll by a warp in a steady loop.
+
+        Raises `Fault` if the loops keep waiting CTAs from starting forever.
+        """
         if self._waiting and self.stillness.looked(warp):
             first, launch = self.origin_of(self._waiting[0]), self.image.launch
             waiting, resident = (len(each) * launch.cluster_size for each in (self._waiting, self.clusters))

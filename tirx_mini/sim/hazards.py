@@ -63,10 +63,10 @@ _KINDS = {
 class Extent:
     """A range of a memory.
 
-    buffer: its name in the source, None where no buffer is. first, last: its elements (shared and global memory).
-    low, high: in bytes of shared memory where no buffer is; the first and last column of tensor memory.
-    others: arguments that share memory with this one.
-    beside: of unwritten tensor memory, the MMA with M = 64 that wrote the other 16 of each 32 lanes, if there is one.
+    buffer: its source name, None without a buffer. first, last: its elements (shared and global memory).
+    low, high: in bytes of shared memory without a buffer; the first and last column of tensor memory.
+    others: arguments that overlap this one in memory.
+    beside: for unwritten tensor memory, the MMA with M = 64 that wrote the other 16 of each 32 lanes, if there is one.
     """
 
     space: Space
@@ -91,11 +91,11 @@ class LastWait:
 class Hazard(Fact):
     """An access that conflicts with an earlier one, or reads uninitialised memory. origin: of the access.
 
-    operation, writes, time: of the access; time in cycles, when it was issued.
+    operation, writes, time: of the access; time in cycles, at its issue.
     earlier: the access that was simulated first, None for an uninitialised read.
-    extent: where. foreign: whether the earlier one is another cluster's.
-    strong: of an access with a memory order that is not weak.
-    overtaken: whether this access is of an operation that was issued before the earlier one in every order.
+    extent: the memory range. foreign: whether the earlier access is by another cluster.
+    strong: set for an access with a memory order that is not weak.
+    overtaken: whether this access belongs to an operation issued before the earlier one in every order.
     cluster: None in global memory. waited: for an uninitialised read.
     """
 
@@ -125,10 +125,10 @@ class LaneHazard(Fact):
     """Unordered accesses of two lanes of one warp to one location. origin: of the later access; the other fields are as
     in `Hazard`.
 
-    elected: whether the two are in order if elect.sync chose the lowest lane. parted: whether lanes went different ways
-    between the two, so that not even the compiler keeps them together. kept: whether the compiler keeps both where they
-    are, as it does accesses with a memory order and asynchronous ones. travelled: whether a write has its value from
-    the earlier read, through other lanes.
+    elected: whether the two are ordered if elect.sync chose the lowest lane. parted: whether lanes diverged between the
+    two, so that even the compiler does not keep them converged. kept: whether the compiler keeps both in place, as it
+    does strong and asynchronous accesses. travelled: whether a write has its value from the earlier read, through other
+    lanes.
     """
 
     operation: Operation

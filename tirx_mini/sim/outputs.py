@@ -25,9 +25,8 @@ Box = tuple[Interval, ...]
 class NothingWritten(Fact):
     """A completed kernel that wrote none of its arguments.
 
-    results: the names of those that it does not read.
-    last: where it computes what nothing reads, or writes to shared memory last, or issues MMAs whose results nothing
-        reads.
+    results: the names of the arguments that it does not read.
+    last: the last unused computation, write to shared memory, or MMA with unread results.
     """
 
     results: tuple[str, ...]
@@ -38,7 +37,7 @@ class NothingWritten(Fact):
 class NanResult(Fact):
     """NaN in a written argument, although no argument contained one before.
 
-    element: the first. poison: whether its bits are those of memory that nothing has written.
+    element: the first NaN. poison: whether its bits are those of uninitialised memory.
     """
 
     buffer: str
@@ -50,7 +49,7 @@ class NanResult(Fact):
 class Unwritten:
     """The part of an argument that no thread wrote, although the kernel writes the argument.
 
-    shape: of the argument. boxes: disjoint, each with an interval for each dimension; empty where nothing was written.
+    shape: of the argument. boxes: disjoint, each with an interval per dimension; empty if nothing was written.
     """
 
     buffer: str

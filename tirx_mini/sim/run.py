@@ -24,7 +24,7 @@ class Simulation(BoundKernel):
     def doubted(self, outcome: Outcome) -> tuple[int, ...]:
         """Return the warps of the first CTA whose mbarrier tests failed in this run but succeed in another order.
 
-        They are the numbers of their first events.
+        The warps are identified by the numbers of their first events.
         """
         doubts = [one.origin for one in outcome.open_orders or () if one.doubt is Doubt.TEST]
         warps = self.image.launch.warps

@@ -337,7 +337,7 @@ class Services:
     def series(self, w: RunningWarp, key: Hashable) -> list[float] | None:
         """Issue the memoised MMAs of a loop without the checks of `mma`, and return a list for their issue times.
 
-        key: as in `TensorCores.series`. None where the loop has to be executed, also to find out what is wrong.
+        key: as in `TensorCores.series`. None if the loop must be executed, for example to report an error.
         """
         series = self.tensor.series(w, key)
         if series is None:
@@ -543,7 +543,7 @@ class Services:
     def shuffle(self, w: RunningWarp, value: Any, source: np.ndarray, mask: Any = None) -> Any:
         """Return each lane's value from the lane in `source`; the last axis is the lanes.
 
-        mask: the lanes that execute it together, None for the whole warp. The value of another lane is unknown.
+        mask: the executing lanes, None for the whole warp. The value of any other lane is unspecified.
         """
         if mask is None:
             w.converged("shfl.sync")

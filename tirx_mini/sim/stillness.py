@@ -1,8 +1,8 @@
 """Livelock detection: launches in which all warps only poll memory that no warp will change.
 
-A loop is *steady* if an iteration does nothing but look: what it finds is the same until somebody else acts. Where each
-event that is due is the next look of such a loop, and all have looked since anything else happened, nothing ever will.
-If CTAs are left that have not started, the loops keep them from it.
+A loop is *steady* if an iteration only reads memory: it has the same result until another warp acts. If each pending
+event is the next poll of such a loop, and all of them have polled since the last other event, nothing will ever change.
+If there are CTAs that have not started, the loops keep them from starting.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ LOOKS = 8
 class CtasNeverStart(Fact):
     """Warps that poll memory forever while they occupy the SMs that waiting CTAs need.
 
-    first: the blockIdx of the first of these, as in "CTA 148". waiting: how many have not started. ctas: of the grid.
-    resident: how many have started and not ended.
+    first: the blockIdx of the first waiting CTA, such as "CTA 148". waiting: the number of CTAs that have not started.
+    ctas: of the grid. resident: the number of CTAs that have started and not ended.
     """
 
     first: str
@@ -47,8 +47,7 @@ class Stillness:
             self._lanes.clear()
 
     def looked(self, warp: RunningWarp) -> bool:
-        """Register a poll of memory by a warp in a steady loop. Return whether nothing but such looks will ever
-        happen."""
+        """Register a poll of memory by a warp in a steady loop. Return whether only such polls will ever happen."""
         looks, lanes = self._looks, self._lanes.setdefault(warp, set())
         if lanes and warp.mask not in lanes:  # lanes have left the loop
             self.moved()

@@ -1,7 +1,7 @@
 """The timeline of a run: the actor, the start and the end of each action, and every change of every mbarrier.
 
-Times are cycles of the SM clock from the launch on. A `Track` is whose time it is: a warp's, or that of an engine of a
-CTA. Renderers and rules read a `Timeline`.
+Times are cycles of the SM clock since the launch. A `Track` is the time line of a warp, or of an engine of a CTA.
+Renderers and rules read a `Timeline`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .machine import Signal
 
 
 class TrackKind(Enum):
-    """The kind of actor of a track. The values are words for a reader."""
+    """The kind of actor of a track. The values are display names."""
 
     WARP = "warp"
     TENSOR = "tensor core"
@@ -89,14 +89,15 @@ class Interval:
 
     The intervals of a warp follow one another. Those of an engine may overlap: several copies are in flight at once.
 
-    name: RUN: the instruction in PTX, or "arithmetic", "load", "store". WAIT: what for, as in "tma2mma[1]", "bar.sync
-        0", "bulk-group". BUSY: as in "MMA", "load A", "store D".
-    span: where in the source; the user's line is `span.user`.
-    operands: (name, value) for a reader, as in ("bar", "tma2mma[1]"), ("bytes", "32768").
+    name: RUN: the instruction in PTX, or "arithmetic", "load", "store". WAIT: the awaited object, such as "tma2mma[1]",
+        "bar.sync 0", "bulk-group". BUSY: the work, such as "MMA", "load A", "store D".
+    span: the source location; the user's line is `span.user`.
+    operands: displayed (name, value) pairs, such as ("bar", "tma2mma[1]"), ("bytes", "32768").
     stage: of the pipeline: the index of the mbarrier, or of the tile in shared memory; None without one.
-    barrier: of a wait, the mbarrier waited for; of an engine, the one that the end signals.
-    phase: of that barrier, counted from 0, that is waited for or signalled.
-    moved: of a copy: from when to when its bytes come to shared memory (a load) or leave it (a store); None for others.
+    barrier: for a wait, the awaited mbarrier; for an engine, the one that its end signals.
+    phase: the awaited or signalled phase of that barrier, counted from 0.
+    moved: for a copy, the start and end of its transfer to shared memory (a load) or from it (a store); None for
+        others.
     """
 
     track: Track
@@ -127,10 +128,10 @@ class Interval:
 class BarrierChange:
     """A state change of an mbarrier.
 
-    source: who made it; of COMPLETE, who made the last change before.
-    phase: how many phases were complete before it: the number of the phase that it is of.
-    pending: arrivals that the phase still lacks after it. tx: bytes that it still expects (negative: that have landed
-        and are not expected yet). After COMPLETE they are those of the next phase.
+    source: the track that made it; for COMPLETE, the one that made the last change before.
+    phase: the number of phases completed before it, which is the index of its phase.
+    pending: the arrivals missing in the phase after it. tx: the bytes still expected (negative: arrived and not
+        expected yet). After COMPLETE they belong to the next phase.
     """
 
     time: float
@@ -160,8 +161,8 @@ class CtaTime:
 class Tile:
     """One output tile of a CTA. name: the part of the output, "D[0:128, 256:384]", or "tile 2" if unknown.
 
-    start, end: from the end of the CTA's work for the tile before to the end of its own, in cycles.
-    multiplied: when its last MMA ended, which may be before `start`, while the tile before is written; 0 without MMAs.
+    start, end: from the end of the CTA's work for the previous tile to the end of its own, in cycles.
+    multiplied: the end of its last MMA, which may precede `start`, while the previous tile is written; 0 without MMAs.
     """
 
     cta: int
@@ -176,9 +177,9 @@ class Timeline(Displayed):
     """The recorded events of one run. intervals: by start. changes: by time. ctas: by number. tiles: by CTA, then
     start.
 
-    roles: of each warp, by what it issued: "TMA", "MMA", "write-back", "TMA, MMA", "all".
-    cycles: when the kernel ended, or stopped. stuck: when nothing could advance any more; None for a run that ended.
-    label: the kernel, the GPU and what came of the run, for a heading. clock_ghz: of the SM clock; None if not known.
+    roles: of each warp, by its issued operations: "TMA", "MMA", "write-back", "TMA, MMA", "all".
+    cycles: the time at which the kernel ended, or stopped. stuck: the time of a deadlock; None for a run that ended.
+    label: the kernel, the GPU and the result of the run, for a heading. clock_ghz: of the SM clock; None if unknown.
     """
 
     intervals: tuple[Interval, ...] = ()
@@ -197,7 +198,7 @@ class Timeline(Displayed):
     def ended_by(self, wait: Interval) -> BarrierChange | None:
         """Return the change that completed the awaited phase; None for other waits or waits without end.
 
-        An arrow goes from its (source, time) to the wait's end.
+        In a picture, an arrow leads from its (source, time) to the end of the wait.
         """
         if wait.barrier is None or wait.phase is None:
             return None

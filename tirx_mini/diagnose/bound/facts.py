@@ -35,9 +35,8 @@ class Loop:
 
     @property
     def steady(self) -> float:
-        """The duration of all batches at the pace between the first and the last.
-
-        The loads of the first ones come before the loop.
+        """The duration of all batches at the pace between the first and the last. The loads of the first batches
+        precede the loop.
         """
         if self.batches == 1:
             return self.end - self.loads
@@ -47,7 +46,7 @@ class Loop:
 class Facts:
     """The figures of a completed run, as the rules use them.
 
-    stats: of its report. time_us: predicted. launch_us: the part of it that is the latency of the launch.
+    stats: of its report. time_us: predicted. launch_us: the launch latency included in it.
     """
 
     def __init__(self, timeline: Timeline, spec: GpuSpec, stats: Mapping[str, float], time_us: float) -> None:
@@ -141,7 +140,7 @@ class Facts:
     def in_loops(self, key: str) -> float:
         """Return the SM's share of a statistic, without the contribution of the write-back.
 
-        What TMA stores is first written to shared memory, and read from there.
+        A TMA store first writes its data to shared memory, and then reads them from there.
         """
         after = {"shared_bytes": 2.0, "l2_bytes": 1.0}.get(key, 0.0) * self.stats.get("tma_store_bytes", 0.0)
         return max(0.0, self.stats.get(key, 0.0) - after) * self._part

@@ -28,8 +28,8 @@ class WaitShare:
 class LaneTime:
     """The time of a role or an engine, as shares of the interval from its CTA's first load or MMA to the last MMA.
 
-    name: "MMA", "TMA", "write-back", "tensor core", "TMA loads". warps: how many have the role; 0 for an engine.
-    waits: the longest first. idle: neither busy nor waiting.
+    name: "MMA", "TMA", "write-back", "tensor core", "TMA loads". warps: the number of warps with the role; 0 for an
+    engine. waits: the longest first. idle: neither busy nor waiting.
     """
 
     name: str
@@ -48,7 +48,7 @@ class LaneTime:
 class Usage:
     """The utilisation of a unit of the GPU between the first and the last MMA of the tiles.
 
-    name: "tensor core", "shared memory", "L2", "HBM". share: 1 is all that one SM can have.
+    name: "tensor core", "shared memory", "L2", "HBM". share: 1 is the full capacity available to one SM.
     """
 
     name: str
@@ -68,9 +68,9 @@ class Cause:
 class Bound:
     """The performance bound of a completed run.
 
-    causes: the one to remove first comes first; each rests on the ones before it being removed.
+    causes: in the order in which to remove them; each assumes that the earlier ones are removed.
     shares: of the critical path of the SM that ended last, the largest first; they add up to the predicted time.
-    lanes: roles, then engines, of the CTA of that SM. usage: of the parts of the GPU, as that SM sees them.
+    lanes: roles, then engines, of the CTA of that SM. usage: of the units of the GPU, as that SM sees them.
     """
 
     causes: tuple[Cause, ...]

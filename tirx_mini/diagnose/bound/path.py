@@ -1,8 +1,8 @@
 """The critical path of a run: the chain of causes, walked back from the end.
 
-The path through a warp is what it executes. A wait leads to who ended it: the warp or engine that made the last signal
-before the phase was complete. An engine's work leads to the work that kept the engine busy before, or to its issue. The
-start of a CTA leads to the end of the one before it on the same SM.
+The path through a warp is its sequence of instructions. A wait leads to its cause: the warp or engine that made the
+last signal before the phase completed. The work of an engine leads to the earlier work that kept the engine busy, or to
+its issue. The start of a CTA leads to the end of the previous CTA on the same SM.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .scene import ACCESSES, EPSILON, Lane, Scene
 
 
 class Resource(Enum):
-    """The resource that a part of the critical path is attributed to. The values are words for a reader."""
+    """The resource that a part of the critical path is attributed to. The values are display names."""
 
     TENSOR = "tensor core"
     COMPLETION = "completion of MMAs"

@@ -1,7 +1,7 @@
 """The rules for the causes that bound a kernel, in the order in which they can be removed.
 
-Each rule looks at the facts of a run, and rests on the rules before it: a pipeline needs loads that nobody waits for by
-copying, roles need a loop over tiles, a bandwidth matters when enough loads are in flight.
+Each rule examines the facts of a run, and assumes the rules before it: a pipeline requires asynchronous loads, roles
+require a tile loop, and a bandwidth matters only if enough loads are in flight.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MUCH, SOME, LITTLE = 0.5, 0.2, 0.02
 """The shares of time that count as most of it, as worth removing, and as worth mentioning."""
 BUSY, FULL = 0.85, 0.9
 """The utilisations above which a unit bounds a kernel, and above which more requests in flight do not help. Both are
-less than 1, since requests come unevenly."""
+below 1, because requests arrive unevenly."""
 
 Rule = Callable[[Facts], "Cause | None"]
 

@@ -37,8 +37,7 @@ class Lane:
 class Scene:
     """The part of a timeline around one SM: its CTAs, and the other CTAs of their clusters.
 
-    ctas: those of the SM, in the order of their starts. lanes: of all of these CTAs and engines. timeline: what
-    concerns them.
+    ctas: the CTAs of the SM, in order of their starts. lanes: of all CTAs and engines. timeline: restricted to these.
     """
 
     def __init__(self, timeline: Timeline, spec: GpuSpec, sm: int) -> None:

@@ -18,14 +18,16 @@ MARGIN = 1.1
 
 @dataclass(frozen=True)
 class Stages:
-    """The stages of a CTA's loads. Times are cycles, medians over the run; a turn is inside of a tile.
+    """The stages of a CTA's loads.
+
+    Times are cycles, medians over the run; a turn lies within a tile.
 
     number: of stages. loaded: the barrier that loads signal, without its index.
-    load: from the issue of the first load of a stage until all have landed.
-    turn: from there until the first load into the same stage again, which is the load, the MMAs and their signals.
-    multiply: what the MMAs of a stage take, from their issue until their completion is known.
-    work: the time of one stage where nothing is waited for: of its MMAs, or of its bytes.
-    room: how many stages the shared memory of a CTA can hold.
+    load: from the issue of the first load of a stage to the completion of its last.
+    turn: from there to the first load into the same stage again: the load, the MMAs and their signals.
+    multiply: from the issue of a stage's MMAs to the observation of their completion.
+    work: the time of one stage without waits: of its MMAs, or of its bytes.
+    room: the number of stages that fit in the shared memory of a CTA.
     """
 
     number: int

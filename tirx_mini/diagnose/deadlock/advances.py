@@ -13,8 +13,8 @@ from .sites import Assignment, Site, Sites
 def advanced_first(sites: Sites, waits: Sequence[Site]) -> Explanation | None:
     """Explain a wait whose first phase is wrong because the role's state advances before it.
 
-    Only for a wait that is known to be wrong: a state may begin one step back. It is not said of a loop that another
-    wait of the role precedes, which may be that of the first round.
+    This applies only to a wait that is known to be wrong: a correct state may begin one step back. A loop is skipped if
+    another wait of the role precedes it, because that wait may belong to the first round.
     """
     for wait in waits:
         if wait.effect is not BarrierEffect.WAIT or not wait.loops or _waited_before(sites, wait):

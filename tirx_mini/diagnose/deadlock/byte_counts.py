@@ -58,7 +58,7 @@ def byte_count(func: PrimFunc, sites: Sites, barrier: str) -> ByteCount | None:
 def _rounds(announce: Sequence[Site], loads: Sequence[Site]) -> list[list[Site]]:
     """Return the loads of each announcement, an empty list if they are unknown.
 
-    There are several announcements where one function is inlined several times: each load of it is there as often.
+    There are several announcements if a function is inlined several times; its loads then have as many copies.
     """
     if len(announce) == 1:
         return [list(loads)]
@@ -89,8 +89,8 @@ def _count(func: PrimFunc, barrier: str, announce: Site, loads: Sequence[Site]) 
 def _delivered(func: PrimFunc, load: Site, announce: Site) -> int | None:
     """Return the bytes of a load per round of the loop that announces them, or None if unknown.
 
-    Loads that signal one CTA's barrier from every CTA of the cluster count once for each, and so do announcements. A
-    guard around the load alone leaves it open how often it runs.
+    Loads that signal one CTA's barrier from every CTA of the cluster count once for each CTA, and so do announcements.
+    A guard around the load alone leaves its number of executions unknown.
     """
     assert func.launch is not None
     maps: dict[Var, TensorMap] = {tensor_map.var: tensor_map for tensor_map in func.tensor_maps}

@@ -56,7 +56,7 @@ def too_few_arrive(situation: Situation, group: Group) -> Explanation | None:
 def _later(situation: Situation, group: Group, barrier: Mbarrier, signals: Sequence[Site]) -> list[Group] | None:
     """Return the groups that arrive only after groups that have already arrived; None if others may still arrive.
 
-    Whoever arrives once a phase has arrived in this one where it has made more rounds than phases are complete.
+    A warp that arrives once per phase has arrived in this one if it has made more rounds than phases are complete.
     """
     arrived: list[Group] = []
     absent: list[Group] = []
@@ -74,7 +74,7 @@ def _later(situation: Situation, group: Group, barrier: Mbarrier, signals: Seque
 def _to_come(group: Group, site: Site, barrier: Mbarrier) -> list[RunningWarp]:
     """Return the warps that may still arrive at a site in this phase.
 
-    Who waits again for a barrier, before the instruction in its loop, has executed it once for each wait.
+    A warp that waits again for a barrier, before the instruction in its loop, has executed it once for each wait.
     """
     warps = group.coming(site, barrier)
     awaited = group.mbarrier

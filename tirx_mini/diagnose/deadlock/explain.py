@@ -1,7 +1,7 @@
 """The explanation of a deadlock: the most likely cause in one sentence, and the fix in another.
 
-Each rule looks at one group of warps that wait for the same barrier at the same line, and recognises one mistake. Rules
-are tried in the order of their certainty; the first that applies to any group names the cause.
+Each rule examines one group of warps that wait for the same barrier at the same line, and recognises one mistake. Rules
+are tried in order of certainty; the first that applies to any group names the cause.
 """
 
 from __future__ import annotations

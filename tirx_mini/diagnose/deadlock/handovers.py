@@ -1,7 +1,7 @@
 """Incorrect handovers between roles, as the program itself shows them; for runs with an error.
 
-A role waits for a barrier, uses what was handed over, and signals another barrier. Each function below recognises one
-mistake of that pattern. A right program may look the same for reasons of its own, so none of them is a finding alone.
+A role waits for a barrier, uses the data handed over, and signals another barrier. Each function below recognises one
+mistake in this pattern. A correct program may match for other reasons, so a match alone is not a finding.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def handover_suspect(
 ) -> Suspect | None:
     """Return the first incorrect handover in the program.
 
-    fresh: the first waits that passed on a fresh barrier. blocked: the warps that wait for ever.
+    fresh: the first waits that passed on a fresh barrier. blocked: the deadlocked warps.
     """
     sites, fresh = find_sites(func), [*fresh, *_first_waits(blocked)]
     return (

@@ -17,8 +17,8 @@ from .sites import Site, Sites
 class Rounds:
     """The phases of a barrier in one round of the outer loop, as completed and as awaited.
 
-    phases: that complete. rounds: that a thread waits for. count: arrivals that complete a phase. alike: whether all
-    signals and waits are executed equally often.
+    phases: the number completed. rounds: the number that a thread waits for. count: arrivals that complete a phase.
+    alike: whether all signals and waits execute equally often.
     """
 
     barrier: str
@@ -95,7 +95,7 @@ def _outer(site: Site) -> int | None:
 def _pace(sites: Sites, site: Site) -> Hashable:
     """Return a key of the rounds that the outer loop around a site makes; equal for loops with equal rounds.
 
-    Roles that take turns go on by several rounds at once, and each of them makes only some of the rounds.
+    Roles that take turns advance by several rounds at once, and each makes only some of the rounds.
     """
     loop = site.loops[_outer(site) or 0]
     if not isinstance(loop, While):

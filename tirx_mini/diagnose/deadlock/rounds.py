@@ -168,8 +168,8 @@ def stage_stands_still(situation: Situation, group: Group) -> Explanation | None
 def _stays(situation: Situation, ahead: Mbarrier, behind: Mbarrier) -> bool:
     """Return whether a warp signals `ahead` repeatedly without the stage `behind`.
 
-    One of those who take turns may do so where they are as many as the stages, but not as often as all of them: there
-    it shows only in one who has been at no other stage.
+    With as many alternating warps as stages, a single warp may do so, but not all of them together; then only a warp
+    that has signalled no other stage counts.
     """
     name, sites = ahead.element.buffer, [site for site in situation.signals(ahead) if not site.by_thread]
     others = [b for b in situation.cta_of(ahead).mbarriers.values() if b.element.buffer == name and b is not ahead]

@@ -103,7 +103,7 @@ def _of_cta(node: object) -> bool:
 class Site:
     """A call of an instruction, with the barrier that it affects ("" if none).
 
-    index: which barrier of the buffer of that name. order: its place in the program.
+    index: the index of the barrier in its buffer. order: the position in the program.
     """
 
     instruction: Instruction
@@ -269,7 +269,7 @@ class Assignment:
 class Sites:
     """All sites of one lowered function, with the definitions of their operands.
 
-    assignments: of local variables. bound: the expressions that names stand for.
+    assignments: of local variables. bound: the expressions of named values.
     """
 
     all: tuple[Site, ...]

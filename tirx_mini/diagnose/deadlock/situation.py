@@ -98,7 +98,7 @@ class Group:
 class Situation:
     """A deadlocked cluster.
 
-    repeats: the waits of the run that found one round complete twice. clusters: how many are stuck in just this way.
+    repeats: the waits of the run that observed one round twice. clusters: the number of clusters in this state.
     """
 
     func: PrimFunc
@@ -189,8 +189,8 @@ class Situation:
     def in_step(self, barrier: Mbarrier) -> bool:
         """Return whether the arriving warps all began with the same round of each ring that they wait for.
 
-        Those who take turns begin at different stages, or in different phases: each arrives in rounds of its own, so
-        that two of them at one stage have come out of turn, and no count is wrong.
+        Warps that take turns begin at different stages or phases: each arrives in its own rounds, so two of them at one
+        stage are out of turn, but no count is wrong.
         """
         sites = self.signals(barrier)
         loops = {id(loop) for site in sites for loop in site.loops}

@@ -1,7 +1,7 @@
 """Pipeline states that do not advance with the rounds: a wait that observes one round twice.
 
-The simulator says which waits did; the program says why: what the stage and the parity of the wait depend on, and where
-that changes.
+The simulator reports the waits; the program shows the cause: the variables of the wait's stage and parity, and the
+assignments to them.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def state_suspects(
 ) -> list[Suspect]:
     """Return explanations of repeated waits, and of states that cannot be correct; for a run with an error.
 
-    repeats: the waits that did. stale: those that do not end, for a parity that the same warp has waited for, whose
-    phase has gone by. Roles that take turns may do so too, so these are explained only where the program shows why.
+    repeats: the repeated waits. stale: the endless waits for a parity that the same warp has waited for, and whose
+    phase has passed. Roles that take turns may also wait so, and are explained only if the program shows the cause.
     """
     sites = find_sites(func)
     found: dict[object, Suspect] = {}

@@ -12,7 +12,7 @@ from ..kind import Notes
 def state_notes(func: PrimFunc) -> Notes:
     """Return notes on inlined functions called twice in a row, whose first result is unused.
 
-    A role that takes turns with another one does so too, so these are notes of findings that may follow from it.
+    Roles that take turns may do so as well, so these are only notes on findings that may follow from it.
     """
     found = {pair: None for block in _blocks(func.body) for pair in _unused(block)}
     return tuple(

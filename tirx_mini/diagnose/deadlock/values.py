@@ -10,7 +10,7 @@ from tirx_mini.sim import thread_values
 from .sites import Sites
 
 SAMPLES = ((0, 1), (1, 3), (2, 7), (5, 11), (13, 17), (40, 29))
-"""The sample assignments of variables: (start, factor). Each variable has another value in each sample."""
+"""The sample assignments of variables: (start, factor). Each variable has a different value in each sample."""
 
 
 def difference(sites: Sites, a: Expr, b: Expr, depth: int) -> int | None:

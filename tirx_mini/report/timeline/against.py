@@ -1,7 +1,8 @@
 """Comparison of two runs of a problem: the times of each role and engine, and the differences in sentences.
 
-A run's times are those of an average CTA slot: the cycles that all working CTAs spend on something, divided by the
-cycles that they live, times the cycles of the run. They compare a kernel of one tile a CTA with a persistent one.
+The times of a run are those of an average CTA slot: the cycles that all working CTAs spend on an activity, divided by
+the cycles of their lifetimes, times the cycles of the run. This makes a kernel with one tile per CTA comparable with a
+persistent one.
 """
 
 from __future__ import annotations
@@ -55,9 +56,9 @@ def run_of(report: Report, spec: GpuSpec | None = None) -> Run:
 class Difference:
     """The time of one row in both runs, in µs of an average CTA slot.
 
-    who: "MMA warp", "tensor core". what: "tma2mma" for a wait, "" for the time that an engine is busy. Where only the
-    cause is the same, and not the barrier, it is the cause: "TMA loads". names: of the barrier before and after.
-    before, after: None where that run has no such row.
+    who: "MMA warp", "tensor core". what: "tma2mma" for a wait, "" for the busy time of an engine. If only the causes
+    match, and not the barriers, it is the cause: "TMA loads". names: of the barrier before and after. before, after:
+    None if that run has no such row.
     """
 
     who: str

@@ -10,8 +10,8 @@ FIRST, SLOWEST = "first", "slowest"
 def ctas_shown(timeline: Timeline, choice: str | int = FIRST) -> tuple[int, ...]:
     """Return the chosen CTA, or both CTAs of its pair.
 
-    choice: "first"; "slowest", the one that lives longest, or the first that can never end in a run that hangs; or a
-    number in the grid. Raises `ValueError` for a number that the grid does not have.
+    choice: "first"; "slowest", the CTA with the longest lifetime, or the first endless one in a deadlocked run; or an
+    index in the grid. Raises `ValueError` for an index outside the grid.
     """
     ctas = timeline.ctas
     if not ctas:

@@ -1,7 +1,7 @@
 """Compact encoding of numbers and names in a page: integer columns as byte planes, and a table of names.
 
-A column of n integers of w bytes is w planes of n bytes, the lowest bytes first. The high bytes of small numbers are
-then runs of zeros, which zlib packs to next to nothing. `web/timeline/src/data.ts` reads what this writes.
+A column of n integers of w bytes is stored as w planes of n bytes, the lowest bytes first. The high bytes of small
+numbers are then runs of zeros, which zlib compresses well. `web/timeline/src/data.ts` is the decoder.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ NAMES = {"all": "all roles", "": "other"}
 class Lane:
     """Tracks of one CTA shown as one: an engine, or the warps of a warpgroup with the same role.
 
-    name: "MMA", "tensor core"; "write-back 1" where a CTA has several warpgroups of a role.
+    name: "MMA", "tensor core"; "write-back 1" if a CTA has several warpgroups of a role.
     """
 
     cta: int

@@ -1,6 +1,6 @@
 """The data of a timeline page: a JSON header, and columns of intervals and changes.
 
-`web/timeline/src/data.ts` describes the same shape for the reader. Times are integers of `PARTS` parts of a cycle.
+`web/timeline/src/data.ts` describes the same format for the reader. Times are integers in units of 1 / `PARTS` cycle.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MOST_FINDINGS = 5
 class RunData:
     """The data of one run: a JSON `header`, and a `payload` of columns at byte `at` of the page's columns.
 
-    ctas: those that are shown first; without them the first of the run, or the first that hangs.
+    ctas: the CTAs shown first; by default the first of the run, or the first deadlocked one.
     """
 
     def __init__(self, report: Report, spec: GpuSpec, at: int = 0, ctas: Sequence[int] = ()) -> None:

@@ -23,11 +23,11 @@ NARROW = 12.0
 DENSE = 300
 """The number of visible intervals above which a row is drawn as an area chart of time shares."""
 COLUMN = 4.0
-"""The width of a column of such a chart, in user units. A barrier whose phases are narrower on average is left out."""
+"""The width of a column of such a chart, in user units. Barriers with narrower phases on average are omitted."""
 
 
 class Panel:
-    """The rows of the given CTAs from `top` downwards. `bottom` is where they end; strips: whether mbarriers are
+    """The rows of the given CTAs from `top` downwards. `bottom` is their lower edge; strips: whether mbarriers are
     shown."""
 
     def __init__(self, timeline: Timeline, ctas: Sequence[int], scale: Scale, top: float, strips: bool = True) -> None:

@@ -26,7 +26,7 @@ class Phase:
 def phases_of(changes: Sequence[BarrierChange], end: float) -> list[Phase]:
     """Return the phases of one barrier from its ordered changes; the last one is open until `end`.
 
-    A barrier that counts bytes lacks those that it expects; any other lacks arrivals.
+    A byte-counting barrier lacks its expected bytes; any other lacks arrivals.
     """
     found: list[Phase] = []
     start = 0.0

@@ -82,8 +82,8 @@ def rows_of(timeline: Timeline, ctas: Sequence[int]) -> list[Row]:
 
 
 def _group(role: str, warp: int) -> tuple[str, bool, int]:
-    """Return the key of the warps that share a row: warps of a warpgroup with equal work. TMA and MMA are issued by one
-    warp."""
+    """Return the key of the warps that share a row: warps of a warpgroup with equal work. TMA and MMA are each issued
+    by a single warp."""
     alone = role == "all" or any(part in role for part in ("TMA", "MMA"))
     return role, alone, warp if alone else warp // WARPGROUP_WARPS
 
@@ -91,8 +91,8 @@ def _group(role: str, warp: int) -> tuple[str, bool, int]:
 def window_of(timeline: Timeline, cta: int) -> tuple[float, float]:
     """Return the window in cycles in which a static picture shows the CTA's steady state.
 
-    Some steps of the pipeline around the last write-back during which the tensor core works; without one, the middle of
-    the CTA's MMAs; without MMAs, its whole life. A kernel that hangs: its last cycles.
+    The window covers some pipeline steps around the last write-back that overlaps tensor-core work; without one, the
+    middle of the CTA's MMAs; without MMAs, its whole lifetime. For a deadlocked kernel it covers the last cycles.
     """
     life = next((item for item in timeline.ctas if item.cta == cta), None)
     begin, end = (life.start, life.end) if life is not None else (0.0, timeline.cycles)

@@ -13,7 +13,8 @@ Lines = tuple[int, tuple[str, ...]]
 def excerpt_around(file: str, numbers: Iterable[int]) -> Lines:
     """Return the top-level statements of a file that contain the given lines, from first to last, decorators included.
 
-    A file that cannot be parsed is shown from the first of the lines to the last one; one that cannot be read has none.
+    For a file that cannot be parsed, the excerpt spans the first to the last of the lines; for one that cannot be read,
+    it is empty.
     """
     lines = [line.rstrip("\n") for line in linecache.getlines(file)]
     wanted = [number for number in numbers if 1 <= number <= len(lines)]

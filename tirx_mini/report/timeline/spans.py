@@ -8,9 +8,11 @@ from tirx_mini.diagnose import Interval
 
 
 def levels(intervals: Sequence[Interval], most: int | None = None) -> list[int]:
-    """Return for each interval the first level, from 0, that no earlier interval still occupies. They are by start.
+    """Return for each interval the first level, from 0, that no earlier interval still occupies.
 
-    most: how many levels there are; what fits on none of them is on the last one too.
+    The intervals are sorted by start.
+
+    most: the maximum number of levels; an interval that fits on none of them is also placed on the last one.
     """
     free: list[float] = []
     found: list[int] = []

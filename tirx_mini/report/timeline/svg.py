@@ -19,7 +19,7 @@ def timeline_svg(
 ) -> str:
     """Return a picture of the CTAs from `start` to `end` in cycles, by default of the steady state of the first CTA.
 
-    Raises `ValueError` for a window without any time, or outside of the run.
+    Raises `ValueError` for an empty window, or one outside the run.
     """
     first, last = window_of(timeline, ctas[0])
     scale = _scale(first if start is None else start, last if end is None else end, timeline.cycles)
@@ -50,7 +50,7 @@ def against_svg(
 ) -> str:
     """Return a picture of two runs on one time axis, in full or from `start` to `end` in cycles.
 
-    Raises `ValueError` as `timeline_svg` does.
+    Raises `ValueError` like `timeline_svg`.
     """
     runs = (comparison.before, comparison.after)
     whole = max(run.timeline.cycles for run in runs)

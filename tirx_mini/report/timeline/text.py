@@ -27,8 +27,8 @@ def timeline_text(
 ) -> str:
     """Return the whole lifetime of the CTAs, then an excerpt, and the longest waits in words.
 
-    start, end: of the part, in cycles; without them it is a few steps of the pipeline. Raises `ValueError` for a part
-    without any time, or outside of the run.
+    start, end: the bounds of the excerpt, in cycles; by default a few pipeline steps. Raises `ValueError` for an empty
+    excerpt, or one outside the run.
     """
     lives = [cta for cta in timeline.ctas if cta.cta in ctas]
     first, last = min(cta.start for cta in lives), max(cta.end for cta in lives)
@@ -117,8 +117,8 @@ def _most(parts: dict[str, float], width: float) -> str:
 
 
 def _waits(timeline: Timeline, rows: Sequence[Row], start: float, end: float) -> Iterator[str]:
-    """Yield one line for each of the longest waits of the rows. Rows of one name, in both CTAs of a pair, count as
-    their mean."""
+    """Yield one line for each of the longest waits of the rows. Rows with equal names, in the two CTAs of a pair, are
+    averaged."""
     totals: dict[tuple[str, str, str], float] = {}
     several = Counter(map(_name, rows))
     for row in rows:

@@ -2,8 +2,8 @@
 
 The format is Google's "Trace Event Format" (docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU): a
 JSON object whose "traceEvents" have a phase type `ph`, a time `ts` in microseconds, a process `pid` and a thread `tid`.
-A process is a CTA here, a thread a warp or an engine. Slices of one thread have to nest, so copies that are in flight
-at the same time get threads of their own.
+Here a process is a CTA, and a thread a warp or an engine. Slices of one thread must nest, so copies in flight at the
+same time have separate threads.
 """
 
 from __future__ import annotations

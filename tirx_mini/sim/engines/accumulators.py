@@ -1,8 +1,8 @@
 """The layout of MMA operands in tensor memory (PTX ISA: "Data Path Layout Organization").
 
 Layouts A and D: row r in lane r. F, with M = 64: 16 rows in each 32 lanes, from lane 0 or from lane 16 on. B (M = 128
-of a pair), E and G (M = 64 and 32 of tcgen05.mma.ws): the columns are in two or four parts, one below the other, and
-each part has rows of A of its own where A is in tensor memory.
+of a pair), E and G (M = 64 and 32 of tcgen05.mma.ws): the columns are split into two or four parts, stacked vertically,
+and each part has its own rows of A if A is in tensor memory.
 """
 
 from __future__ import annotations

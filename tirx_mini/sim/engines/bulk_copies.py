@@ -21,10 +21,10 @@ from .tensor_map import BoxCopier
 class BulkCopy:
     """A copy in flight. warp: the number of the issuing warp in its CTA.
 
-    targets: for a load, the CTAs that receive it, each with the barrier it signals there. parts: the agent of the bytes
-    of each: they are complete for waits at the barrier that is signalled for them.
-    source: what a store has read: its map, the byte of shared memory, and the writes that it found there.
-    moved: from when to when its bytes come to shared memory, or leave it, in cycles.
+    targets: for a load, the receiving CTAs, each with the barrier that is signalled there. parts: for each target, the
+        agent of its bytes, which a wait for its barrier acquires.
+    source: the source of a store: its map, the byte of shared memory, and the writes found there.
+    moved: the start and end of the transfer to or from shared memory, in cycles.
     """
 
     cta: Cta

@@ -1,9 +1,9 @@
 """Asynchronous copies from threads to the shared memory of a CTA in their cluster: cp.async.bulk and st.async.
 
-Both write when they complete, and then complete their bytes on a barrier of the CTA that received them. A bulk copy
-reads its source then, too, and uses the async proxy; st.async has taken registers when it was issued, and writes as its
-thread does. No time of a copy has been measured: it passes through both shared memories at their bandwidth, and takes
-as long as an access to another CTA's shared memory besides.
+Both write when they complete, and then complete their bytes on a barrier of the receiving CTA. A bulk copy also reads
+its source at completion, and uses the async proxy; st.async reads its registers at issue, and writes through the
+generic proxy. The duration of a copy has not been measured: it is modelled as the transfer through both shared memories
+at their bandwidth, plus the latency of an access to another CTA's shared memory.
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ class ClusterCopies:
         self._in_flight: dict[Cta, list[Sent]] = {}
 
     def copy(self, w: Warp, source: int, target: int, nbytes: int, barrier: Mbarrier) -> None:
-        """Begin a copy to the CTA of the barrier. Raises a fault where sizes or places are not multiples of 16, or
-        where the bytes are not in shared memory."""
+        """Begin a copy to the CTA of the barrier. Raises a fault if a size or address is not a multiple of 16, or if
+        the bytes are outside shared memory."""
         for what, number in (("size", nbytes), ("source address", source), ("destination address", target)):
             if number % TMA_GLOBAL_ALIGN:
                 raise Fault(BadBulkSize(w.origin, what, number))
@@ -147,8 +147,8 @@ class ClusterCopies:
     def store(
         self, w: Warp, access: MemoryAccess, addresses: Any, registers: Registers, lanes: np.ndarray, barrier: Mbarrier
     ) -> None:
-        """Begin the stores of some lanes to the CTA of the barrier. Raises a fault where an address is not a multiple
-        of the width, or not in that CTA's shared memory."""
+        """Begin the stores of some lanes to the CTA of the barrier. Raises a fault if an address is not a multiple of
+        the width, or outside that CTA's shared memory."""
         width = access.words * numpy_dtype(access.dtype).itemsize
         own = np.broadcast_to(addresses, (LANES,))[lanes].astype(np.int64)
         if (own % width).any():

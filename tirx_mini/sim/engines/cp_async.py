@@ -1,7 +1,7 @@
 """cp.async: small copies per thread, in groups that the thread waits for (PTX ISA: "cp.async").
 
-The copies of one warp between two commits are one agent: until the wait an ordinary, unordered read of global memory
-and an ordinary, unordered write of shared memory. Bytes move as late as that lets them.
+The copies of one warp between two commits form one agent: until the wait, they are an unordered read of global memory
+and an unordered write of shared memory. Bytes move as late as this allows.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class CopyTooLarge(Fact):
 class Copy:
     """The cp.async of a warp that were issued together.
 
-    done: when they are complete, in cycles. items: where they write, and sources: what of `memory` they read until
-    then, in units of `nbytes`. owners: the lane of each (`Actor.lanes`). sizes: how many bytes of each are copied,
-    where the rest are zeros; None for all.
+    done: the completion time, in cycles. items: the destinations, and sources: the items of `memory` read until then,
+    in units of `nbytes`. owners: the lane of each (`Actor.lanes`). sizes: the number of copied bytes of each, with
+    zeros after them; None for all.
     """
 
     agent: Agent
@@ -71,7 +71,7 @@ class CpAsyncGroups:
     def copy(self, w: Warp, dst: Any, src: Any, nbytes: int, size: Any = None) -> None:
         """Issue a copy of `nbytes` bytes for each active thread; bytes from `size` on, if given, are zero-filled.
 
-        The shared memory changes when the copy is waited for.
+        The shared memory changes when the thread waits for the copy.
         """
         lanes = w.mask.lanes
         targets = np.broadcast_to(np.asarray(dst), 32)[lanes].astype(np.int64)

@@ -19,11 +19,11 @@ from ..ordering import Actor, Agent, Operation, Proxy, Snapshot, SyncClock
 class Mma:
     """A tcgen05.mma in the state of its issue.
 
-    pipe: of its warp. pipeline: what MMAs have in common that are in order. issued: the epoch of the warp then.
-    column, lane: where the accumulator begins. kept: what happens to what it holds. a, b: operand layouts, one object
-    for one layout; a_start, b_start: their places, in bytes of shared memory, or an address in tensor memory.
-    previous: the MMA that it comes after in its pipeline, until that is executed. timed, done: whether the tensor core
-    has begun it, and executed it.
+    pipe: of its warp. pipeline: the key of MMAs that execute in order. issued: the epoch of the warp at the issue.
+    column, lane: the start of the accumulator. kept: the treatment of its old contents. a, b: operand layouts,
+    interned; a_start, b_start: their addresses, in bytes of shared memory, or an address in tensor memory. previous:
+    the preceding MMA of its pipeline, until that is executed. timed, done: whether the tensor core has begun it, and
+    executed it.
     """
 
     pipe: Pipe
@@ -72,7 +72,9 @@ class Mma:
 
 @dataclass(eq=False)
 class TmemCopy:
-    """A tcgen05.cp in the state of its issue. Attributes with the names of an `Mma`'s mean the same.
+    """A tcgen05.cp in the state of its issue.
+
+    Attributes named as in `Mma` have the same meaning.
 
     column, lane: of tensor memory. layout, start: of the source. shape, multicast: as in the instruction.
     """
@@ -111,8 +113,8 @@ class TmemCopy:
 class Known:
     """A recorded sequence of MMAs of one thread, which each CTA of a partial run repeats.
 
-    steps: of each MMA, (cycles from the first statement to its issue, of its arithmetic, bytes of operands). cycles: of
-    all of their issue. span: of the last one.
+    steps: for each MMA, (cycles from the first statement to its issue, of its arithmetic, bytes of operands). cycles:
+    of the whole issue. span: of the last one.
     """
 
     steps: tuple[tuple[float, float, float], ...]
@@ -125,8 +127,8 @@ class Known:
 
 @dataclass(eq=False)
 class Burst:
-    """A recorded sequence of MMAs as a thread has issued it, from cycle `time` on. Attributes with the names of an
-    `Mma`'s mean the same."""
+    """A recorded sequence of MMAs as a thread has issued it, from cycle `time` on. Attributes named as in `Mma` have
+    the same meaning."""
 
     pipe: Pipe
     known: Known
@@ -167,7 +169,7 @@ class Series:
 class Repeat:
     """A series as another, unchecked thread issues it. times: the issue times of the MMAs.
 
-    Attributes with the names of an `Mma`'s mean the same.
+    Attributes named as in `Mma` have the same meaning.
     """
 
     pipe: Pipe
@@ -200,8 +202,6 @@ def copies_of(cta_group: int) -> Pipeline:
 class Issue:
     """The issue of an MMA, with the properties that order it against other operations. The attributes from `ordered` on
     are those of `Actor`.
-
-    agent: of the warp. epoch: of its pipe.
     """
 
     agent: int
@@ -216,9 +216,9 @@ class Pipe:
     """The operations of one thread on the tensor core. warp: the number of its warp in the CTA. pending: MMAs not yet
     committed. queued, running: commits, in order.
 
-    thread: as that of `Actor`. elected: whether elect.sync chose the thread that issued them.
-    ordered: the epoch up to which a commit, or a fence before synchronisation, has ordered what was issued.
-    own, handed: the pipes that others' MMAs were taken over from, with both fences and without one.
+    thread: as in `Actor`. elected: whether elect.sync chose the issuing thread. ordered: the epoch up to which a
+    commit, or a fence before synchronisation, has ordered the operations. own, handed: the pipes from which other
+    threads' MMAs were taken over, with both fences and without one.
     """
 
     def __init__(self, cta: Cta, agent: Agent, warp: int, thread: tuple[int, int]) -> None:

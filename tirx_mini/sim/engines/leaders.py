@@ -1,6 +1,7 @@
 """Leader warps: the first warp of a warpgroup executes a loop for the other three, in untimed or partial runs.
 
-Where all warps of a warpgroup do the same, three of them only wait for the first one. See `translate.representatives`.
+If all warps of a warpgroup execute the same operations, three of them only wait for the first. See
+`translate.representatives`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Leaders:
     def begin(self, w: Warp, arrays: tuple[RegisterArray, ...] = ()) -> Blocking:
         """Wait in the first warp for the others, and then act for all of them.
 
-        arrays: of the registers in which it accumulates, with data.
+        arrays: the register arrays in which it accumulates, with data.
         """
         lead = self._of(w)
         if len(lead.followers) < WARPGROUP_WARPS - 1:

@@ -29,7 +29,7 @@ class MemoisedSeries:
 
     def learn(self, issued: Sequence[Issued]) -> None:
         """Memoise the issued operations as the series of the current key. Only plain MMAs of one sum, with both
-        operands in shared memory, are a series."""
+        operands in shared memory, form a series."""
         key, self._watched = self._watched, None
         if key is None:
             return

@@ -21,7 +21,7 @@ def steps_of(spec: GpuSpec, mma: Mma | TmemCopy) -> tuple[float, float]:
 def arithmetic(spec: GpuSpec, shape: InstructionDescriptor, cta_group: int) -> float:
     """Return the cycles that an MMA occupies the tensor core of an SM.
 
-    64 rows take as long as 128 in one CTA; in a pair, they fill the tensor core.
+    In one CTA, 64 rows take as long as 128; in a pair, they fill the tensor core.
     """
     rows, width = shape.m // cta_group, shape.depth * shape.a.itemsize
     if cta_group == 1:
@@ -32,8 +32,8 @@ def arithmetic(spec: GpuSpec, shape: InstructionDescriptor, cta_group: int) -> f
 def operand_bytes(spec: GpuSpec, shape: InstructionDescriptor, cta_group: int, a_in_tmem: bool) -> float:
     """Return the operand bytes that an MMA reads from one SM's shared memory.
 
-    These are its rows of A and its rows of B. In a pair, each SM reads the half of B that it holds and sends it to the
-    other one, which holds up the rows of A.
+    An MMA reads its rows of A and its rows of B. In a pair, each SM reads its half of B and sends it to the other one,
+    which delays the rows of A.
     """
     rows, width = shape.m // cta_group, shape.depth * shape.a.itemsize
     read = 0.0 if a_in_tmem else rows * (1.0 if cta_group == 1 else 1.0 + spec.pair_read_share)
@@ -57,7 +57,8 @@ def fill_of(spec: GpuSpec, mma: Mma) -> float:
 def fill(spec: GpuSpec, shape: InstructionDescriptor, cta_group: int, a_in_tmem: bool) -> float:
     """Return the delay of an MMA's arithmetic, in cycles, by the read of its first rows of A.
 
-    Those of the MMA after it are read meanwhile. Where operands take longer than the arithmetic, that has a part of it.
+    The rows of the next MMA are read in the meantime. If operands take longer than the arithmetic, the delay is partly
+    hidden.
     """
     rows = 0 if a_in_tmem else shape.m // cta_group
     reading = operand_bytes(spec, shape, cta_group, a_in_tmem) / spec.smem_bytes_per_cycle

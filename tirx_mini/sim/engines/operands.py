@@ -59,7 +59,7 @@ class MatrixProduct(Protocol):
 class Pattern:
     """The location of an operand of one or more MMAs, relative to `base`: 16-byte items, and their byte range.
 
-    items: int64[rows, chunks] (K-major) or int64[depth, chunks]. low, high: in bytes. dense: no gaps between.
+    items: int64[rows, chunks] (K-major) or int64[depth, chunks]. low, high: in bytes. dense: without gaps.
     """
 
     items: np.ndarray
@@ -72,8 +72,8 @@ class Pattern:
 class Place:
     """The location of an operand: a pattern and its start address.
 
-    low, high: in bytes of shared memory. home: where the box begins that was last seen to hold the operand. part: what
-    tells it from other operands in that box.
+    low, high: in bytes of shared memory. home: the start of the box that last held the operand. part: the key of the
+    operand in that box.
     """
 
     __slots__ = ("base", "high", "home", "low", "part", "pattern")
@@ -114,7 +114,7 @@ class Operands:
     ) -> Submatrix:  # fmt: skip
         """Return the operand of all MMAs of a group, concatenated along K: rows × depth.
 
-        known: what tells these MMAs from all others of the run, where they come again.
+        known: the identity of memoised MMAs, which recur in the run.
         """
         fmt = getattr(group[0].shape, which)
         place = self.place(smem, group, which, rows, known)
@@ -266,7 +266,7 @@ def read_tmem(
 ) -> np.ndarray:
     """Return matrix A of all MMAs of a group from tensor memory, concatenated along K: float32[128, depth].
 
-    groups: of lanes, those that hold it.
+    groups: the lane groups that hold the matrix.
     """
     parts = []
     for mma in group:

@@ -1,10 +1,10 @@
 """Representative warps: one of the last three warps of a warpgroup executes a loop for the others that reach it at the
 same time.
 
-The first warp of the warpgroup goes round as well: what it alone does takes it time that the others do not need. Those
-of the others that come to the loop one right after the other, at one time of their own, wait for the same in it, and go
-on one right after the other. So one of them can go round for all, with the others right after it at the end, and the
-run of a whole launch takes the same time to the cycle. See `translate.representatives`.
+The first warp of the warpgroup executes the loop as well: its own operations take time that the others do not need. Of
+the others, those that reach the loop one directly after the other at the same time wait for the same events in it, and
+continue one directly after the other. So one of them can represent all, with the others directly after it at the end,
+and the run of a whole launch takes the same time to the cycle. See `translate.representatives`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .wgmma_engines import WgmmaEngines
 class RepresentedWait(Wait):
     """A wait of a warp at a loop, for other warps of its warpgroup or for its representative.
 
-    loop: its number. committed: groups of wgmmas before it. state: the registers after it, if another one went round.
+    loop: its number. committed: groups of wgmmas before it. state: the registers after it, if another warp executed it.
     """
 
     instruction: ClassVar[str] = "wgmma"
@@ -37,7 +37,10 @@ Together = dict[RunningWarp, RepresentedWait]
 
 
 class Representatives:
-    """The representative warps of a GPU. Nothing is kept of the warps that others represent."""
+    """The representative warps of a GPU.
+
+    No records are kept of the represented warps.
+    """
 
     def __init__(self, wgmma: WgmmaEngines) -> None:
         self._wgmma = wgmma

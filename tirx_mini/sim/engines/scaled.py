@@ -15,7 +15,7 @@ GROUPS, GROUP_LANES = 4, 32
 
 
 def multiply_scaled(tmem: TensorMemory, mma: Mma, left: np.ndarray, right: np.ndarray, actor: Actor) -> np.ndarray:
-    """Return (left · SFA) (right · SFB)ᵀ of one CTA: float32[128, N]. Each group of 32 lanes uses its own copy of
+    """Return (left · SFA) (right · SFB)ᵀ of one CTA: float32[128, N]. Each group of 32 lanes uses its own copy of the
     factors."""
     scales, shape = mma.scales, mma.shape
     assert scales is not None

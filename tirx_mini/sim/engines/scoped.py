@@ -1,9 +1,9 @@
 """Scoped accesses: ld, st, atom and red with a memory order, and the fences that order them.
 
-A strong write carries what its thread has released to it: by itself, or by a fence before it. An acquire that reads
-it, directly or after atomic operations on the value, takes that over; so does a fence after a relaxed read. Both scopes
-must have both threads (PTX ISA: "Release and Acquire Patterns", "Causality Order"). The order of fence.sc among
-themselves is that of one run, so no race is excused by it.
+A strong write carries the release of its thread, or of an earlier fence. An acquire that reads the write, directly or
+after atomic operations on the value, acquires the release; so does a fence after a relaxed read. Each scope must
+include both threads (PTX ISA: "Release and Acquire Patterns", "Causality Order"). The order of fence.sc operations is
+specific to one run, so it excuses no race.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Run:
     """The addresses of an access that lie in one memory.
 
     lanes: int[n], the position of each among the active lanes. offsets: int64[n], in bytes of the memory. view: the
-    memory as items of a width. segment: its shadow, None without checks. slot, name: of the global buffer.
+    memory as items of a given width. segment: its shadow, None in an unchecked run. slot, name: of the global buffer.
     """
 
     lanes: np.ndarray
@@ -87,7 +87,7 @@ class Run:
 class Patterns:
     """The open release and acquire patterns of a warp's threads, by the lanes of their fence.
 
-    observed: what strong reads found without acquiring it, with the lanes that read.
+    observed: the releases that strong reads observed without acquiring them, with the reading lanes.
     """
 
     fences: list[tuple[int, Release]] = field(default_factory=list)
@@ -173,9 +173,9 @@ class ScopedAccesses:
     def fence(self, w: RunningWarp, sem: str, scope: str) -> None:
         """Execute fence: acquire the releases that the lanes have read, and release to their later strong writes.
 
-        At the scope of the GPU, it does the same for threads that it synchronises with by a barrier. In the letter of
-        the ISA only the thread that reads or writes the flag has such a fence; on chips, what any thread wrote ahead of
-        its fence is in the L2 behind it, and what it reads behind its fence is not from an old line of the L1.
+        At GPU scope, it also acts for threads that it synchronises with by a barrier. By the ISA, only the thread that
+        accesses the flag has such a fence; on hardware, all earlier writes of any thread are in the L2 after its fence,
+        and later reads do not hit stale lines of the L1.
         """
         w.cta.cluster.order.record(self._fence, w, sem, scope)
 
@@ -364,9 +364,10 @@ class ScopedAccesses:
         run.segment.strong_write(where, actor, released, update=True, absorbed=acquired if both else ())
 
     def _observe(self, w: RunningWarp, access: MemoryAccess, found: Released) -> Collection[int]:
-        """Acquire the releases that a strong read observes, or keep them for a fence. Returns those acquired.
+        """Acquire the releases that a strong read observes, or keep them for a fence.
 
-        A read whose value decides nothing may find other writes in another order, so it acquires nothing.
+        Returns the acquired ones. A read whose value is unused may observe other writes in another order, so it
+        acquires nothing.
         """
         if not found or w.span in self.gpu.image.idle:
             return ()

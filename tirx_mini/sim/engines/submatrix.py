@@ -23,7 +23,7 @@ class Matrix:
 class LateMatrix(Matrix):
     """A matrix whose blocks are converted at first use.
 
-    numbers: room for them. source: the elements, which do not change. convert: what makes numbers of some of them.
+    numbers: the destination. source: the elements, which do not change. convert: the conversion of elements to numbers.
     """
 
     __slots__ = ("_convert", "_converted", "_source")

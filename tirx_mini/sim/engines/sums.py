@@ -1,8 +1,8 @@
 """Lazy sums: the products of MMAs with one accumulator, computed when the accumulator is read.
 
-MMAs that continue a sum over K are one product of long matrices, which BLAS computes faster than many short ones, and
-the accumulator is written once. The order of additions follows from the order of the MMAs alone, so all runs of a
-kernel have the same results, with checks and without.
+A chain of MMAs over K is one product of long matrices, which BLAS computes faster than many short ones, and the
+accumulator is written once. The order of additions depends only on the order of the MMAs, so all runs of a kernel have
+the same results, with checks and without.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 class Sum:
     """A pending sum of products, for each simulated cluster, usually one.
 
-    adds: whether to what is there, or in place of it. taken: whether a place has its part: nothing more can be added.
+    adds: whether it adds to the old contents or replaces them. taken: whether a part has been computed, so that nothing
+    more can be added.
     """
 
     __slots__ = ("_depth", "_held", "_parts", "adds", "taken")
@@ -96,7 +97,8 @@ def accumulate_tmem(
 ) -> None:
     """Add left @ right.T lazily to the columns from `column` on, or overwrite them.
 
-    memories, left: of each cluster that is executed. right: its parts, one below the other, each likewise.
+    memories, left: one for each simulated cluster. right: its parts, stacked vertically, each with one matrix per
+    cluster.
     """
     end = column + sum(part[0].rows for part in right)
     pending = memories[0].lazy.get((column, end)) if adds else None
@@ -115,7 +117,7 @@ def accumulate_tmem(
 class RegisterSum(Sum):
     """A pending sum for the accumulators of a warpgroup: 64 rows, of which each warp holds 16.
 
-    width: how many clusters are executed.
+    width: the number of simulated clusters.
     """
 
     __slots__ = ("_values", "_width")
@@ -165,7 +167,7 @@ def _side_by_side(parts: Sequence[np.ndarray]) -> np.ndarray:
 def accumulate_registers(parts: Sequence[Registers], left: Factor, right: Factor, adds: bool) -> None:
     """Add left @ right.T lazily to the accumulators of a warpgroup's warps, or overwrite them.
 
-    left, right: of each cluster that is executed.
+    left, right: one matrix for each simulated cluster.
     """
     count = right[0].rows // 2
     pending = _pending(parts, count) if adds else None

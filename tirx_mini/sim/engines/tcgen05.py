@@ -1,12 +1,12 @@
 """The tensor cores: asynchronous MMAs, executed in order with their own timing.
 
-Each warp issues to a pipe of its own. A pipe is an agent, which acquires what the issuing thread has acquired at each
-MMA. The MMAs read and write when the commit that tracks them completes, as late as the ISA allows, and consecutive MMAs
-to one accumulator are then one matrix product (PTX ISA: "tcgen05.mma", "tcgen05.commit").
+Each thread issues to its own pipe. A pipe is an agent, which acquires at each MMA what the issuing thread has acquired.
+The MMAs read and write when the commit that tracks them completes, as late as the ISA allows, and consecutive MMAs to
+one accumulator are then one matrix product (PTX ISA: "tcgen05.mma", "tcgen05.commit").
 
-MMAs with the same accumulator, shape, kind and cta_group are in the order of their issue, in one thread and, with the
-fences of tcgen05 around their synchronisation, from thread to thread; others are in no order before the first one's
-commit is waited for (PTX ISA: "Pipelined tcgen05 Instructions").
+MMAs with the same accumulator, shape, kind and cta_group execute in the order of their issue, within one thread and,
+with the tcgen05 fences around their synchronisation, across threads; others are unordered until a wait for the first
+one's commit (PTX ISA: "Pipelined tcgen05 Instructions").
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class TensorCores:
     ) -> None:
         """Issue an MMA with its accumulator at the address `d`.
 
-        Its operands, A perhaps in tensor memory, are at the same place in both CTAs of a pair.
+        Its operands, possibly with A in tensor memory, are at the same addresses in both CTAs of a pair.
         """
         pipe = self.pipe(w)
         agent = w.agent
@@ -122,7 +122,7 @@ class TensorCores:
     def series(self, w: Warp, key: Hashable) -> Series | None:
         """Return the memoised MMAs of a loop that a thread is about to execute; None if `learn_series` must record it.
 
-        key: the loop, and all that the operands of its MMAs are computed from. None also where a commit tracks more.
+        key: the loop, and all inputs of its MMAs' operands. None also if a commit tracks further operations.
         """
         alone = w.mask.count == 1 and self.gpu.recorder is None and not self.pipe(w).pending
         return self._series.find(key if alone else None)
@@ -132,7 +132,10 @@ class TensorCores:
         self._series.learn(self.pipe(w).pending)
 
     def repeat(self, w: Warp, series: Series) -> list[float]:
-        """Issue a memoised series. The result is to be filled with the times of its MMAs."""
+        """Issue a memoised series.
+
+        The caller fills the result with the issue times of the MMAs.
+        """
         pipe, first = self.pipe(w), series.first
         last = self._last.setdefault(w.cta, {})
         previous = last.get(first.pipeline)
@@ -145,7 +148,7 @@ class TensorCores:
     def again(self, w: Warp, key: Hashable) -> bool:
         """Issue the memoised MMAs of this key at once; without an entry, let `learn` record the next ones.
 
-        key: where they are in the program, and all that their operands are computed from.
+        key: the location in the program, and all inputs of the operands.
         """
         return self._bursts.again(w, self.pipe(w), key)
 
@@ -170,7 +173,7 @@ class TensorCores:
 
     @staticmethod
     def _renew(pipe: Pipe, agent: Agent, pipeline: Pipeline) -> None:
-        """Begin a new order for the following MMAs. An epoch of a pipe is of one pipeline."""
+        """Begin a new order for the following MMAs. An epoch of a pipe belongs to one pipeline."""
         if pipe.pipeline not in (None, pipeline):
             pipe.agent.advance()
         pipe.pipeline = pipeline
@@ -184,7 +187,7 @@ class TensorCores:
     def _take_over(pipe: Pipe, agent: Agent, previous: Mma) -> bool:
         """Return whether an MMA of another warp's pipe precedes the next one by order of issue.
 
-        Both fences belong to that (PTX ISA: "Pipelined instructions, different thread"); a missing one is a finding.
+        This requires both fences (PTX ISA: "Pipelined instructions, different thread"); a missing one is a finding.
         """
         issue, issuer, other = previous.issue, previous.issue.agent, previous.pipe.agent.index
         if not agent.happens_after(issuer, previous.issued):
@@ -237,7 +240,7 @@ class TensorCores:
                 return
 
     def forget(self, w: Warp) -> None:
-        """Handle the end of a warp. Another one may take over what it has not committed."""
+        """Handle the end of a warp. Another warp may take over its uncommitted operations."""
         for pipe in self._pipes.pop(w, {}).values():
             self._uncommitted.setdefault(w.cta, []).extend(pipe.pending)
 

@@ -21,7 +21,7 @@ class CommitAtExit(Fact):
 class FreedBeforePeer(Fact):
     """A dealloc of a CTA pair that is not ordered after the return of the other CTA's tcgen05.alloc.
 
-    met: whether the CTAs had synchronised before they allocated. peer: the other CTA.
+    met: whether the CTAs had synchronised before the allocation. peer: the other CTA.
     """
 
     peer: str
@@ -37,7 +37,7 @@ class MmaAtExit(Fact):
 class CommitOfOtherThread(Fact):
     """A tcgen05.commit by a thread without MMAs, while another lane of its warp has some. origin: of the commit.
 
-    mma: of the other thread. elected: whether elect.sync chose one of the two, and they are the same if that is the
+    mma: of the other thread. elected: whether elect.sync chose one of the two, which are the same only if it chose the
     lowest lane.
     """
 

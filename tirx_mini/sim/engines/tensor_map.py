@@ -1,9 +1,8 @@
 """The boxes of a tensor map, in global memory and in shared memory.
 
 A box is read and written through a strided view of the tensor; elements outside the tensor are zero in a load (or NaN,
-where the map says so) and skipped in a store. In shared memory the box lies densely, innermost dimension first, with
-the 16-byte chunks of its rows XORed by the map's swizzle, which works on address bits (PTX ISA: "Tensor swizzling
-modes").
+if the map says so) and skipped in a store. In shared memory the box is dense, innermost dimension first, with the
+16-byte chunks of its rows XORed by the map's swizzle, which acts on address bits (PTX ISA: "Tensor swizzling modes").
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ class TensorMapRule(Enum):
 def broken_rule(tensor_map: TensorMap, rows: bool = False) -> TensorMapRule | None:
     """Return the first rule of `cuTensorMapEncodeTiled` that a tensor map violates, or None.
 
-    rows: whether it is used for copies of four rows.
+    rows: whether it is used for gather4 or scatter4.
     """
     if rows and (tensor_map.rank != 2 or tensor_map.box[1:] != (1,)):
         return TensorMapRule.ROWS
@@ -93,7 +92,7 @@ def broken_rule(tensor_map: TensorMap, rows: bool = False) -> TensorMapRule | No
 def smem_chunks(count: int, swizzle: int, phase: int) -> np.ndarray:
     """Return the chunk index of each 16-byte chunk of a dense box, relative to the start of the box.
 
-    count: chunks in the box. phase: the place modulo 1024, which the swizzle depends on.
+    count: chunks in the box. phase: the address modulo 1024, which the swizzle depends on.
     """
     addresses = phase + CHUNK * np.arange(count)
     return (swizzle_bytes(addresses, swizzle) - phase) // CHUNK
@@ -249,9 +248,9 @@ class BoxCopier:
     def block(self, coords: tuple[int, ...], dtype: str) -> Submatrix | None:
         """Return the elements of a box as a block of the tensor's matrix, adjacent to its neighbours.
 
-        The tensor counts as one matrix, all dimensions but the last together, in strips of `STRIP` columns. The result
-        is None if the rows of the tensor do not lie at equal distances, if the tensor is too large to keep, if the box
-        is not a block of one strip, and if it lies partly outside.
+        The tensor is treated as one matrix, with all dimensions but the last merged, in strips of `STRIP` columns. The
+        result is None if the rows of the tensor are not evenly spaced, if the tensor is too large to cache, if the box
+        is not a block of one strip, or if it lies partly outside.
         """
         column, width = coords[0], self.box[-1]
         strip = column // STRIP
@@ -319,7 +318,7 @@ class BoxCopier:
 class LoadedBox:
     """A loaded box in shared memory, in the layout of its tensor map.
 
-    operands: of MMAs that are this box or a part of it, by what says where they lie.
+    operands: the MMA operands contained in this box, by location.
     """
 
     __slots__ = ("_coords", "_numbers", "copier", "nbytes", "operands")
@@ -338,7 +337,7 @@ class LoadedBox:
     def numbers(self, dtype: str) -> Submatrix:
         """Return the elements of the box as `dtype`, one row of the box per row.
 
-        Boxes that are neighbours in the tensor are neighbours in one matrix, where there is room for that.
+        Adjacent boxes of the tensor are adjacent in one matrix, if the tensor can be cached.
         """
         found = self._numbers.get(dtype)
         if found is None:
@@ -375,7 +374,7 @@ class BatchedBox:
 class RowsCopier(BoxCopier):
     """A gather4 or scatter4 of a tensor map with one-row boxes (PTX ISA: "tile::scatter4 and tile::gather4").
 
-    Coordinates are a column and four rows. In shared memory the rows lie as a box of four rows does.
+    Coordinates are a column and four rows. In shared memory the rows are laid out as a box of four rows.
     """
 
     ROWS = 4
@@ -416,7 +415,7 @@ class RowsCopier(BoxCopier):
 class LinearCopier(BoxCopier):
     """A byte range of an argument for cp.async.bulk without a tensor: a one-dimensional box.
 
-    dtype: of the elements that a reduction computes with.
+    dtype: of the elements of a reduction.
     """
 
     smem_alignment = CHUNK

@@ -46,10 +46,9 @@ class Seen:
 class TileMisread(Fact):
     """An MMA that reads a tile in a different layout than it was written.
 
-    operand: "a" or "b"; "" where the two do not fit together, A first. tiles: those that are read. writer: where the
-    tile was last written. descriptor, dtype, mn_major: how the operand is read. rows, columns: the bytes of the tile
-    from a row to the eighth one after it, and from one group of columns to the next. seen: two elements that do not fit
-    together.
+    operand: "a" or "b"; "" if the two disagree, A first. tiles: the tiles read. writer: the location of the last write.
+    descriptor, dtype, mn_major: the layout of the read. rows, columns: the byte distances to the eighth next row, and
+    to the next group of columns. seen: two elements that disagree.
     """
 
     operand: str
@@ -90,7 +89,7 @@ class OwnAccumulator(Fact):
 class FactorsMisread(Fact):
     """Scale factors that are read as another dtype, or copied by tcgen05.cp in another layout. wrong: which of the two.
 
-    tile: of shared memory that holds them. read: the type, or the descriptor in words. writer: where they were written.
+    tile: the tile in shared memory. read: the type, or the descriptor in words. writer: the location of the write.
     """
 
     wrong: Misread

@@ -1,7 +1,7 @@
 """Comparison of MMA operands with the tiles that were written to shared memory.
 
-The shadow of shared memory has the last write of each byte, and so the tile call or the tensor map by which it was
-made. Bytes that other stores have written have no layout: nothing is said of them.
+The shadow of shared memory records the last write of each byte, and thereby the tile call or tensor map that made it.
+Bytes written by other stores have no layout and are not checked.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ class TileReads:
     ) -> None:  # fmt: skip
         """Compare the operands of a chain of MMAs with the tiles in a CTA's shared memory.
 
-        rows: of A and of B; None for an A that is not in shared memory. sums: what tells the accumulator from others.
-        snapshot: one object for MMAs with nothing between them.
+        rows: of A and of B; None for an A outside shared memory. sums: the identity of the accumulator. snapshot: one
+        object for MMAs without intervening operations.
         """
         found: list[tuple[Reading, Source] | None] = []
         for which, extent in zip("ab", rows, strict=True):

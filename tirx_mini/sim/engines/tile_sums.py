@@ -14,7 +14,7 @@ from .tile_views import Spot
 class Entry:
     """The start of an MMA's operand. rows: the row space of `row`. space: the coordinate space of `k`.
 
-    A box of a matrix is a part of that, and so has its coordinates; another tile has its own.
+    A box of a matrix has the coordinates of the matrix; any other tile has its own.
     """
 
     spot: Spot
@@ -82,7 +82,7 @@ class TileSum:
     def _again(self, a: Entry, b: Entry) -> Stray | None:
         """Return a mismatch if elements along K are read twice although the MMAs could have covered the whole tile.
 
-        A sum that adds the same product several times is none of these.
+        A sum that adds the same product several times is no mismatch.
         """
         spot, key = a.spot, (a.spot.tile, b.spot.tile)
         places = self._steps.setdefault(key, [])

@@ -1,8 +1,8 @@
 """An MMA operand as a part of the tiles written at its location.
 
 Rows of an operand are consecutive rows of a tile, and its elements along K are consecutive columns: each dimension of
-the tile belongs to one of the two. A descriptor of another layout leads elsewhere: by another swizzle it finds, in one
-row of the operand, chunks of several rows of the tile.
+the tile belongs to one of the two. A descriptor of a different layout violates this: with a different swizzle, one row
+of the operand consists of chunks of several rows of the tile.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .tile_facts import Misread, Seen
 class Spot:
     """The start of an MMA in a tile: the indices of the row and of the element along K.
 
-    width: elements along K that it reads. extent: those that the tile has. element: as the tile has it. dims: of the
-    tile, that of rows and that along K; None where these are several. scale: elements along K as they are read, in one
-    of the tile.
+    width: the number of elements along K that it reads. extent: the number in the tile. element: the tile element.
+    dims: the dimensions of rows and of K; None if these are several. scale: the number of read elements per tile
+    element along K.
     """
 
     tile: WrittenTile
@@ -56,9 +56,9 @@ class Mismatch:
 class TileView:
     """The chunks of an operand.
 
-    at: int[lines, chunks], the numbers of 16 bytes in shared memory. ids: the tile of each, as its place in `tiles`, or
-    -1. mn_major: whether lines are along K. mmas: how many MMAs lie side by side along K. itemsize: bytes of an element
-    as it is read.
+    at: int[lines, chunks], chunk indices in shared memory. ids: the index of each chunk's tile in `tiles`, or -1.
+    mn_major: whether lines are along K. mmas: the number of MMAs side by side along K. itemsize: bytes of an element as
+    read.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class TileView:
 class Part:
     """The part of an operand in one tile.
 
-    local: of each chunk, its number in the tile. masks: which are in the tile, and which are in another one.
+    local: the index of each chunk in the tile. masks: the chunks in this tile, and those in another one.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """The tensor memory accelerator (TMA): asynchronous copies of boxes between global and shared memory.
 
-A load gathers its box when it completes, and a store reads shared memory at the last moment before `wait_group.read`
-would let the source be reused: a missing wait shows as wrong data. Each copy is an agent of its own, which comes after
-what happens before its issue (PTX ISA: "cp.async.bulk.tensor", "Async proxy").
+A load reads its box when it completes, and a store reads shared memory at the last moment before `wait_group.read`
+would allow reuse of the source, so that a missing wait shows as wrong data. Each copy is its own agent, ordered after
+everything that happens before its issue (PTX ISA: "cp.async.bulk.tensor", "Async proxy").
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class TmaEngine:
         self._load(w, self._linear(w, slot, first, nbytes, offset, "uint8"), offset, (first,), bars)
 
     def _linear(self, w: Warp, slot: int, first: int, nbytes: int, offset: int, dtype: str) -> BoxCopier:
-        """Return the copier of a byte range. Raises a fault where they, or the places, are not multiples of 16."""
+        """Return the copier of a byte range. Raises a fault if the size or an address is not a multiple of 16."""
         for what, number in (("size", nbytes), ("global address", first), ("shared address", offset)):
             if number % TMA_GLOBAL_ALIGN or number < 0:
                 raise Fault(BadBulkSize(w.origin, what, number))

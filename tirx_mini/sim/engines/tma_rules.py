@@ -23,7 +23,7 @@ class BadTensorMap(Fact):
 class MisalignedBox(Fact):
     """A box in shared memory at an address that is not a multiple of `alignment` bytes.
 
-    source: whether a store reads it, or a load writes it. element: what lies there. offset: in bytes.
+    source: whether a store reads it, or a load writes it. element: the element at its address. offset: in bytes.
     """
 
     source: bool
@@ -64,7 +64,7 @@ class StoreBeforeTensor(Fact):
 class GroupOfOtherThread(Fact):
     """A commit of or wait for bulk copies by a thread that issued them only if elect.sync chose the lowest lane.
 
-    waits: which of the two. copy: of the issue.
+    waits: which of the two. copy: the location of the issue.
     """
 
     waits: bool

@@ -24,7 +24,7 @@ MIN_COLUMNS = TMEM_ALLOCATIONS[0]
 class ColumnsWait(Wait):
     """A wait at tcgen05.alloc for free columns.
 
-    columns: asked for; free: on the SM; held: by the CTA itself, allocated at the places `blocks`.
+    columns: requested; free: on the SM; held: by the CTA itself, allocated at the locations `blocks`.
     """
 
     instruction: ClassVar[str] = "tcgen05.alloc"
@@ -160,8 +160,8 @@ class NoPair(Fact):
 class TmemNotHeld(Fact):
     """An access to columns that the CTA has not allocated.
 
-    operation: what accesses them. column, columns: which. held: its allocations; freed: the last dealloc.
-    taken: whether another CTA has allocated them since.
+    operation: the access. column, columns: the range. held: its allocations; freed: the last dealloc. taken: whether
+    another CTA has allocated the columns since.
     """
 
     operation: Operation
@@ -260,7 +260,7 @@ class TmemAllocator:
     def _note_doubt(self, w: Warp, columns: int, cta_group: int) -> None:
         """Record a CTA that may hold columns while it waits for more, which makes the order of allocations relevant.
 
-        CTAs that ask once, for themselves or with their pair, wait only for others to end.
+        CTAs that allocate only once, for themselves or with their pair, wait only for other CTAs to end.
         """
         self._asked.append(columns)
         launch, architecture = w.gpu.image.launch, w.gpu.spec.architecture
@@ -309,13 +309,15 @@ class TmemAllocator:
         return self._granted
 
     def dealloc(self, w: Warp, address: int, columns: int, cta_group: int) -> None:
-        """Execute tcgen05.dealloc: free an allocation. What its columns hold stays there until another one takes them.
+        """Execute tcgen05.dealloc: free an allocation.
 
-        The ISA lets a pair's first warp wait for the other CTA's, and lets it not wait; here it does not.
+        The columns keep their contents until the next allocation.
 
-        ptxas guards each dealloc by two masks of columns in shared memory: it traps where the columns are not marked as
-        allocated, or do not begin where an allocation does. It passes where two warps look before either clears the
-        marks, and where fewer columns are freed than were allocated.
+        The ISA allows, but does not require, a pair's first warp to wait for the other CTA's; here it does not.
+
+        ptxas guards each dealloc by two bit masks of columns in shared memory: it traps if the columns are not marked
+        as allocated, or do not begin at an allocation. It passes if two warps test before either clears the marks, or
+        if fewer columns are freed than were allocated.
         """
         w.require_converged("tcgen05.dealloc")
         self.use_group(w, cta_group)
@@ -386,7 +388,7 @@ class TmemAllocator:
     def check(self, w: Warp, column: int, columns: int, operation: Operation) -> None:
         """Record an access to columns that the CTA has freed; raise a fault if it never held them.
 
-        A dealloc that is not ordered before the access is a race, which the shadow of tensor memory finds.
+        A dealloc that is not ordered before the access is a race, which the shadow of tensor memory detects.
         """
         for block in self.blocks.values():
             if block.covers(column, columns):
@@ -402,8 +404,7 @@ class TmemAllocator:
             self.cta.tmem.clear(column, columns)
 
     def end(self) -> None:
-        """Record the columns that an ending CTA still holds. The SM's columns are free, whether it gave them back or
-        not."""
+        """Record the columns that an ending CTA still holds. The columns become free in either case."""
         for block in self.blocks.values():
             self.cta.gpu.facts.record(TmemAtExit(self.cta.origin(block.span), block.columns))
             self.columns.mark(block.column, block.columns, False)

@@ -1,6 +1,6 @@
 """Loads and stores of tensor memory by warps (PTX ISA: "tcgen05.ld", "tcgen05.st", "tcgen05.wait").
 
-Both are asynchronous: what a warp has in flight is an agent of its own, whose accesses the warp acquires at the wait.
+Both are asynchronous: the operations in flight form an agent, whose accesses the warp acquires at the wait.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def check_column(w: Warp, address: int, lanes: tuple[int, ...] = (0,)) -> int:
 class PendingLoad:
     """A tcgen05.ld that its warp has not waited for. span: where it was issued.
 
-    What depends on its registers waits for it (PTX ISA: "Register dependencies, same thread"), and for nothing else.
+    Only instructions that depend on its registers wait for it (PTX ISA: "Register dependencies, same thread").
     """
 
     def __init__(self, w: Warp, registers: Registers, values: np.ndarray | None, done: float) -> None:

@@ -17,7 +17,7 @@ from ..ordering import Access, Operation, Segment
 class LostResult(Fact):
     """An MMA that overwrites an accumulator with unread results.
 
-    earlier: the MMA that wrote it. columns: of the accumulator, first and last; unread: those that nobody has read.
+    earlier: the MMA that wrote it. columns: of the accumulator, first and last; unread: the unread ones.
     """
 
     earlier: Access

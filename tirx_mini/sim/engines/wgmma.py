@@ -1,9 +1,10 @@
 """wgmma: MMAs that the four warps of a warpgroup issue together, with accumulators in registers.
 
-A warp runs ahead of its warpgroup, so each keeps what it has issued. Once all four have committed a group, the tensor
-core takes it up; its effects, on registers too, come when it is done, and the groups of a warpgroup are done in order.
-An MMA comes after what happens before its issue in each of the four warps. Registers of an MMA belong to the tensor
-core from its issue until its warp has waited for it (PTX ISA: "wgmma.mma_async", "wgmma.fence", "wgmma.wait_group").
+A warp runs ahead of its warpgroup, so each keeps its own issued operations. After all four have committed a group, the
+tensor core starts it; its effects, also on registers, occur at its completion, and the groups of a warpgroup complete
+in order. An MMA is ordered after everything that happens before its issue in each of the four warps. The registers of
+an MMA belong to the tensor core from its issue until its warp has waited for it (PTX ISA: "wgmma.mma_async",
+"wgmma.fence", "wgmma.wait_group").
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ from .wgmma_group import Group, Issued, Series, Work, from_registers, work_of
 class Warpgroup:
     """The MMAs of a warpgroup's four warps. waiters: the warps that wait for a group.
 
-    free: when its last MMA was over. done: when its last group is. led: with data, while one warp acts for all four,
-    each of them with the arrays of registers in which it accumulates.
+    free: the end of its last MMA. done: the end of its last group. led: with data, while one warp acts for all four,
+    the accumulator arrays of each.
     """
 
     def __init__(self, cta: Cta, number: int, agent: Agent, operands: Operands, tiles: TileReads) -> None:
@@ -69,8 +70,8 @@ class Warpgroup:
     ) -> None:
         """Commit group `number` for warp `w`; the commit of the fourth warp starts the tensor core.
 
-        begun: when it issued the first MMA. series: that the MMAs are, if they are one. others: the warps for which it
-        has done the same.
+        begun: the issue time of its first MMA. series: the series that the MMAs form, if any. others: the warps that it
+        represents.
         """
         if number == len(self.groups):
             self.groups.append(Group(number, series=series))
@@ -114,8 +115,8 @@ class Warpgroup:
     # -- time ----------------------------------------------------------------------------------------------------
 
     def _start(self, group: Group) -> None:
-        """Start the group on the tensor core, after all four warps have committed it. Its first MMA may have begun when
-        the last of them issued that."""
+        """Start the group on the tensor core, after all four warps have committed it. Its first MMA may begin when the
+        last warp has issued it."""
         gpu, sm, mmas = self.cta.gpu, self.cta.sm, group.parts[0]
         self.running.append(group)
         begin = now = gpu.clock.now
@@ -181,7 +182,7 @@ class Warpgroup:
     def _execute_all(self, group: Group) -> None:
         """Execute the MMAs of a group.
 
-        MMAs of other accumulators may lie between those that continue one another: a loop over K around one over rows.
+        MMAs of other accumulators may lie between the MMAs of a chain, as in a loop over K around one over rows.
         """
         series = group.series
         if series is not None and series.batches:
@@ -310,8 +311,8 @@ class WarpWgmma:
     def again(self, key: Hashable, arrays: tuple[RegisterArray, ...]) -> bool:
         """Issue a memoised series of MMAs at once; without an entry, let `learn` record the next ones.
 
-        arrays: those of its accumulators. key: where it is in the program, and all that its operands are computed from.
-        With data, those that take A from registers are never known.
+        arrays: of its accumulators. key: the location in the program, and all inputs of the operands. With data, MMAs
+        that take A from registers are never memoised.
         """
         w = self._warp
         self._learning = None

@@ -19,7 +19,7 @@ from .numbers import to_float
 class Issued:
     """A wgmma as one warp issued it. index: of the first accumulator register. clocks: of the warp at the issue.
 
-    source: the registers that hold its matrix A, if it is not in shared memory. fragment: what they held then, as
+    source: the registers that hold matrix A, if it is not in shared memory. fragment: their contents at the issue, as
     uint32[4, 32].
     """
 
@@ -119,10 +119,10 @@ class Work:
 class Series:
     """A memoised sequence of MMAs, as each warp of any unchecked CTA issues it.
 
-    places: of their accumulators, (which of the arrays, the index of the first register in it). first, cycles: of their
-    issue, until that of the first and of all. span: of the last one. work: what they take, once that was worked out.
-    inside: whether their operands are known to lie in the shared memory of a CTA. batches: the positions of those that
-    continue one another, once they were carried out.
+    places: of their accumulators, (index of the array, index of the first register in it). first, cycles: the issue
+    times of the first MMA, and of all. span: of the last one. work: their cost, computed once. inside: whether their
+    operands are known to lie in the shared memory of a CTA. batches: the positions of the MMAs of each chain, once
+    executed.
     """
 
     mmas: tuple[Issued, ...]
@@ -144,7 +144,7 @@ class Series:
 class Group:
     """A committed group of a warpgroup. parts: the MMAs of each warp that has committed it. epoch: of its accesses.
 
-    begun: when the last of the warps issued its first MMA. series: that these are, if they are one.
+    begun: the latest issue of a first MMA. series: the series that the group is, if any.
     """
 
     number: int

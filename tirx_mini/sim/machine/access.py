@@ -46,7 +46,8 @@ class LanesDisagree(Fact):
 class _Span:
     """The memory range of an access: `items` of the access width, of which the indices `where` are touched.
 
-    index: element offsets of the active lanes. granules: what it touches in `segment`. lanes: who touches them.
+    index: element offsets of the active lanes. granules: those of `segment` that it touches. lanes: the accessing
+    lanes.
     """
 
     __slots__ = ("granules", "index", "items", "lanes", "segment", "where", "width")
@@ -99,8 +100,8 @@ def active(w: Warp, index: Any) -> Any:
 def check_bounds(w: Warp, buffer: Buffer, index: Any, lanes: int) -> bool:
     """Return whether all elements of a thread's access are inside `buffer`.
 
-    An access of shared memory outside of its buffer is recorded, and goes on in what lies there, as on a chip. Outside
-    of the CTA's shared memory, and of a global buffer, it is a fault.
+    An access to shared memory outside its buffer is recorded, and continues with the adjacent contents, as on hardware.
+    An access outside the CTA's shared memory or a global buffer is a fault.
     """
     limit = buffer.size - lanes
     if isinstance(index, np.ndarray):
@@ -294,7 +295,7 @@ def spend_shared(w: Warp, count: int, width: int, write: bool) -> None:
 def spend_global(w: Warp, count: int, width: int, moved: int, missed: int, write: bool) -> None:
     """Advance the warp's time by `count` accesses of `width` bytes to global memory: issue, then latency and bandwidth.
 
-    moved, missed: the bytes that come through the L2, and those that it does not hold.
+    moved, missed: the bytes transferred through the L2, and those that miss it.
     """
     traffic, sm, begin = w.gpu.traffic, w.cta.sm.traffic, w.time
     issues = count / w.mask.count if count > 1 else 1

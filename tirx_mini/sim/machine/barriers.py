@@ -25,7 +25,7 @@ class BarrierUse(Enum):
 
 
 class Signal(Enum):
-    """A kind of signal to an mbarrier. The values are the words of a barrier's log."""
+    """A kind of signal to an mbarrier. The values are the words in a barrier's log."""
 
     ARRIVE = "arrive"
     EXPECT_TX = "expect_tx"
@@ -55,8 +55,9 @@ _DELIVERIES = (Signal.TMA_LOAD, Signal.BULK_COPY, Signal.ST_ASYNC, Signal.TRY_CA
 class BarrierEvent:
     """A state change of an mbarrier, for its log.
 
-    time: in cycles. cta, barrier: which. signal: what happened. role, span: who did it, and where; "" and None for the
-    completion of a phase. arrivals, nbytes: how much it brought. phase: how many phases were complete before.
+    time: in cycles. cta, barrier: the mbarrier. signal: the kind of event. role, span: the actor and the location; ""
+    and None for the completion of a phase. arrivals, nbytes: the counts signalled. phase: the number of phases
+    completed before.
     """
 
     time: float
@@ -97,7 +98,7 @@ class CompletedWait:
 class WaitCount:
     """The number of times that a role found a phase complete.
 
-    time, phase: of the first time, the phases that were complete then. seen, span: the same of the last time.
+    time, phase: of the first wait, with the number of phases completed then. seen, span: of the last wait.
     """
 
     time: float
@@ -111,7 +112,7 @@ class WaitCount:
 class RepeatedWait:
     """A wait that found the same phase complete as an earlier execution by the same warp; it is no fact by itself.
 
-    origin: of the warp and its wait. barrier: which. phase: how many of its phases were complete, both times.
+    origin: of the warp and its wait. barrier: the mbarrier. phase: the number of its completed phases at both waits.
     """
 
     origin: Origin
@@ -123,7 +124,7 @@ class RepeatedWait:
 class FreshWait:
     """A warp's first wait for a barrier, which passed before any phase completed; it is no fact by itself.
 
-    origin: of the warp and its wait. barrier: which. warp: its number in its CTA.
+    origin: of the warp and its wait. barrier: the mbarrier. warp: the number of the warp in its CTA.
     """
 
     origin: Origin
@@ -221,8 +222,8 @@ class TxCountOverflow(MbarrierFact):
 class ArrivalOverflow(MbarrierFact):
     """An arrival beyond the pending count of the phase.
 
-    expected: of a phase. tx: bytes outstanding. early: whether the arrivals of one round fit, so this one belongs to
-    the next round.
+    expected: arrivals of a phase. tx: bytes outstanding. early: whether the arrivals of one round fit, so that this one
+    belongs to the next round.
     """
 
     expected: int
@@ -249,7 +250,7 @@ class EarlySignal(MbarrierFact):
 class UnorderedPhases(MbarrierFact):
     """A phase that the next one may overtake before a wait tests it. origin: of the wait.
 
-    parity: of the phase waited for. last: the signal that completes the next phase.
+    parity: of the awaited phase. last: the signal that completes the next phase.
     """
 
     parity: int
@@ -264,7 +265,7 @@ class UnorderedPhases(MbarrierFact):
 class StoreOverBarrier(MbarrierFact):
     """An ordinary write over an mbarrier. what: the operation, as in "TMA load".
 
-    used: whether a phase was open, or an operation on the barrier followed.
+    used: whether a phase was in progress, or an operation on the barrier followed.
     """
 
     what: str = "store"
@@ -297,7 +298,7 @@ class MisalignedBarrier(Fact):
 class SignalAtExit(MbarrierFact):
     """A signal from another CTA that may arrive after the CTA of its barrier has ended. signal: its source.
 
-    relaxed: whether the CTA ends behind a relaxed arrival that follows the signal.
+    relaxed: whether the CTA ends after a relaxed arrival that follows the signal.
     """
 
     signal: RemoteSignal
@@ -318,7 +319,7 @@ class RemoteAccess:
 class RemoteAccessAtExit(Fact):
     """An access to the shared memory of a CTA that may already have ended. access: its source.
 
-    relaxed: whether the CTA ends behind a relaxed arrival that follows the access.
+    relaxed: whether the CTA ends after a relaxed arrival that follows the access.
     """
 
     access: RemoteAccess
@@ -379,7 +380,8 @@ class ThreadCountsDiffer(Fact):
 class RoundsUnordered(Fact):
     """An arrival at a named barrier that is not ordered after the previous round of another group of warps.
 
-    place, span: one of that group, and where. again: who arrives a second time without having waited, "" if nobody.
+    place, span: a warp of that group, and its location. again: the warp that arrives a second time without having
+    waited, or "".
     """
 
     number: int

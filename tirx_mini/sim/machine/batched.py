@@ -1,9 +1,9 @@
 """Batches: several clusters with equal execution, simulated as one.
 
-A batch has the warps, barriers and engines of one. Its registers have the lanes of all, and its shared and
-tensor memory hold what each cluster has there; what depends on blockIdx is a `PerCluster`. Only what the write-backs of
-products need knows of that. Everything else raises `Unequal`, or has NumPy refuse arrays that do not fit together with
-a `ValueError`, and the clusters are executed one by one.
+A batch has the warps, barriers and engines of one cluster. Its registers have the lanes of all clusters, and its shared
+and tensor memory hold the contents of each cluster; a value that depends on blockIdx is a `PerCluster`. Only the
+operations of the write-backs of products support this. Everything else raises `Unequal`, or lets NumPy reject arrays of
+different shapes with a `ValueError`, and the clusters are executed one by one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WORD = 4
 class BatchedSharedMemory(SharedMemory):
     """The shared memory of one CTA position in each cluster of a batch.
 
-    `bytes` holds what all of them have in common, and `own` what each cluster has to itself: a row for each.
+    `bytes` holds the common contents, and `own` the per-cluster contents, one row per cluster.
     """
 
     def __init__(self, size: int, width: int, buffers: Sequence[SharedBuffer]) -> None:
@@ -69,7 +69,7 @@ class BatchedSharedMemory(SharedMemory):
     def put(self, width: int, items: np.ndarray, first: int, values: np.ndarray) -> None:
         """Store per-cluster values of `width` bytes, [clusters, …], at the static pattern items + first.
 
-        Nothing is there that was brought as a box.
+        The destination contains no loaded box.
         """
         if width % WORD:
             raise Unequal

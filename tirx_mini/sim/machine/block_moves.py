@@ -1,8 +1,8 @@
 """Fast copies and stores of unchecked warps, at a start offset plus a static pattern.
 
-What follows from the pattern is worked out once (`passing.Footprint`); then only bytes move, and time passes. Whatever
-is out of bounds, misaligned or written by several lanes at once goes the way of all other accesses: these functions
-are then False, and have done nothing.
+Facts about a pattern are computed once (`passing.Footprint`); after that, only bytes move and time passes. Accesses
+that are out of bounds, misaligned or written by several lanes at once take the general path: these functions then
+return False without any effect.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class Parted(Exception):
 class PerCluster:
     """The per-cluster values of an expression over blockIdx, not all of them equal.
 
-    A value that is the same in all is a Python number (`per_cluster`). Control flow that needs one value raises
+    A value common to all clusters is a Python number (`per_cluster`). Control flow that needs one value raises
     `Parted`, and operations without an implementation for batches raise `Unequal`.
     """
 

@@ -1,7 +1,7 @@
 """The collaborators of a machine: values, order and time, each with a null implementation.
 
-Engines, memories and warps hand them their effects, the records of their accesses, and their work. So none of these
-asks what a run is for.
+Engines, memories and warps pass them their effects, their access records and their work, so that none of these depends
+on the purpose of a run.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ class NoValues(Values):
 
 
 class Order:
-    """Records accesses and detects unordered pairs. Without values there are none to record."""
+    """Records accesses and detects unordered pairs.
+
+    Without values there are no accesses to record.
+    """
 
     __slots__ = ()
 

@@ -57,7 +57,7 @@ class Round:
     """The arrivals of one round. epochs: of each agent. places: the arriving warps and locations. everyone: whether the
     round is for the whole CTA.
 
-    divergent: the lanes that came so far of warps whose lanes come on ways of their own.
+    divergent: the arrived lanes of warps whose lanes arrive separately.
     holding: threads for which the condition of a reduction holds.
     """
 
@@ -78,8 +78,8 @@ class CountingBarrier:
     """A reusable barrier for a number of threads.
 
     expected: threads of a round. everyone: whether they are all threads of the CTA that have not ended.
-    arrived: threads so far. current: who they are; previous: who was in the last complete round.
-    rounds: how often it completed. time: of the latest arrival, in cycles.
+    arrived: threads so far. current: the arrivals of this round; previous: of the last complete round.
+    rounds: the number of completed rounds. time: of the latest arrival, in cycles.
     """
 
     __slots__ = (
@@ -145,7 +145,7 @@ class NamedBarriers:
     def sync(self, w: Warp, number: int, count: int | None, aligned: bool = True) -> Blocking:
         """Execute bar.sync: arrive, and wait for `count` threads, or for the whole CTA if it is None.
 
-        aligned: whether the lanes of a warp come together, as without barrier.sync they have to.
+        aligned: whether the lanes of a warp must arrive together, as for all instructions but barrier.sync.
         """
         barrier = self._arrive(w, number, count, "bar.sync" if aligned else "", meets=True)
         if barrier.arrived >= self._needed(barrier):
@@ -178,7 +178,7 @@ class NamedBarriers:
     def _arrive(self, w: Warp, number: int, count: int | None, what: str, meets: bool) -> CountingBarrier:
         """Count an arrival. what: the instruction that requires a converged warp, "" if none does.
 
-        meets: whether the lanes wait, so that all of them go on together.
+        meets: whether the lanes wait, so that they reconverge.
         """
         barrier = self._barrier(w, number, count)
         if (w.converged(what) if what else w.mask is w.all_lanes) and meets:
@@ -219,8 +219,8 @@ class NamedBarriers:
             w.gpu.facts.record(RoundsUnordered(w.origin, number, place, span, again))
 
     def _needed(self, barrier: CountingBarrier) -> int:
-        """Return the number of threads that must arrive. One that was to gather the whole CTA does not wait for threads
-        that have exited."""
+        """Return the number of threads that must arrive. A barrier for the whole CTA does not wait for threads that
+        have exited."""
         return barrier.expected - LANES * self.cta.exited if barrier.everyone else barrier.expected
 
 
@@ -238,8 +238,8 @@ class ClusterBarrier:
     ) -> None:
         """Arrive once in this round, with release semantics unless the arrival is relaxed.
 
-        aligned: all lanes of the warp arrive together; else each for itself.
-        fenced: clocks of what fences before a relaxed arrival release by it (PTX ISA: "Release and Acquire Patterns").
+        aligned: whether all lanes of the warp arrive together, or each for itself.
+        fenced: the clocks that fences before a relaxed arrival release (PTX ISA: "Release and Acquire Patterns").
         """
         if aligned:
             w.converged("barrier.cluster.arrive")

@@ -37,9 +37,9 @@ from .warp import RunningWarp
 class Multiprocessor:
     """A streaming multiprocessor: the resources that its resident CTAs share.
 
-    smem_room: bytes of shared memory that are free; threads_free, registers_free, ctas_free: likewise.
-    multipliers: for each quarter, the warps there that have executed an mma.
-    tensor: its tensor cores. tensor_free, stores_free: when they and its TMA stores are idle again, in cycles.
+    smem_room: free bytes of shared memory; threads_free, registers_free, ctas_free: likewise.
+    multipliers: for each sub-partition, its warps that have executed an mma.
+    tensor: its tensor cores. tensor_free, stores_free: the times at which they and its TMA stores are idle again.
     """
 
     def __init__(self, index: int, spec: GpuSpec, clock: Clock) -> None:
@@ -65,8 +65,8 @@ def cta_name(block_idx: Sequence[int], grid: Sequence[int]) -> str:
 class ResidentCta:
     """A resident CTA. rank: its %cluster_ctarank. name: its blockIdx, as in "CTA (3, 0, 0)". number: the same, linear.
 
-    mbarriers: by their byte of shared memory. exited: how many of its warps have ended. remote: accesses of threads of
-    other CTAs to its shared memory, by agent and whether they write.
+    mbarriers: by their offset in shared memory. exited: the number of ended warps. remote: accesses of threads of other
+    CTAs to its shared memory, by agent and whether they write.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class ResidentCta:
     def accessed(self, w: RunningWarp, writes: bool) -> None:
         """Record an access by a thread of another CTA to this CTA's shared memory.
 
-        A load that another CTA's thread has behind it is complete; a store may still be under way (PTX ISA:
+        An earlier load by a thread of another CTA is complete at its arrival; a store may still be in flight (PTX ISA:
         "barrier.cluster": a relaxed arrival orders no memory).
         """
         agent = w.agent
@@ -215,10 +215,10 @@ class ResidentCluster:
     """CTAs that are launched together and can access one another's shared memory. live_warps: the number of running
     warps.
 
-    domain: the number of its clocks: its own, or where clusters synchronise with one another, that of all.
-    values, order, time: the collaborators of its parts; without accesses to record, engines may take no time. numbers:
-    of the clusters that it stands for, if it is a batch (`batched`). width: how many these are, or 0. late: the effects
-    of these on global memory, which are made when they have ended.
+    domain: the index of its clocks: its own, or a common one if clusters synchronise with one another. values, order,
+    time: the collaborators of its parts; without accesses to record, engines may take no time. numbers: the clusters
+    that it represents, if it is a batch (`batched`). width: their number, or 0. late: the effects of a batch on global
+    memory, applied at its end.
     """
 
     def __init__(self, gpu: Gpu, index: int, numbers: Sequence[int] = ()) -> None:

@@ -1,9 +1,9 @@
 """Divergent lanes of one warp, which execute the arms of branches independently.
 
-The threads of a warp make progress independently (CUDA programming guide: "Independent Thread Scheduling"): where the
-lanes in one arm of a branch wait, those in another arm go on. `Divergence` holds the arms of some neighbouring
-branches, each a generator of its own. An arm that waits is put aside; when no arm is left to start, the warp waits for
-whichever of them can go on first.
+The threads of a warp make progress independently (CUDA programming guide: "Independent Thread Scheduling"): while the
+lanes in one arm of a branch wait, those in another arm continue. `Divergence` holds the arms of some adjacent branches,
+each as a generator. A blocked arm is set aside; when no arm is left to start, the warp waits for the first one that can
+continue.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ POLL_CYCLES = 200
 class DivergentWarp(Protocol):
     """The interface of a warp for divergent arms.
 
-    divergent: how many `Divergence` it is in, one inside the other. woken: whether it is about to go on.
+    divergent: the nesting depth of `Divergence`s around it. woken: whether it is about to continue.
     """
 
     time: float
@@ -81,7 +81,10 @@ class Divergence:
         return any(arm.lanes.word & lanes.word for arm in self._arms)
 
     def join(self) -> Blocking:
-        """Run all arms to their ends. Lanes that wait for others which are not in an arm go on without them."""
+        """Run all arms to their ends.
+
+        Lanes that wait for lanes outside the arms continue without them.
+        """
         woken = False
         while self._arms:
             ready = [arm for arm in self._arms if arm.wait is not None and arm.wait.ready]

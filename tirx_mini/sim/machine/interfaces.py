@@ -1,6 +1,6 @@
 """Interfaces between the parts of the machine: warps, CTAs and the GPU as barriers, memories and engines see them.
 
-The names here are the classes themselves, for annotations alone: no part imports the ones above it, so parts can be
+The names are the classes themselves, for annotations alone: no part imports the layers above it, so that parts can be
 read, tested and replaced one by one. The protocol that instructions call is declared once, in `isa.machine`.
 """
 
@@ -26,9 +26,9 @@ else:
 class Wait:
     """The reason why a warp is blocked. warp: the warp. since: its time when the wait began, in cycles. span: where.
 
-    instruction: what waits, in PTX. polls: whether nothing ends the wait but time. looks: whether whoever waits is
-    woken without being told why, and looks again at what it waits for.
-    over: whether what it waits for has happened. beside: what other lanes of the warp wait for.
+    instruction: the waiting instruction, in PTX. polls: whether only time ends the wait. looks: whether the waiter is
+        woken without a reason, and checks its condition again.
+    over: whether the awaited event has occurred. beside: the waits of other lanes of the warp.
     """
 
     instruction: ClassVar[str]

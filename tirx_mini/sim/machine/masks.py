@@ -16,12 +16,14 @@ FULL_WORD = 0xFFFFFFFF
 
 
 class Mask:
-    """A set of lanes. Masks are interned: equal sets are one object, so `is` compares them.
+    """A set of lanes.
+
+    Masks are interned: equal sets are one object, so `is` compares them.
 
     word: the set as a 32-bit integer, lane 0 lowest. bits: the set as bool[32]. lanes: its members, ascending, int64.
-    count: how many. full: all 32. first: the lowest member (0 where empty).
-    elected: whether elect.sync chose the only member, which then may be any lane. owners: what an access by each member
-    carries (`Actor.lanes`), int8. owner: likewise, for an access to a place that does not depend on the lane.
+    count: the number of members. full: whether all 32 are set. first: the lowest member (0 if empty).
+    elected: whether elect.sync chose the only member, which may then be any lane. owners: the lane number for an access
+        by each member (`Actor.lanes`), int8. owner: likewise, for an access to a lane-independent location.
     """
 
     __slots__ = ("bits", "count", "elected", "first", "full", "lanes", "owner", "owners", "word")
@@ -48,7 +50,8 @@ class Mask:
     @staticmethod
     @cache
     def chosen(word: int) -> Mask:
-        """Return the mask of a single lane that elect.sync chose. Others than that of `of` for the same lane."""
+        """Return the mask of a single lane that elect.sync chose. It differs from the mask of `of` for the same
+        lane."""
         return Mask(word, elected=True)
 
     @staticmethod

@@ -46,7 +46,7 @@ def load_bytes(w: Warp, registers: Registers, addresses: Any, count: int) -> Non
     """Execute ldmatrix.m16n16.trans.b8: lanes 16i … 16i + 15 supply the row addresses of block i, registers 2i and 2i +
     1 receive it.
 
-    Lane 4g + t gets the bytes of rows 4t … 4t + 3 in columns g and g + 8.
+    Lane 4g + t receives the bytes of rows 4t … 4t + 3 in columns g and g + 8.
     """
     rows = _load_rows(w, addresses, 16 * count)
     if rows is None:
@@ -87,7 +87,7 @@ def store_bytes(w: Warp, addresses: Any, registers: Registers, count: int) -> No
     """Execute stmatrix.m16n8.trans.b8: register i holds block i of 16 × 8 bytes, and lanes 8i … 8i + 7 supply its
     column addresses.
 
-    Lane 4g + t holds those of rows g and g + 8, each in columns 2t and 2t + 1.
+    Lane 4g + t holds the bytes of rows g and g + 8, each in columns 2t and 2t + 1.
     """
     offsets = offsets_of(w, addresses, 8 * count, "stmatrix")
     words = w.cta.cluster.values.of(registers.read, count)
@@ -111,7 +111,7 @@ def _store_rows(w: Warp, offsets: np.ndarray, rows: np.ndarray) -> None:
 def offsets_of(w: Warp, addresses: Any, count: int, what: str) -> np.ndarray:
     """Return the shared-memory offsets of `count` rows; raise a fault for rows out of bounds or misaligned.
 
-    A run without data, in which all CTAs go to the same places and nothing is done there, checks each place once.
+    A run without data, in which all CTAs access the same locations without effects, checks each location once.
     """
     given = addresses if isinstance(addresses, np.ndarray) else np.full(32, addresses, np.int64)
     found = w.cta.cluster.values.of(_checked, w, given, count, what)

@@ -1,7 +1,7 @@
 """mbarrier objects: phases, arrival counts and tx-counts (PTX ISA: "mbarrier").
 
-A barrier counts arrivals, joins what those who arrive release, and wakes those who wait at the time of the arrival that
-completes the phase.
+A barrier counts arrivals, joins the releases of the arriving threads, and wakes the waiting threads at the time of the
+arrival that completes the phase.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class MbarrierWait(Wait):
 class Mbarrier:
     """An mbarrier object in the shared memory of `cta`.
 
-    element: which, as the source names it; name: the same as text. offset: its byte.
-    expected: arrivals of a phase, 0 while it is not initialised. pending: how many the current phase lacks.
+    element: its source name; name: the same as text. offset: its byte.
+    expected: arrivals of a phase, 0 while it is not initialised. pending: the arrivals missing in the current phase.
     tx: bytes expected that have not arrived (negative: arrived and not yet expected).
     phase: completed phases; the current one has parity phase & 1.
-    done_time: when the last phase completed. phase_time: the latest signal of the current one.
-    phases: what is known of them; None in a run whose accesses are not checked.
+    done_time: the completion time of the last phase. phase_time: the latest signal of the current one.
+    phases: their history; None in an unchecked run.
     """
 
     __slots__ = (
@@ -152,7 +152,7 @@ class Mbarrier:
     def _check_init(self, w: Warp, proxy: bool = False) -> None:
         """Record a use of the barrier that its initialisation does not happen before.
 
-        proxy: whether an asynchronous operation is to signal it, which sees what a fence made visible to its proxy.
+        proxy: whether an asynchronous operation will signal it, which requires a fence for its proxy.
         """
         init, facts = self.init_by, w.gpu.facts
         self._overwritten(used=True)
@@ -174,7 +174,7 @@ class Mbarrier:
     def _init_fenced(self, w: Warp, proxy: bool) -> bool:
         """Return whether a sufficient fence lies between the initialisation and this use by `w`.
 
-        proxy: whether an asynchronous operation is to see it; for threads, a fence of all memory does as well.
+        proxy: whether an asynchronous operation must see it; for threads, a general memory fence suffices.
         """
         init, agent = self.init_by, w.agent
         if init.announced is not None and agent.happens_after(*init.announced):
@@ -205,8 +205,8 @@ class Mbarrier:
         return self.phase & 1  # the state of an arrival
 
     def expect(self, w: Warp, nbytes: int) -> bool:
-        """Execute mbarrier.expect_tx: add `nbytes` to the tx-count of the current phase. False where the barrier is
-        unusable."""
+        """Execute mbarrier.expect_tx: add `nbytes` to the tx-count of the current phase. Returns False if the barrier
+        is unusable."""
         if not self.usable(w, BarrierUse.EXPECT):
             return False
         agent = w.agent
@@ -422,7 +422,7 @@ class Mbarrier:
     def check_signals(self, ordered: Epochs, past: Epochs) -> None:
         """Record signals that may arrive after the end of the CTA.
 
-        ordered: the epochs that happen before it, by agent. past: those that were executed before it.
+        ordered: the epochs that happen before the end, by agent. past: those executed before the end.
         """
         cta = self.cta
         for agent, signal in self.history.remote.items():

@@ -1,8 +1,8 @@
 """Meetings: instructions that name lanes by a mask and execute once all of them arrive, such as shfl.sync.
 
-They name lanes by a mask, and wait for these at any place of the program (PTX ISA: "bar.warp.sync", "shfl.sync"); only
-what is `.aligned` needs one place. Lanes that went ways of their own bring their operands, and the last ones to come
-execute the instruction for all.
+The lanes of the mask may arrive at different program points (PTX ISA: "bar.warp.sync", "shfl.sync"); only `.aligned`
+instructions require a common one. Diverged lanes supply their operands, and the last ones to arrive execute the
+instruction for all.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from .interfaces import Wait
 from .masks import FULL_WORD, LANES, Mask
 
 WHOLE_WARP = "barrier.cluster"
-"""The key of the meeting at instructions that the hardware executes once per warp, `.aligned` or not.
-
-Lanes that execute one wait until the rest of the warp executes one, too, or ends (measured on an H200, NVRTC 13.0).
+"""The key of the meeting at instructions that the hardware executes once per warp, `.aligned` or not. Lanes that
+execute one wait until the rest of the warp executes one or ends (measured on an H200, NVRTC 13.0).
 """
 
 
@@ -83,7 +82,7 @@ def meet(
 ) -> Generator[Wait, None, Any]:
     """Execute an instruction for all lanes of `mask` (None for the whole warp), from an arm that holds some of them.
 
-    name: what all of them execute, in PTX. varies: whether the result is an array of 32 lanes, and no number.
+    name: the instruction, in PTX. varies: whether the result is an array of 32 lanes rather than a number.
     """
     word = FULL_WORD if mask is None else int(w.uniform(mask, f"the mask of {name}"))
     word &= w.all_lanes.word

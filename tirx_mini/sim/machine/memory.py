@@ -1,7 +1,7 @@
 """The memories of a GPU, as bytes: shared memory of a CTA, tensor memory of an SM, and global memory.
 
-Fresh shared and tensor memory is poisoned: filled with bytes that are NaN in every floating-point type, and known to
-the shadow as never written.
+Fresh shared and tensor memory is poisoned: filled with bytes that are NaN in every floating-point type, and marked in
+the shadow as unwritten.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from .lazy import LazySums
 POISON = 0xFF
 WIDTHS = {1: np.dtype("u1"), 2: np.dtype("u2"), 4: np.dtype("u4"), 8: np.dtype("u8"), 16: np.dtype("c16"),
           32: np.dtype("V32"), 64: np.dtype("V64"), 128: np.dtype("V128")}  # fmt: skip
-"""Item types by their size in bytes, for moving data. A complex128 is 16 bytes that NumPy copies without looking at
-them."""
+"""Item types by their size in bytes, for moving data. A complex128 is 16 bytes that NumPy copies without
+interpretation."""
 
 MAX_GRANULE = 16
 GLOBAL_SPACING = 40
 """The spacing of global buffers: buffer `slot` begins at address (slot + 1) << 40."""
 
 GROUP_LANES = 16
-"""The number of lanes of tensor memory that are checked together. An accumulator of 64 rows has so many of each 32 (PTX
-ISA: data path layout F)."""
+"""The number of lanes of tensor memory that are checked together. An accumulator of 64 rows occupies as many of each 32
+(PTX ISA: data path layout F)."""
 
 
 class Box(Protocol):
@@ -49,8 +49,8 @@ class Box(Protocol):
 class SharedMemory:
     """The dynamic shared memory of one CTA. size: bytes. complain: None for an unchecked run.
 
-    fill: the value of its bytes at first.
-    boxes: what was brought and is not put yet, by the byte where it begins; they do not overlap.
+    fill: the initial value of its bytes.
+    boxes: the copied boxes that are not stored yet, by their start; they do not overlap.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ def buffer_at(buffers: Sequence[SharedBuffer], offset: int) -> SharedBuffer | No
 class Element:
     """An element of a buffer under its source name: `tma2mma[1]`, `Asmem[0, 12, 8]`; a scalar has no indices.
 
-    buffer: its name. Memory that no buffer covers is named by its byte.
+    buffer: its name. Memory without a buffer is named by its byte.
     """
 
     buffer: str
@@ -167,11 +167,12 @@ def element_of(buffer: SharedBuffer | GlobalBuffer, number: int) -> Element:
 
 
 class GlobalMemory:
-    """The kernel's arguments in global memory. Writes go into the arrays that were given. complain: as for shared
-    memory.
+    """The kernel's arguments in global memory.
 
-    Arguments may overlap in memory, as where one array is given twice. What is written through one of them is then
-    read through the other, and their accesses meet in one shadow.
+    Writes go into the given arrays. complain: as for shared memory.
+
+    Arguments may overlap in memory, for example if one array is passed twice. A write through one of them is then
+    visible through the other, and they share one shadow.
     """
 
     def __init__(
@@ -237,7 +238,7 @@ def _overlapping(
 ) -> list[list[tuple[GlobalBuffer, int]]]:
     """Return the buffers in groups that overlap in host memory, each with its byte offset in the group.
 
-    Groups are in the order of their first arguments, wherever these lie in memory.
+    Groups are in the order of their first arguments, independently of their addresses.
     """
     starts = {b.slot: a.__array_interface__["data"][0] for b, a in zip(buffers, arrays, strict=True)}
     groups: list[list[tuple[GlobalBuffer, int]]] = []
@@ -283,9 +284,11 @@ class TensorMemory:
 
     @cached_property
     def _words(self) -> np.ndarray:
-        """The contents as words. CTAs that have no tile never use theirs, which then takes no memory.
+        """The contents as words.
 
-        The lanes of a column lie side by side, as the registers of a warp do that loads it.
+        CTAs without a tile never allocate them.
+
+        The lanes of a column are adjacent, like the registers of a warp that loads it.
         """
         return np.full((TMEM_COLUMNS, TMEM_LANES), POISON * 0x01010101, np.uint32).T
 

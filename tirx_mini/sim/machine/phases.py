@@ -1,15 +1,15 @@
 """The phases of an mbarrier in each thread's view: alternative orders in which a wait or a signal may occur.
 
 `mbarrier.try_wait.parity` names a parity and no phase (PTX ISA: "mbarrier.test_wait, mbarrier.try_wait"). It may return
-at every complete phase of that parity which its thread does not know to be over, so all that it may acquire is what the
-earliest of them released, whichever phase this run showed it. A thread knows that a phase is complete if all signals
-that the phase was made of are in its past.
+at every complete phase of that parity whose end its thread has not observed, so it is only guaranteed to acquire the
+release of the earliest such phase, whichever phase this run showed it. A thread has observed a phase as complete if all
+signals of the phase are in its past.
 
-A signal belongs to its phase in every order if the phase before is in its past. If that holds for all signals of a
-barrier, each phase is made of the same signals in every order; if, besides, each wait is in the past of the phase that
-would hide it (`UnorderedPhases`), no order of the events deadlocks. The proof goes by the order of the run: of the
+A signal belongs to its phase in every order if the previous phase is in its past. If that holds for all signals of a
+barrier, each phase consists of the same signals in every order; if, in addition, each wait is in the past of the phase
+that would hide it (`UnorderedPhases`), no order of the events deadlocks. The proof uses the order of the run: of the
 events that an unfinished execution has not reached, take the one that came first in the run. All events before it have
-been reached, so its barrier stands where it stood in the run, or one phase of the other parity before, and the event
+been reached, so its barrier is in the same state as in the run, or one phase of the other parity earlier, and the event
 can happen.
 """
 
@@ -42,8 +42,8 @@ class Phase:
 class Phases:
     """The phases of one mbarrier. number: how many are complete.
 
-    mixed: phases that other orders may complete with other signals, as a run before has shown. What is sure at the end
-    of such a phase is what the last one before released that is none.
+    mixed: phases that other orders may complete with other signals, as an earlier run has shown. The only certain
+    release at the end of such a phase is that of the last phase before it that is not mixed.
     """
 
     __slots__ = (
@@ -93,7 +93,7 @@ class Phases:
     def tangled(self, agent: int, clocks: Any) -> Set[int]:
         """Record a signal that does not follow the previous phase, and so may replace one of its signals.
 
-        Returns the phases in which it might come.
+        Returns the phases in which it may occur.
         """
         if not self._tangled:
             before = self._kept[self.number - 1].signals
@@ -108,7 +108,7 @@ class Phases:
     def complete(self, current: SyncClock) -> bool:
         """Complete the current phase, which has released `current`.
 
-        Returns whether no part of it could have been complete before: whether its arrivals follow its expect_tx.
+        Returns whether the phase could not have completed earlier: whether its arrivals follow its expect_tx.
         """
         kept, number = self._kept, self.number
         old = kept.pop(number - RECENT, None) if number >= FIRST + RECENT else None

@@ -10,9 +10,11 @@ from ..timing import Clock
 
 
 class Probe:
-    """A probe changes the values that engines move and multiply, and records its uses. This one changes nothing.
+    """A probe changes the values that engines move and multiply, and records its uses.
 
-    clock: of the run that it is given to.
+    The base class changes nothing.
+
+    clock: of the run that the probe is attached to.
     """
 
     clock: Clock

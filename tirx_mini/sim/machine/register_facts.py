@@ -91,7 +91,7 @@ def outside(w: Owner, name: str, span: Span | None, index: int, size: int) -> Fa
 
 
 def uninitialised(w: Owner, name: str, span: Span | None) -> None:
-    """Record a read of unwritten registers. A run without data leaves out what would have written it."""
+    """Record a read of unwritten registers. A run without data skips the check, because it omits such writes."""
     w.values.apply(_uninitialised, w, name, span)
 
 

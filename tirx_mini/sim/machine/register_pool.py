@@ -1,7 +1,7 @@
 """The register pool of a CTA, from which setmaxnreg moves registers between warps (PTX ISA: "setmaxnreg").
 
-A CTA has what its threads have at launch, and no more: what some warps ask for, others give up. An increase below what
-a warp has, or a decrease above it, is undefined: it is a finding, and changes nothing.
+A CTA has the registers of its launch, and no more: increases are served by the decreases of other warps. An increase
+below the current count of a warp, or a decrease above it, is undefined: it is a finding, and has no effect.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class RegisterWait(Wait):
 
 @dataclass(frozen=True)
 class BadRegisterCount(Fact):
-    """setmaxnreg with an invalid register count. It is a multiple of `step` from `fewest` to `most`."""
+    """setmaxnreg with an invalid register count. Valid counts are the multiples of `step` from `fewest` to `most`."""
 
     count: int
     step: int
@@ -65,7 +65,7 @@ class RegisterCountsDiffer(Fact):
 class UnsynchronisedRegisters(Fact):
     """A second setmaxnreg that is not ordered after the first one of another warp of the warpgroup.
 
-    peer: that warp. earlier: its first one; None where it has not come to it.
+    peer: that warp. earlier: its first setmaxnreg; None if it has not reached one.
     """
 
     peer: str
@@ -83,12 +83,12 @@ class PartialSetmaxnreg(Fact):
 class RegisterPool:
     """The registers that the warps of a CTA have released and not reclaimed.
 
-    share: registers of a thread at the beginning, of every warp. held: of a thread of each warp now.
-    free: registers given up. changed: the counts that each warp has asked for, in order. places: where, and
-    the epoch of the warp then.
+    share: the initial registers per thread of every warp. held: the current registers per thread of each warp.
+    free: released registers. changed: the counts that each warp has requested, in order. places: the location and the
+        epoch of each request.
 
-    A setmaxnreg.inc may have to wait in another order. It never waits for ever if no setmaxnreg.dec waits for it: all
-    registers that are given up in the run are then given up without it.
+    A setmaxnreg.inc may have to wait in another order. It never waits forever if no setmaxnreg.dec waits for it: all
+    registers that are released in the run are then released without it.
     """
 
     def __init__(self, cta: Cta) -> None:

@@ -66,13 +66,13 @@ class RegisterArray:
     """A local buffer of one warp.
 
     data: [size, 32] of the element's dtype; element i of lane l is data[i, l].
-    defined: bool[size, 32], where a value was written; `complete` once it holds everywhere.
-    pending: what asynchronous loads (tcgen05.ld) have not delivered yet.
-    flights: what MMAs (wgmma) hold of the array. lazy: what those that are done add to it. touched: how many
-    wgmma.fence the warp had executed when an ordinary instruction last used it.
+    defined: bool[size, 32], the mask of written elements; `complete` once it holds everywhere.
+    pending: the undelivered asynchronous loads (tcgen05.ld).
+    flights: the ranges lent to MMAs (wgmma). lazy: the pending sums of completed ones. touched: the number of
+        wgmma.fence executed by the warp before the last use by an ordinary instruction.
 
-    Values that are loaded and stored have the lanes as their last axis; vectors of several elements have those last.
-    In a parallel loop the iterations come first.
+    Loaded and stored values have the lanes as their last axis; vectors of several elements come after it. In a parallel
+    loop the iterations come first.
     """
 
     __slots__ = (
@@ -114,7 +114,7 @@ class RegisterArray:
         """Return a view of `steps` vectors of `lanes` elements from `start` on: [steps, 32, lanes] without axes of
         length one.
 
-        steps = 0 stands for one vector outside a parallel loop, which has no axis of steps.
+        steps = 0 denotes one vector outside a parallel loop, without an axis of steps.
         Finding: uninitialised-register. Fault: out-of-bounds.
         """
         stop = start + max(steps, 1) * lanes
@@ -232,7 +232,7 @@ class RegisterArray:
     def _settle_loads(self, w: Owner, rows: Any, writes: bool) -> None:
         """Resolve loads in flight to the accessed elements: reads wait for them, writes are recorded.
 
-        PTX ISA: "Register dependencies, same thread" has true dependences only.
+        By the PTX ISA, "Register dependencies, same thread", only true dependences are tracked.
         """
         if not writes:
             for load in self.pending.loads(self._ranges(rows)):
@@ -281,7 +281,7 @@ class RegisterArray:
 class Registers:
     """An instruction operand: the elements of a register array from `index` on, in all lanes of a warp.
 
-    Instructions see them as 32-bit registers, two elements of 16 bits in each, uint32[words, 32].
+    Instructions treat them as 32-bit registers, with two 16-bit elements in each, uint32[words, 32].
     """
 
     __slots__ = ("array", "index", "warp")

@@ -1,6 +1,6 @@
 """Plain loads and stores of a run without data: bounds, alignment and time, but no bytes.
 
-Where the places of the lanes are a start and a static pattern, all that follows from the pattern is worked out once.
+If the locations of the lanes are a start plus a static pattern, all facts about the pattern are computed once.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from .interfaces import Warp
 class Footprint:
     """The element offsets of the active lanes, relative to a start.
 
-    pattern: element offsets. count: of them. low, high: the least and the greatest. aligned: to `lanes` elements.
-    places: by the start's byte in its line, the bytes that come through the L2, the lines, and the accesses to each.
-    items: the pattern in units of `lanes` elements. distinct: whether no two are the same.
-    repeats: by the start's byte in a line, the passes that bank conflicts add.
+    pattern: element offsets. count: their number. low, high: the extremes. aligned: whether to `lanes` elements.
+    places: by the start's byte in its line, the bytes through the L2, the lines, and the accesses to each.
+    items: the pattern in units of `lanes` elements. distinct: whether all differ.
+    repeats: by the start's byte in a line, the passes added by bank conflicts.
     """
 
     pattern: np.ndarray

@@ -1,6 +1,6 @@
 """Mbarriers of an unchecked run, in which any two events count as ordered.
 
-Those of a part of a launch keep no history either.
+Those of a partial run keep no history either.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class UncheckedMbarrier(Mbarrier):
 
 
 class PartMbarrier(UncheckedMbarrier):
-    """An mbarrier in a run of a part of a launch. Where something is wrong, the whole is run, and says why."""
+    """An mbarrier in a run of a part of a launch. In case of an error, the whole launch is run to explain it."""
 
     __slots__ = ()
 

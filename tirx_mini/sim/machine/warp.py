@@ -48,18 +48,19 @@ Buffer = SharedBuffer | GlobalBuffer
 _FENCED: Mapping[str, Sequence[int]] = {
     "": PROXIES, "shared::cta": (PROXY,), "shared::cluster": (PROXY,), "global": (PROXY_GLOBAL,),
 }  # fmt: skip
-"""The clock rows of fence.proxy.async for each state space. Threads write the shared memory of their own CTA only."""
+"""The clock rows of fence.proxy.async for each state space. Threads write only the shared memory of their own CTA."""
 
 
 class RunningWarp:
     """Warp `warp_id` of a CTA, while the CTA is resident.
 
     agent: of the active lanes. lanes: the agents of all sets of its lanes.
-    role: "warp 3 of warpgroup 1". place: the same with the CTA, where the grid has several.
-    waiting: what it waits for, None while it runs. divergent: in how many `Divergence` its lanes go ways of their own.
-    loaded: when the last of the loads is done that overlap; -1 where loads are waited for one by one.
-    meetings: what some of its lanes have come to, and wait for others.
-    woken: whether it is about to run. behind: who runs right after it, once. decisions: of branches on blockIdx.
+    role: "warp 3 of warpgroup 1". place: the role with the CTA, if the grid has several.
+    waiting: its wait, None while it runs. divergent: the nesting depth of `Divergence`s.
+    loaded: the end of the last overlapping load; -1 outside a group of overlapping loads.
+    meetings: the meetings at which some of its lanes wait for others.
+    woken: whether it is about to run. behind: a warp that runs directly after it, once. decisions: of branches on
+        blockIdx.
     """
 
     __slots__ = (
@@ -182,7 +183,7 @@ class RunningWarp:
     def uniform(self, value: Any, what: str) -> Any:
         """Return the value common to all active lanes; if they differ, record it and return the first lane's value.
 
-        A chip takes such an operand from a uniform register, which one lane fills (R2UR): it does not trap either.
+        Hardware takes such an operand from a uniform register, which one lane fills (R2UR), and does not trap either.
         """
         if not isinstance(value, np.ndarray):
             return value
@@ -295,7 +296,7 @@ class RunningWarp:
             agent.fence_tcgen05()
 
     def wait_for_grids(self) -> None:
-        """Execute griddepcontrol.wait. The simulator runs one grid: this only orders what comes after it."""
+        """Execute griddepcontrol.wait. The simulator runs one grid, so this only orders later operations."""
         if self.dependence is not None:
             self.dependence.wait(self)
 
@@ -305,11 +306,11 @@ class RunningWarp:
         """Return the elements of `buffer` at `index`, of its dtype.
 
         index: flat element offsets; an int (uniform), or integers of shape (32,) or (n, 32).
-        lanes: elements a thread reads from there on (a `Ramp`); the offset is a multiple of it.
+        lanes: elements per thread from there on (a `Ramp`); the offset is a multiple of it.
         Returns a scalar for a uniform index with lanes = 1, else an array of the index's shape, with a last axis of
-        `lanes` where lanes > 1. Elements of inactive lanes are unspecified.
-        Faults: misaligned-access; out-of-bounds, but in the CTA's shared memory. Records races and reads of
-        uninitialised memory.
+        `lanes` if lanes > 1. Elements of inactive lanes are unspecified.
+        Faults: misaligned-access; out-of-bounds, except within the CTA's shared memory. Records races and reads of
+            uninitialised memory.
         """
         return access.load(self, buffer, index, lanes)
 
@@ -325,8 +326,8 @@ class RunningWarp:
     def store(self, buffer: Buffer, index: Any, value: Any, lanes: int = 1, in_cta: bool | None = None) -> None:
         """Write `value` (a scalar, or an array as `load` returns) to the elements of `buffer` at `index`.
 
-        in_cta: where another thread that computes the value has the same: whether only in this CTA, or in the launch;
-            None where it may have another.
+        in_cta: for a value that is equal in all threads: True if only within this CTA, False if in the launch; None for
+        any other value.
         """
         access.store(self, buffer, index, value, lanes, in_cta)
 
@@ -338,7 +339,10 @@ class RunningWarp:
     def move(
         self, dst: Buffer, first: int, pattern: Any, src: Buffer, src_first: int, src_pattern: Any, lanes: int = 1
     ) -> None:
-        """Copy between the positions first + pattern. A first place is that of all lanes, a pattern as for `passes`."""
+        """Copy between the positions first + pattern.
+
+        A first position is common to all lanes; a pattern is as in `passes`.
+        """
         shortcut = self.cta.cluster.order.shortcut
         if not shortcut(block_moves.move, self, dst, first, pattern, src, src_first, src_pattern, lanes):
             self.copy(dst, first + pattern, src, src_first + src_pattern, lanes)
@@ -351,8 +355,8 @@ class RunningWarp:
     def passes(self, buffer: Buffer, start: int, pattern: Any, lanes: int, write: bool) -> None:
         """Advance the time by a load or store without values, of `lanes` elements per thread at start + pattern.
 
-        start: the same in all lanes. pattern: a static array that exists as long as the program; None for 0.
-        Faults, and records, what is out of bounds or misaligned, as `load` does.
+        start: the same in all lanes. pattern: a static array that lives as long as the program; None for 0.
+        Raises a fault or records a fact for accesses out of bounds or misaligned, like `load`.
         """
         timed_access.passes(self, buffer, start, pattern, lanes, write)
 
@@ -404,7 +408,7 @@ class RunningWarp:
     # -- running -------------------------------------------------------------------------------------------------
 
     def resume(self) -> None:
-        """Run until the warp blocks or ends. Called by the clock."""
+        """Run until the warp blocks or ends. The clock calls it."""
         if self.waiting is None or not self.waiting.polls:
             self.gpu.stillness.moved()
         self.waiting = None

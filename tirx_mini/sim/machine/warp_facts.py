@@ -22,7 +22,7 @@ class PartialWarp(Fact):
 class WarpApart(Fact):
     """A whole-warp instruction that some lanes execute while the others wait for them elsewhere.
 
-    instruction: in PTX. lanes: how many, of `all`. waits, span: the instruction at which the whole warp has to be.
+    instruction: in PTX. lanes: their number, of `all`. waits, span: the instruction that the whole warp must reach.
     """
 
     instruction: str

@@ -1,7 +1,7 @@
 """mma: matrix products on fragments held by the lanes of one warp (PTX ISA: "Matrix Fragments for mma").
 
 Lane 4g + t holds rows g and g + 8 of A, column g of B, and columns 2t and 2t + 1 of rows g and g + 8 of C and D. A
-register holds neighbours along K; the registers of the upper half of K come after those of the lower.
+register holds adjacent elements along K; the registers of the upper half of K follow those of the lower.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ class Fragment(Protocol):
 
 
 def multiply_matrices(w: Warp, d: Fragment, a: Fragment, b: Fragment, c: Fragment | None, product: WarpProduct) -> None:
-    """Execute D = A B + C. The warp goes on when the tensor core of its quarter of the SM can take its next product.
+    """Execute D = A B + C.
 
-    That serves the warps that use it in turns, at the rate of the data sheet.
+    The warp continues when the tensor core of its sub-partition can accept the next product.
+
+    The tensor core serves its warps in turn, at the rate of the data sheet.
     """
     m, n, k = product.m, product.n, product.k
     width = numpy_dtype(product.a).itemsize
@@ -70,7 +72,7 @@ QUADS = 4
 def multiply_quads(w: Warp, d: Fragment, a: Fragment, b: Fragment, c: Fragment, product: QuadProduct) -> None:
     """Execute four products D = A B + C of [8, 4] and [4, 8] float16, one for each quad pair of the warp.
 
-    Its rate is that of the other shapes; chips after Volta may be slower (PTX ISA: "mma").
+    Its rate is that of the other shapes; hardware after Volta may be slower (PTX ISA: "mma").
     """
     _spend(w, QUADS * 2 * 8 * 8 * 4, 2)
     w.cta.cluster.values.apply(_multiply_quads, d, a, b, c, product)

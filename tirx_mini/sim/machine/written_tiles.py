@@ -19,8 +19,8 @@ CHUNK = 16
 class ChunkTable:
     """The elements of a tile by 16-byte chunk, in order of address.
 
-    coords: int32[dimensions, chunks], of the first element of a chunk. valid: bool[chunks], whether its elements are
-    neighbours along the dimension `along`.
+    coords: int32[dimensions, chunks], of the first element of a chunk. valid: bool[chunks], whether the elements are
+    adjacent along the dimension `along`.
     """
 
     coords: np.ndarray
@@ -32,8 +32,8 @@ class ChunkTable:
 class WrittenTile:
     """A range of shared memory that a tile operation or a tensor map writes with one layout.
 
-    name: of the buffer, or of the tensor that is loaded. loaded: whether TMA brings it. start, nbytes: in shared
-    memory. shape: of the buffer or of the box. swizzle, row_bytes: the width of its swizzle and of its rows.
+    name: of the buffer, or of the loaded tensor. loaded: whether TMA writes it. start, nbytes: in shared memory. shape:
+    of the buffer or of the box. swizzle, row_bytes: the widths of its swizzle and of its rows.
     """
 
     name: str

@@ -25,10 +25,13 @@ COLLECTIVE = 34
 
 
 class Access:
-    """The accesses of one operation to a memory. The attributes are those of its `Actor` when it was issued.
+    """The accesses of one operation to a memory.
 
-    known: up to which epoch of each agent what that did happens before these accesses.
-    released: of a strong write, what an acquire that reads it sees. repeated: whether it stands for several.
+    The attributes are those of its `Actor` at the issue.
+
+    known: the epoch of each agent up to which its accesses happen before these.
+    released: for a strong write, the releases that an acquire of its value observes. repeated: whether it represents
+        several accesses.
     """
 
     __slots__ = (
@@ -65,8 +68,9 @@ class Access:
 class Release:
     """The release of a thread's write (PTX ISA: "Release and Acquire Patterns").
 
-    clocks: as of an agent, of what happens before it. scope, place: of the release operation or fence.
-    each: of what many threads release together, the release of each.
+    clocks: of everything that happens before it, like those of an agent. scope, place: of the release operation or
+        fence.
+    each: for a joint release of many threads, the individual releases.
     """
 
     clocks: Any
@@ -83,28 +87,28 @@ class Release:
 class Actor:
     """The originator of a memory access.
 
-    agent: whose clocks order the access. cluster: its number.
-    role: the warp that issued the operation, with its CTA. span: where. time: when, in cycles.
+    agent: the agent whose clocks order the access. cluster: its number.
+    role: the warp that issued the operation, with its CTA. span: the location. time: in cycles.
     tcgen05: whether these are accesses of tcgen05 operations, which `fence::after_thread_sync` of the issuing thread
         orders after others.
     fenced: the ORDER clock of that thread at its last such fence.
     own: the agents whose accesses need no such fence, because the same thread issued and awaited them.
     handed: the agents whose operations another thread handed over without the fence before its synchronisation.
-    value: for a write, what it writes, where that is known to be the same in every order of events.
-    awaited: up to which epoch of the agent its thread has waited for its operations, where these are not in order
-        among themselves; None where they are.
-    ordered: up to which epoch a commit or a fence of its thread has ordered them since, without a wait.
-    pipeline: what operations of the agent have in common that others may nevertheless be in order with.
-    preceded: the pipelines that it comes after, in the order of issue (PTX ISA: "Pipelined tcgen05 Instructions").
-    issued: of an asynchronous operation, the agent that issued it, and in which of its epochs; else None.
-    lanes: of a warp's access, the lane that makes it, or int8 with the lane for each granule; None for an engine.
-    strong: of an access with a memory order that is not weak; else None.
-    decides: of an atomic operation, whether what its thread does next depends on the value that it found.
-    thread: of an operation of the tensor core, the warp and the lane (as `word`) that issued it.
-    stored: of a store that is about to be made, the items of memory, which of them it writes, and what.
-    cta: of a copy from or to global memory, the CTA that issued it: the async proxy is each CTA's own.
-    word: the lanes that are active, lane 0 lowest. parted: how often the lanes of the warp have parted and come back.
-    form: of a write, how the bytes are to be read: a layout, or a dtype; None for what says nothing of it.
+    value: for a write, its value, if that is known to be the same in every order of events.
+    awaited: the epoch of the agent up to which its thread has waited for its unordered operations; None if they are
+        ordered among themselves.
+    ordered: the epoch up to which a commit or a fence of its thread has ordered them since, without a wait.
+    pipeline: the key of operations of the agent that may still be ordered with others.
+    preceded: the pipelines that it follows, in the order of issue (PTX ISA: "Pipelined tcgen05 Instructions").
+    issued: for an asynchronous operation, the issuing agent and its epoch; else None.
+    lanes: for a warp's access, the accessing lane, or int8 with the lane for each granule; None for an engine.
+    strong: set for an access with a memory order that is not weak; else None.
+    decides: for an atomic operation, whether the thread's next operations depend on the old value.
+    thread: for an operation of the tensor core, the warp and the lane (as `word`) that issued it.
+    stored: for a pending store, the items of memory, the indices that it writes, and the values.
+    cta: for a copy from or to global memory, the issuing CTA: each CTA has its own async proxy.
+    word: the active lanes, lane 0 lowest. parted: the number of divergences and reconvergences of the warp so far.
+    form: for a write, the interpretation of the bytes: a layout, or a dtype; None if unknown.
     """
 
     __slots__ = (

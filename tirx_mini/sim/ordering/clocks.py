@@ -37,14 +37,14 @@ PROXIES = (PROXY, PROXY_GLOBAL)
 class Agent:
     """An agent with its vector clocks.
 
-    clocks: int32[ROWS, capacity], or `PagedClocks` where agents are very many.
+    clocks: int32[ROWS, capacity], or `PagedClocks` for very many agents.
     epoch: the stamp of its accesses from now on.
     version: changes whenever the agent may have acquired something, or accessed memory since it last released.
     fenced: its ORDER clock at its last `tcgen05.fence::after_thread_sync`.
-    warp: the number of the warp whose lanes it stands for, -1 for anything but lanes.
-    forked: of an asynchronous operation, the agent that issued it, and the epoch that ended with this; else None.
-    synced: of lanes, the last epoch whose accesses are ordered among all of them; later ones only lane by lane.
-    scattered: of lanes, whether lanes made accesses of their own since then.
+    warp: the number of the warp whose lanes it represents, -1 for any other agent.
+    forked: for an asynchronous operation, the issuing agent, and the epoch that the issue ended; else None.
+    synced: for lanes, the last epoch whose accesses are ordered among all of them; later ones only lane by lane.
+    scattered: for lanes, whether single lanes made accesses since then.
     """
 
     __slots__ = (
@@ -74,7 +74,10 @@ class Agent:
         self.clocks[ORDER, self.index] = self.epoch
 
     def acquire(self, released: SyncClock) -> None:
-        """Acquire everything released to a clock. What all of its own lanes released comes back to each of them."""
+        """Acquire everything released to a clock.
+
+        Each of its lanes also acquires the releases of all of its own lanes.
+        """
         own = released.clocks.item(ORDER, self.index)
         if own > self.synced:
             self.synced = own
@@ -146,7 +149,7 @@ class Agent:
     def fence_proxy(self, rows: Sequence[int] = PROXIES) -> None:
         """Execute fence.proxy.async: the async proxy sees all writes that happen before this point.
 
-        rows: the clocks of the state spaces that the fence covers.
+        rows: the clock rows of the state spaces that the fence covers.
         """
         self.version += 1
         order = self.clocks[ORDER]
@@ -266,8 +269,7 @@ def common(clocks: Sequence[Any]) -> Any:
 
 
 class Causality:
-    """The agents of one cluster and their clocks. Clocks have room for `capacity` agents, and grow together when that
-    is used up."""
+    """The agents of one cluster and their clocks. The clocks have room for `capacity` agents, and grow together."""
 
     def __init__(self, capacity: int = 48) -> None:
         self.capacity = capacity
@@ -290,8 +292,8 @@ class Causality:
     def fork(self, issuer: Agent, name: str) -> Agent:
         """Return an agent for one asynchronous operation, which everything its issuer did and acquired happens before.
 
-        The agent of a finished operation is used again where its end happens before the issuer's next access: then
-        nobody can take the old operation for the new one.
+        The agent of a finished operation is reused if its end happens before the issuer's next access, so that the two
+        operations cannot be confused.
         """
         for position, idle in enumerate(self._idle):
             if issuer.happens_after(idle.index, idle.epoch):

@@ -1,7 +1,7 @@
 """Large sets of accesses, such as all atomic operations of a launch on one counter.
 
-A set with one access more shares the parts of the set before. A part has what its accesses have in common, so that a
-question about all of them is mostly answered without looking at each.
+A set with one more access shares the parts of the original set. A part records the common properties of its accesses,
+so that most queries need not visit each access.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class Part:
 class Crowd:
     """A set of accesses in program order: the members of the parts, then the tail.
 
-    stamps: the last epoch of each agent among them; of use where all are of one cluster. warps: a 1 for each of theirs.
-    width: of each access, where all are strong at the scope of the GPU or wider; else 0. stores, blind: whether there
-    are stores among them, and atomic operations whose threads never look at what they found.
-    joint: for writes that release, what all of them release together; None where scopes have to be looked at.
+    stamps: the last epoch of each agent among them, for accesses of one cluster. warps: a 1 for each warp.
+    width: of each access, if all are strong at GPU scope or wider; else 0. stores, blind: whether there are stores, and
+        atomic operations with unused results.
+    joint: for releasing writes, their joint release; None if scopes have to be compared.
     """
 
     parts: tuple[Part, ...] = ()

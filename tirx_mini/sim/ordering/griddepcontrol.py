@@ -1,7 +1,7 @@
 """Programmatic dependent launch: the previous grid, and the order of accesses to global memory after it.
 
-To each cluster the grid before is one more agent: it may touch all of global memory, and griddepcontrol.wait acquires
-its end (PTX ISA: "griddepcontrol"); barriers then release that like everything that a warp acquired. A warp has a
+For each cluster, the previous grid is one more agent: it may access all of global memory, and griddepcontrol.wait
+acquires its end (PTX ISA: "griddepcontrol"); barriers then release it like any acquired epoch. A warp has a
 `GridDependence` until all of its lanes are ordered; in a kernel that does not wait, none has.
 """
 
@@ -55,8 +55,8 @@ class DependentWarp(Protocol):
 class EarlyAccess(Fact):
     """An access to global memory that the previous grid may still be using.
 
-    operation: as in "TMA load". buffer: its name. late: how many lanes did not wait with the others of their warp; 0
-    where no lane has waited. before: the grid before.
+    operation: such as "TMA load". buffer: its name. late: the number of lanes that did not wait with the others of
+    their warp; 0 if no lane has waited. before: the previous grid.
     """
 
     operation: Operation
@@ -73,8 +73,8 @@ NOTHING_KNOWN: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()
 class GridBefore:
     """The previous grid, as a cluster sees it.
 
-    harmless: the buffers that it does not write, and those that it does not use: what may be read and written early.
-    waits: where the cluster waits for it, by role.
+    harmless: the buffers that it does not write, and those that it does not use: they may be read, and written, early.
+    waits: the locations of the cluster's waits for it, by role.
     """
 
     __slots__ = ("agent", "harmless", "waits")
@@ -88,7 +88,7 @@ class GridBefore:
 class GridDependence:
     """The order between the end of the previous grid and the next operation of one warp.
 
-    waited: the lanes that have waited, while only some have and the warp has not converged since; else 0.
+    waited: the lanes that have waited, if only some have and the warp has not converged since; else 0.
     """
 
     __slots__ = ("before", "waited")
@@ -129,7 +129,7 @@ class GridDependence:
     def _follows(self, w: DependentWarp) -> bool:
         """Return whether the end of the previous grid lies in the past of the warp.
 
-        What it wrote is visible to the whole grid as soon as one thread has waited, so no release has to lie between.
+        Its writes become visible to the whole grid as soon as one thread has waited, so no release has to lie between.
         """
         clocks, agent = w.agent.clocks, self.before.agent
         return clocks.item(ORDER, agent.index) >= agent.epoch or clocks.item(PAST, agent.index) >= agent.epoch

@@ -1,13 +1,13 @@
 """The lanes of a warp as separate threads, at the cost of one thread while they are converged.
 
-A warp has one agent for all of its lanes, the *whole*, and one for each set of lanes that acts apart, a *part*: the
-arms of a divergent branch are parts. What a part acquires, fences and releases is its lanes' alone. The lanes *meet*
-at bar.warp.sync and at barriers that every lane waits for (PTX ISA: "bar.warp.sync", "bar"): then each lane has
-acquired what any of them has, and the parts dissolve. elect.sync, shfl.sync and other collectives order no memory.
+A warp has one agent for all of its lanes, the *whole*, and one for each set of lanes that act apart, a *part*: the arms
+of a divergent branch are parts. A part acquires, fences and releases for its lanes alone. The lanes *meet* at
+bar.warp.sync and at barriers that every lane waits for (PTX ISA: "bar.warp.sync", "bar"): each lane has then acquired
+what any of them has, and the parts dissolve. elect.sync, shfl.sync and other collectives order no memory.
 
-Accesses by the whole since the lanes last met are ordered lane by lane only. An access therefore carries the lane that
-made it (`LANES_TOGETHER` where all lanes of the set access one place), and two accesses of one warp that no clock
-orders conflict where their lanes differ.
+Accesses by the whole since the last meeting are ordered lane by lane only. An access therefore carries the lane that
+made it (`LANES_TOGETHER` if all lanes of the set access one location), and two accesses of one warp that no clock
+orders conflict if their lanes differ.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from .clocks import BEFORE, ORDER, PROXIES, Agent, Causality, SyncClock, UncheckedCausality
 
 MOST_PARTS = 8
-"""The maximum number of parts that a warp tracks between two meetings. Lanes that part further act as the whole warp,
-but for those that act alone, which may hand over to one another.
+"""The maximum number of parts that a warp tracks between two meetings. Lanes that diverge further act as the whole
+warp, except single lanes, which may hand over to one another.
 """
 
 MOST_AGENTS = 1024
@@ -44,7 +44,7 @@ class Part:
 class Lanes:
     """The agents of one warp. whole: the agent of all lanes. word: the lanes of the warp.
 
-    together: whether they are never told apart, as accesses are not checked.
+    together: whether the lanes are never distinguished, in an unchecked run.
     """
 
     __slots__ = ("_causality", "_parts", "_spare", "_told", "together", "whole", "word")
@@ -136,7 +136,8 @@ class Lanes:
     def meet_within(self, word: int, agent: Agent) -> None:
         """Synchronise the lanes of `word`, which act as `agent`, with one another, memory included.
 
-        What the whole warp did before they parted is taken as theirs: which of its lanes did it is not kept.
+        Accesses of the whole warp before the divergence are attributed to all of the lanes, since the individual lanes
+        are not recorded.
         """
         whole = self.whole
         for key, part in list(self._parts.items()):

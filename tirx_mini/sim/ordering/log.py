@@ -12,9 +12,11 @@ from .operations import Operation
 
 
 class AccessLog:
-    """The numbered accesses of one memory. Number 0 stands for none.
+    """The numbered accesses of one memory.
 
-    proxy: the clock of the fences that let the async proxy see ordinary writes to this memory.
+    Number 0 denotes no access.
+
+    proxy: the clock row of the fences that make ordinary writes to this memory visible to the async proxy.
     pedantic: whether ordinary reads need such a fence before the async proxy writes.
     """
 
@@ -49,8 +51,7 @@ class AccessLog:
         return len(self.accesses) - 1
 
     def strong_number(self, actor: Actor, write: bool, released: tuple[Release, ...] = ()) -> int:
-        """Return the number of a strong access. One that is repeated in one epoch has one number, as in a loop that
-        polls."""
+        """Return the number of a strong access. Repetitions in one epoch, as in a polling loop, share a number."""
         agent = actor.agent
         key = (agent.index, agent.epoch, actor.span, write, actor.strong, actor.parted)
         number = self._repeated.get(key, 0)
@@ -68,9 +69,9 @@ class AccessLog:
     def observed(self, member: int, members: Iterable[int], actor: Actor) -> bool:
         """Return whether an atomic operation of `members` after a strong write happens before `actor`'s access.
 
-        It found what that wrote, itself or through others, so the write precedes the access (PTX ISA: "Observation
-        Order", "Causality Order"): a counter may be reset by the thread that was the last one to count. Where nothing
-        depends on what it found, it might as well have come first.
+        The operation observed the write, directly or through others, so the write precedes the access (PTX ISA:
+        "Observation Order", "Causality Order"): a counter may be reset by the thread that counted last. If nothing
+        depends on the observed value, the operation might also have come first.
         """
         write = self.accesses[member]
         if write.strong is None or write.repeated:
@@ -113,9 +114,9 @@ class AccessLog:
     def add(self, number: int, new: int) -> int:
         """Return the number of the set `number` extended by access `new`; 0 is the empty set.
 
-        An agent is there once, by its last access, and by its last store if atomic operations followed. Accesses of
-        different clusters are never ordered, so whoever comes next conflicts with one of two: then others need not be
-        there.
+        Each agent is represented by its last access, and by its last store if atomic operations followed. Accesses of
+        different clusters are never ordered, so any later access conflicts with one of two clusters; others need not be
+        recorded then.
         """
         if number in (0, new):
             return new

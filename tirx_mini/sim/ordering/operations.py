@@ -85,7 +85,7 @@ def in_scope(scope: str, one: CtaPlace, other: CtaPlace) -> bool:
 class KnownValue:
     """The value that a write leaves in memory in every order of events.
 
-    scope: where others that write this content write the same bytes: in one CTA, or None in the whole launch.
+    scope: the scope within which equal content means equal bytes: a CTA, or None for the whole launch.
     """
 
     content: Hashable

@@ -1,9 +1,9 @@
 """Epochs of very many agents, in pages that clocks share: equal pages are stored once.
 
-A row of epochs is a tree of three levels that nobody changes. A leaf has the epochs of `LEAF` agents side by side, an
-entry of the root has `FAN` leaves, and the root grows as agents are added. None stands for zeros. Joining two rows
-returns one of them wherever it holds the other, so that clocks which synchronise share nearly everything. A clock
-needs memory for what it alone has seen.
+A row of epochs is an immutable tree of three levels. A leaf has the epochs of `LEAF` adjacent agents, an entry of the
+root has `FAN` leaves, and the root grows as agents are added. None represents zeros. The join of two rows is one of
+them if that contains the other, so that synchronising clocks share nearly all pages. A clock needs memory only for the
+epochs that it alone has acquired.
 """
 
 from __future__ import annotations

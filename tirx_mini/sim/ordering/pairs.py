@@ -35,7 +35,7 @@ def decides(actor: Actor) -> bool:
 def in_one_queue(earlier: Access, actor: Actor) -> bool:
     """Return whether current tensor cores execute two operations of one thread in order without an ISA guarantee.
 
-    That is known where the second one overwrites what the first one reads, and of copies to one place.
+    This is known for an operation that overwrites the operands of the first one, and for copies to one location.
     """
     return not earlier.write or earlier.operation is actor.operation is Operation.TCGEN05_CP
 

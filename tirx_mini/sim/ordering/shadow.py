@@ -1,10 +1,10 @@
 """Shadow memories: the last accesses to each granule, and the check of the next access against them.
 
-A shadow holds, for each granule of a memory, the number of the access that wrote it last and, for each agent that has
-read it since, the number of that read; 0 means none. In global memory, which very many agents read, one number stands
-for the set of all reads since the last write, and another one for the set of the reductions. Granules are as wide as
-the narrowest access that the kernel makes there, so two accesses meet in a granule exactly where they meet in memory.
-Two conflicting accesses of which neither happens before the other are a race, in whichever order they were simulated.
+A shadow holds, for each granule of a memory, the number of the last write access and, for each agent that has read it
+since, the number of that read; 0 means none. In global memory, which very many agents read, one number represents the
+set of all reads since the last write, and another one the set of the reductions. Granules are as wide as the narrowest
+access of the kernel, so two accesses overlap in a granule exactly if they overlap in memory. Two conflicting accesses
+that are not ordered by happens-before are a race, in whichever order they were simulated.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Conflict:
 
     earlier: the access that was simulated first, None for an uninitialised read.
     actor: of the later access; writes: whether that is a write.
-    ids[where] == number selects the granules, where that number stands for the access, or for a set that has it.
+    ids[where] == number selects the granules; the number denotes the access, or a set that contains it.
     """
 
     kind: ConflictKind
@@ -57,7 +57,8 @@ class Conflict:
     def changes(self) -> bool:
         """Return whether a store changes the bytes that an earlier write left, as far as this run shows.
 
-        One value shows little, as in a launch whose arguments are ones: several different ones are equal for a reason.
+        Equal bytes of a single value prove little, for example in a launch whose arguments are all ones; several
+        different values are equal for a reason.
         """
         if self.actor.stored is None:
             return True
@@ -83,9 +84,10 @@ writes, their writes, and the writes whose release an acquire of the value obser
 class Segment:
     """The shadow of the units [start, stop) of a memory (usually bytes), with `granule` units per entry.
 
-    shape: how the entries are arranged; one row unless given. initialised: whether they hold data from the beginning.
-    barriers: whether mbarriers lie in it.
-    shared: hold the readers of a granule as one set, not an array for each agent (for memories of very many agents).
+    shape: the arrangement of the entries; one row by default. initialised: whether they hold data from the beginning.
+    barriers: whether it contains mbarriers.
+    shared: whether to hold the readers of a granule as one set, not as an array for each agent (for memories of very
+        many agents).
     readers: by agent, the numbers of their reads. lanes: by agent, and for `WRITES`, the lanes that made the accesses.
     """
 
@@ -180,8 +182,8 @@ class Segment:
         self._include(REDUCTIONS, where, self.log.number(actor, True))
 
     def strong_read(self, where: Select, actor: Actor) -> Released:
-        """Check and record a strong read of the granules `where` by `actor`. Returns the writes that released what it
-        reads."""
+        """Check and record a strong read of the granules `where` by `actor`. Returns the releases that the read
+        observes."""
         self._check_last(where, actor, False)
         self._check_all(REDUCTIONS, where, actor, False)
         key = ANY if self.shared else actor.agent.index

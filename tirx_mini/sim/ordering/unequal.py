@@ -1,7 +1,7 @@
 """The exception that ends an unchecked run of clusters that were assumed equivalent to a checked one.
 
-`Unequal` ends a run that took clusters to be equal: they have something to report, or meet in global memory. The launch
-is then run again, with every access checked.
+Such a cluster has a finding, or conflicts with another one in global memory. The launch is then run again, with every
+access checked.
 """
 
 from __future__ import annotations

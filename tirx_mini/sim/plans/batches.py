@@ -24,8 +24,8 @@ MOST = 24
 class BatchedGpu(Gpu):
     """An untimed GPU that executes clusters of a launch in batches of equal control flow.
 
-    Clusters must be equal (`KernelImage.equal`). Raises `Unequal`, or `ValueError` of NumPy, where the program does
-    anything that cannot be done for several clusters at once.
+    Clusters must be equal (`KernelImage.equal`). Raises `Unequal`, or NumPy's `ValueError`, for any operation that is
+    not supported for several clusters at once.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class BatchedGpu(Gpu):
         self._clusters = len(clusters)
 
     def _advance(self) -> None:
-        """Execute the clusters. Where some part from the others, both begin again, on other SMs."""
+        """Execute the clusters. If some clusters of a batch diverge, both groups start again, on other SMs."""
         groups = iter(self._groups)
         group = next(groups)
         while self._todo:

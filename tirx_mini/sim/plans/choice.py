@@ -25,7 +25,7 @@ PLANS: tuple[Plan, ...] = (
     RepresentativeWarps(),
     TimeAlone(),
 )
-"""All plans, in the order in which they are tried. A new one is a line here, and a file."""
+"""All plans, in the order in which they are tried. A new plan needs a line here, and a file."""
 
 WHOLE = PlanNote("the whole launch", "nothing", "nothing: each cluster is executed, with all that is asked for")
 FAILED = "tried, but its assumption did not hold, or there is something to report"

@@ -1,12 +1,12 @@
 """The proof that the clusters of a launch are equal up to addresses in global memory.
 
-The threads at the same place in two clusters do the same to shared and tensor memory, to barriers and to the engines,
-where control flow takes the same course, and nothing but it, the coordinates of copies and the addresses of global
-memory depends on blockIdx. So clusters that decide alike at the branches on blockIdx are equal: happens-before is the
-same in each of them.
+Threads at the same position in two clusters have the same effects on shared and tensor memory, on barriers and on the
+engines if control flow takes the same course, and if only control flow, the coordinates of copies and the addresses of
+global memory depend on blockIdx. So clusters with equal decisions at the branches on blockIdx are equal, and have the
+same happens-before relation.
 
-The checks of a few clusters for all rest on this argument, and so do batches of clusters, the sampled time, and the
-clusters that a grader draws of a large launch.
+The checks of a few clusters on behalf of all rest on this proof, and so do batches of clusters, sampled times, and the
+clusters that a grader draws from a large launch.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ ANYWHERE = frozenset({OperandKind.GLOBAL, OperandKind.TENSOR_MAP, OperandKind.RE
 class Equality:
     """The equality of the clusters of a lowered function.
 
-    decided: the branches and loops whose course depends on blockIdx. None where clusters may differ in anything else
-    that matters, or where something depends on data or on the order of events: in a kernel whose control flow needs
-    data, that tests barriers, reads what it writes to global memory, or synchronises clusters.
+    decided: the branches and loops whose course depends on blockIdx. None if clusters may differ in any other relevant
+    way, or if something depends on data or on the order of events: in a kernel whose control flow needs data, that
+    tests barriers, reads its own writes to global memory, or synchronises clusters.
     """
 
     decided: frozenset[Stmt] | None

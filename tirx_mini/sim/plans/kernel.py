@@ -48,7 +48,7 @@ class BoundKernel:
     """A kernel with its arguments and a question.
 
     args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one; the buffers are written
-    in place. Without data, None stands for any array. Raises `ArgumentError` for arguments that do not fit the kernel,
+    in place. Without data, None represents any array. Raises `ArgumentError` for arguments that do not fit the kernel,
     and `TirxError` for a kernel that the GPU's architecture cannot execute.
     """
 
@@ -142,7 +142,7 @@ class BoundKernel:
     def divisible(self) -> bool:
         """Return whether one run may execute some clusters with data and others without.
 
-        Only instructions that do without data access global memory then.
+        This requires that only instructions which can run without data access global memory.
         """
         return all(
             Memory.GLOBAL not in entry.reads | entry.writes
@@ -154,7 +154,7 @@ class BoundKernel:
     def inseparable(self) -> str:
         """The reason why clusters cannot be executed separately; "" if they can.
 
-        They cannot where they synchronise, take one another's place, print, or read the time; nor where two arguments
+        They cannot if they synchronise, cancel one another's launch, print, or read the time, or if two arguments
         overlap in memory.
         """
         if self.image.grid_wide or prints(self.func):
@@ -208,7 +208,8 @@ class BoundKernel:
             return self.complete(machine, machine.run())
 
     def close(self) -> None:
-        """Close the machine of the last run. Its outcome refers to it: facts to clusters, blocked warps to all."""
+        """Close the machine of the last run. Its outcome refers to the machine: facts to clusters, blocked warps to all
+        of it."""
         if self._machine is not None:
             self._machine.close()
             self._machine = None
@@ -239,7 +240,8 @@ class BoundKernel:
     def _no_effect(self, machine: Gpu) -> Iterator[Entry]:
         """Yield a fact if a kernel with arguments and a result buffer wrote nothing.
 
-        That is one which it names nowhere, or whose stores no thread executed. A kernel that prints has an effect.
+        Such a kernel never names the result buffer, or no thread executed its stores. A kernel that prints has an
+        effect.
         """
         untouched = [segment.untouched() for segment in machine.memory.segments.values()]
         if len(untouched) < len(self._written) or not all(places.all() for places in untouched):

@@ -20,8 +20,8 @@ class WholeLaunch(Exception):
 class Plan(ABC):
     """A way to map a question about a lowered kernel to executions, and to combine their outcomes.
 
-    name: of the plan. assumes: the assumption that it rests on, a clause. Executions whose assumption fails raise
-    `Unequal`, or have an outcome that does not hold; then the arguments are restored and the next plan is tried.
+    name: of the plan. assumes: its assumption, as a clause. Executions whose assumption fails raise `Unequal`, or have
+    an outcome that does not hold; then the arguments are restored and the next plan is tried.
     """
 
     name: ClassVar[str]
@@ -31,7 +31,7 @@ class Plan(ABC):
     def refusal(self, kernel: BoundKernel, circumstances: Circumstances) -> str:
         """Return the reason why the plan does not apply, as a clause; "" if it does.
 
-        The reason follows from the question and from the program alone.
+        The reason depends only on the question and the program.
         """
 
     @abstractmethod

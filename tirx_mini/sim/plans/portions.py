@@ -1,9 +1,8 @@
 """Portions of a launch: sets of clusters that are executed separately and then merged.
 
-The time depends on all clusters at once, so one portion executes the whole launch for it, but at most a share of the
-clusters with data. The results are put together where no granule of an argument that one portion writes is read or
-written in another. In any other case, and where a portion finds anything to report, nothing is put together, and the
-launch has to be run as a whole.
+The time depends on all clusters at once, so one portion executes the whole launch for its time, with data for at most a
+share of the clusters. The results are merged if no granule of an argument that one portion writes is read or written in
+another. Otherwise, and if a portion has findings, the launch must be run as a whole.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ class Piece:
 class Marks:
     """The accesses of a portion's clusters to an argument that the kernel writes.
 
-    written, read: which granules; a bit for each, as of `numpy.packbits`. read: None where nothing was read.
-    values: of the granules that they wrote, in order; None where they are in the argument itself.
+    written, read: masks of granules, one bit each, as from `numpy.packbits`. read: None if nothing was read. values: of
+    the written granules, in order; None if they are in the argument itself.
     """
 
     written: np.ndarray
@@ -57,7 +56,8 @@ class Marks:
 class Portion:
     """A portion that ended without findings. marks: by the slot of the argument.
 
-    known: the kinds of its clusters of which one was checked. unknown: one of each other kind, which is to be checked.
+    known: the classes with a checked cluster. unknown: a representative of each other class, which is yet to be
+    checked.
     """
 
     marks: dict[int, Marks]
@@ -69,7 +69,7 @@ class Portion:
 def run_portion(machine: Gpu, *, keep: bool) -> Portion | None:
     """Execute the part of a launch that `machine` was made for; return None if it has findings.
 
-    keep: whether the values that it writes are to be kept besides.
+    keep: whether to return the written values as well.
     """
     outcome = machine.run()
     if outcome.facts or outcome.blocked or outcome.open_orders or outcome.mixed or outcome.tested or machine.unread:
@@ -104,9 +104,11 @@ def all_checked(kernel: BoundKernel, unknown: Collection[int]) -> bool:
 
 
 def portion(kernel: BoundKernel, piece: Piece, *, keep: bool = False) -> Portion | None:
-    """Execute some clusters with data, and check them unless they are equal. None where there is anything to report.
+    """Execute some clusters with data, and check them unless they are equal.
 
-    keep: whether the values that they write are to be kept besides.
+    Returns None if there are findings.
+
+    keep: whether to return the written values as well.
     """
     found = None if piece.checked else batch(kernel, piece.clusters, keep=keep)
     if found is not None:
@@ -125,7 +127,7 @@ def portion(kernel: BoundKernel, piece: Piece, *, keep: bool = False) -> Portion
 def batch(kernel: BoundKernel, clusters: range, *, keep: bool = False, whole: bool = False) -> Portion | None:
     """Execute equal clusters in batches; return None if they have findings or cannot be batched.
 
-    whole: whether these are nearly all clusters of the launch.
+    whole: whether the clusters are nearly all of the launch.
     """
     if not (clusters and kernel.image.equal and kernel.image.batchable and kernel.divisible):
         return None
@@ -148,7 +150,7 @@ class Timing:
     def run(self, share: range) -> Portion | None:
         """Execute the launch for its time, with data and checks for the clusters in `share`.
 
-        None where there is anything to report, or where the time depends on data. Without a share, the whole launch is
+        Returns None if there are findings, or if the time depends on data. With an empty share, the whole launch is
         executed without data.
         """
         kernel = self._kernel
@@ -180,8 +182,8 @@ def _give_up() -> NoReturn:
 def together(kernel: BoundKernel, portions: Sequence[Portion]) -> Outcome | None:
     """Return the outcome of the whole launch, with the time of the first portion.
 
-    None where what one portion writes is read or written in another, or where a cluster is to be checked of whose kind
-    none was, and has anything to report.
+    Returns None if one portion reads or writes the output of another, or if the representative of an unchecked class
+    has findings.
     """
     first, arrays = portions[0], kernel.arrays
     known = frozenset().union(*(each.known for each in portions))

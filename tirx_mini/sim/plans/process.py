@@ -19,12 +19,13 @@ GC_THRESHOLD = (20_000, 5, 100)
 
 @contextmanager
 def running(times: int = 1) -> Iterator[None]:
-    """Apply the settings of this process for the duration of a run. NumPy keeps quiet, and multiplies in one thread:
-    its products are small, and other runs may want the other cores.
+    """Apply the settings of this process for the duration of a run.
 
-    The garbage collector does not scan all that was there before, again and again. It also looks less often: of what a
-    run allocates, only CTAs that have ended are garbage in cycles. times: how much less often than `GC_THRESHOLD` says,
-    since a recorded run keeps what it notes.
+    NumPy reports no floating-point errors, and multiplies in one thread: its products are small, and other runs may
+    need the other cores.
+
+    The garbage collector skips older objects, and runs less often: of the objects that a run allocates, only ended CTAs
+    form cyclic garbage. times: the factor on `GC_THRESHOLD`, because a recorded run keeps its notes.
     """
     before = gc.get_threshold()
     gc.freeze()

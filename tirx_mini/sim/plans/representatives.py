@@ -28,7 +28,7 @@ class RepresentativeWarps(Plan):
         return "" if kernel.image.represented else "no loop multiplies for a warpgroup"
 
     def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome:
-        """See `Plan.run`. The machine keeps nothing that a report needs: `Unequal` ends the run at the first fact."""
+        """See `Plan.run`. The machine keeps no details for a report: `Unequal` ends the run at the first fact."""
         setup = replace(kernel.limits, values=NO_VALUES, equal=True)
         with running(), Gpu(kernel.image, kernel.arrays, kernel.spec, setup) as machine:
             kernel.begin(machine)

@@ -73,7 +73,7 @@ class SampledParts(Plan):
 def run_part(kernel: BoundKernel, size: Size, seed: int | None) -> Outcome | None:
     """Execute a part of the launch without data.
 
-    None where it does not come to its end, or uses an mbarrier wrongly: such a run keeps nothing to explain that.
+    Returns None if the run does not complete, or misuses an mbarrier, since it keeps no details to explain that.
     """
     cut, part = kernel.sampling.part(size)
     whole = cut == Cut()

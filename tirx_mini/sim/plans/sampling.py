@@ -34,8 +34,8 @@ from ..translate import Cut, Repeats, repeats
 from .equality import Equality
 
 TOLERANCE = 0.08
-"""The maximum relative difference between the slopes on the two sides of a point. Waves at few iterations differ by
-some percent."""
+"""The maximum relative difference between the slopes on the two sides of a point. Waves with few iterations differ by a
+few percent."""
 SHORTEST = 8
 """The minimum number of iterations of a shortened loop."""
 APART = 8
@@ -43,15 +43,15 @@ APART = 8
 WORTH = 0.6
 """The maximum cost of the runs, as a share of the whole launch, for an axis to be sampled."""
 WAVES = ((2, 3, 4), (3, 4, 6), (3, 6, 9), (6, 8, 12))
-"""The wave counts of the runs, including the last partial wave. The first wave has the cold start, and where the time
-of the next ones still differs, more of them are run. A launch of so many waves that the third ones are worth it begins
-there: what single waves differ by is multiplied by all that are left out."""
+"""The wave counts of the runs, including the last partial wave. The first wave has a cold start, and if the times of
+the following waves still differ, more of them are run. A large launch begins with the third entry, because differences
+between single waves are multiplied by the number of omitted waves."""
 LONGEST = 100
 """The maximum total number of iterations over all waves of the longest run."""
 LONGEST_LIGHT = 350
-"""The corresponding maximum where SMs take CTAs dynamically and iterations are cheap.
-CTAs that find tiles in the L2 are faster than
-others, and whether fast or slow SMs take the last CTAs depends on the number of iterations: so there are many."""
+"""The corresponding maximum where SMs take CTAs dynamically and iterations are cheap. CTAs that hit in the L2 are
+faster than others, and whether fast or slow SMs take the last CTAs depends on the number of iterations, so the maximum
+is high."""
 MOST = 0.75
 """The maximum number of iterations of the longest run, as a share of all iterations."""
 REST = 4
@@ -97,8 +97,8 @@ class Sampling:
     def outcome(self, run: RunParts) -> tuple[Outcome, Sampled] | None:
         """Return the outcome of the whole launch with its samples, or None if the launch must be run as a whole.
 
-        run: executes parts. One that faults or blocks shows a mistake of the kernel, or that its parts depend on one
-        another in a way that is not understood: then the whole has to be run.
+        run: executes parts. A part that faults or blocks indicates an error in the kernel, or an unknown dependence
+        between its parts; the whole launch must be run then.
         """
         if not self.equal:
             return None

@@ -1,8 +1,8 @@
 """The plan of sharded clusters: several processes execute portions of the launch.
 
-Clusters that neither synchronise nor exchange data can be executed apart. This process executes the whole launch for
-its time, but at most a share of the clusters with data. The others are divided into portions, which the other processes
-execute with data and with no regard to time, and in the end this one, too.
+Clusters that neither synchronise nor exchange data can be executed separately. This process executes the whole launch
+for its time, with data for at most a share of the clusters. The others are divided into portions, which the other
+processes execute with data and without timing, and finally this one as well.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ShardedClusters(Plan):
         return kernel.inseparable
 
     def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome:
-        """See `Plan.run`. A launch that cannot be put together has something to report, or needs one process."""
+        """See `Plan.run`. A launch that cannot be merged has findings, or needs a single process."""
         outcome = run_sharded(kernel)
         if outcome is None:
             raise WholeLaunch
@@ -78,7 +78,7 @@ class ShardedClusters(Plan):
 def run_sharded(kernel: BoundKernel) -> Outcome | None:
     """Execute the clusters of a launch in several processes; return None if it must be run as a whole.
 
-    The arguments hold the results only where there is an outcome.
+    The arguments hold the results only if there is an outcome.
     """
     image, jobs = kernel.image, kernel.question.jobs
     share, pieces = _shares(kernel, jobs)
@@ -136,7 +136,7 @@ def _released(lock: threading.Lock) -> Iterator[None]:
 def _shares(kernel: BoundKernel, jobs: int) -> tuple[range, list[Piece]]:
     """Return the clusters that this process executes with data and time, and the pieces for all processes.
 
-    Where that is none of clusters that are equal, the first and the last one are pieces that are checked.
+    If the clusters are equal and this process executes none with data, the first and the last one are checked pieces.
     """
     image, clusters = kernel.image, kernel.clusters
     own = own_share(jobs) if kernel.divisible and not image.batchable else 0
@@ -188,7 +188,7 @@ def _save(kernel: BoundKernel, folder: Path) -> None:
 
 @lru_cache(maxsize=1)
 def _loaded(folder: Path) -> BoundKernel:
-    """Load the launch of a child's portions. Its copies of the arguments are its own."""
+    """Load the launch of a child's portions. It has private copies of the arguments."""
     func, scalars, question, kinds = pickle.loads((folder / LAUNCH).read_bytes())
     arrays = (
         np.load(folder / f"{slot}.npy", mmap_mode="c").view(dtype).reshape(shape)

@@ -15,7 +15,7 @@ class TimeAlone(Plan):
     assumes = "that neither control flow nor time depends on the values in memory"
 
     def refusal(self, kernel: BoundKernel, circumstances: Circumstances) -> str:
-        """See `Plan.refusal`. A kernel whose control flow depends on data was not translated."""
+        """See `Plan.refusal`. A kernel with data-dependent control flow was rejected during translation."""
         return "values are asked for" if kernel.question.data else ""
 
     def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome:

@@ -55,8 +55,7 @@ class Names:
     def call(
         self, use: Use, operands: tuple[Any, ...], attrs: Mapping[str, Any], rank: int
     ) -> tuple[int | None, tuple[tuple[str, str], ...]]:
-        """Return the (stage, displayed operands) of an instruction. Most calls have been told before, by another
-        warp."""
+        """Return the (stage, displayed operands) of an instruction. Most calls are cached from another warp."""
         entry = use.entry
         assert entry is not None
         try:

@@ -17,7 +17,7 @@ from ..timeline import Place, Track
 class Use:
     """The action of a warp in one step. entry: the instruction; None for a plain access or a poll, named `name`.
 
-    cost: cycles of its issue, which were spent when it was called.
+    cost: the issue cycles, already spent at the call.
     """
 
     __slots__ = ("cost", "entry", "name")
@@ -37,7 +37,7 @@ class Step(NamedTuple):
     """One step of a warp. begin: the time after its issue. end: the time at which the warp continues.
 
     operands: without registers, and tensor maps by the names of their buffers.
-    awaited: of a wait for an mbarrier, which one and which phase.
+    awaited: for a wait, the mbarrier and the phase.
     """
 
     use: Use
@@ -61,8 +61,8 @@ class Written(NamedTuple):
 class WarpLog:
     """The log of a warp. rank: of its CTA.
 
-    flat: the fields of its steps, one after the other, in the order of their ends: a list of them all is one object for
-        the garbage collector to look at.
+    flat: the concatenated fields of its steps, in order of their ends; a single list is cheap for the garbage
+    collector.
     """
 
     track: Track
@@ -117,7 +117,7 @@ class MmaNote:
     """A batch of MMAs on the tensor cores of `ctas`. a, b: shared-memory offsets of the first operands; None for an A
     in tensor memory. count: of MMAs.
 
-    fresh: columns of the accumulators that it begins. barriers, phase: what its end signals.
+    fresh: the accumulator columns that it overwrites. barriers, phase: the signals of its end.
     """
 
     ctas: tuple[int, ...]

@@ -12,7 +12,7 @@ from .mbarriers import RecordedMbarrier
 def open_waits(live: Iterable[RunningWarp], now: float) -> Iterator[Interval]:
     """Yield an interval for each waiting warp, from the start of its wait to `now`.
 
-    Where lanes of a warp wait for different things, the one that began last is shown, since the others overlap with it.
+    If lanes of a warp wait for different events, the latest wait is shown, because the others overlap with it.
     """
     for warp in live:
         wait = warp.waiting

@@ -17,8 +17,8 @@ _ORDER = (TMA, LOADS, MMA, WRITE_BACK)
 def roles_of(logs: Sequence[WarpLog]) -> dict[Track, str]:
     """Return the role of each warp: a combination of "TMA", "MMA", "write-back" and "loads", "all", or "other".
 
-    It is that of all warps with its number in CTAs with its rank, since a CTA may have no tile to work on; and that of
-    its warpgroup, if all of this issues MMAs, since one warp of it may issue the stores of all.
+    The role is common to all warps with the same number in CTAs of the same rank, since a CTA may have no tile; and to
+    a warpgroup that issues MMAs as a whole, since one of its warps may issue the stores of all.
     """
     issued = {log.track: frozenset(filter(None, map(_part, log.uses))) for log in logs}
     there = frozenset().union(*issued.values())

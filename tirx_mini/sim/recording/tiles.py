@@ -1,8 +1,8 @@
 """The output tiles of each CTA, for the wave view.
 
-A tile begins with an MMA that does not add to its accumulator, where the tile at hand has begun that one already. Every
-tile has the same number of stores, and the stores of a tile cover a rectangle. If no partition of the stores is like
-that, a tile has those between the end of its MMAs and the end of the MMAs of the next tile.
+A tile begins with an MMA that overwrites an accumulator which the current tile has already begun. Every tile has the
+same number of stores, and the stores of a tile cover a rectangle. If no such partition of the stores exists, a tile has
+the stores between the end of its MMAs and the end of the next tile's MMAs.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _tiles(cta: CtaTime, start: float, mmas: Sequence[MmaNote], stores: list[_St
 def _shares(stores: Sequence[_Store], tiles: int) -> list[list[_Store]] | None:
     """Return the stores of each tile, in equal numbers; None if those of some tile do not cover a rectangle.
 
-    Of several ways to cover rectangles it is the one in which the stores of a tile are closest together in time.
+    Among several partitions into rectangles, the stores of a tile are chosen closest together in time.
     """
     if tiles < 2 or len(stores) % tiles or len({s.buffer for s in stores}) != 1 or any(len(s.box) != 2 for s in stores):
         return None

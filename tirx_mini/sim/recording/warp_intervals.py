@@ -19,8 +19,8 @@ Operands = tuple[tuple[str, str], ...]
 class WarpIntervals:
     """A builder of the intervals of one warp. now: the end of the last one. last: the wait in which the run ended.
 
-    What a warp executes is kept open, as (name, start, span, told, stage), since the next step may go on with it. A
-    load waits for the next step, since an instruction at the same place may take its value for an operand.
+    The current activity is kept open, as (name, start, span, told, stage), since the next step may extend it. A load is
+    deferred until the next step, since an instruction at the same location may use it as an operand.
     """
 
     def __init__(self, log: WarpLog, names: Names, last: Wait | None = None) -> None:

@@ -20,8 +20,8 @@ NOTHING: Mapping[str, Any] = {}
 STEP = len(Step._fields)
 """The number of flat-log entries per step."""
 _NAMED = (OperandKind.REGISTERS, OperandKind.TENSOR_MAP)
-"""The kinds of operands that are recorded by name. Registers would keep their CTA alive, and tensor maps are dear to
-compare; an instruction has one of either."""
+"""The kinds of operands that are recorded by name. Registers would keep their CTA alive, and tensor maps are expensive
+to compare; an instruction has at most one of them."""
 
 
 class RecordedWarp(RunningWarp):

@@ -1,8 +1,8 @@
 """A bandwidth-limited resource whose requests may be simulated out of time order.
 
-A first-come queue would be wrong here: a warp simulated early may ask for a late time, and must not stand before one
-that is simulated later and asks for an earlier time. So time is cut into windows, each with the bytes it can carry, and
-a request takes what is left from its own window on.
+A first-come queue would be wrong here: a warp simulated early may make a request for a late time, which must not delay
+an earlier request that is simulated later. So time is divided into windows of fixed capacity, and a request takes the
+remaining capacity from its own window on.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Bandwidth:
         self._kept = KEPT
 
     def take(self, time: float, nbytes: float, now: float = 0.0) -> float:
-        """Transfer `nbytes` from `time` on, and return the completion time. No later request is for before `now`."""
+        """Transfer `nbytes` from `time` on, and return the completion time. No later request precedes `now`."""
         window = time // WINDOW
         used, rate = self._used, self.rate
         if window in self._full:

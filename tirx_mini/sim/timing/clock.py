@@ -13,7 +13,7 @@ from typing import Any, Protocol
 class EventOwner(Protocol):
     """The owner of a sequence of events: a warp, a copy, or the operations of one warp on a tensor core.
 
-    cluster_index: its cluster. event: what happens next, for a reader: "warp 3 at line 120".
+    cluster_index: its cluster. event: a description of the next event: "warp 3 at line 120".
     """
 
     @property
@@ -29,9 +29,11 @@ Action = Callable[..., None]
 
 
 class Clock:
-    """A discrete-event scheduler. Times are cycles of the SM clock, as floats.
+    """A discrete-event scheduler.
 
-    Events at the same time happen in the order they were posted, or in a random order where `rng` is given.
+    Times are cycles of the SM clock, as floats.
+
+    Simultaneous events happen in the order in which they were posted, or in a random order if `rng` is given.
     """
 
     def __init__(self, rng: random.Random | None = None) -> None:
@@ -45,7 +47,7 @@ class Clock:
     def at(self, time: float, owner: EventOwner | None, action: Action, *args: Any) -> None:
         """Call ``action(*args)`` when the clock reaches `time` (now, if that has passed).
 
-        owner: what it happens to; None for bookkeeping of time itself, which nothing delays.
+        owner: the owner of the event; None for bookkeeping of time itself, which is never delayed.
         """
         if time == self.now and self._at_once is not None:
             self._at_once.append((action, args))
@@ -97,9 +99,9 @@ def _spins(owner: EventOwner | None) -> bool:
 class HoldingClock(Clock):
     """A clock that delays the events with the given numbers, in the order in which they become due.
 
-    What the same owner does later waits behind what is held, until nothing else can happen, or only warps that spin on
-    memory go on: a schedule is fair, so no warp may be held for as long as another one looks for what it does. events:
-    all that fell due.
+    Later events of the same owner queue up behind a held event, until nothing else can happen, or only polling warps
+    continue: a schedule is fair, so no warp may be held as long as another one polls for its action. events: all events
+    that became due.
     """
 
     def __init__(self, holds: Sequence[int] = ()) -> None:

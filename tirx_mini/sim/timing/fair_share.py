@@ -1,8 +1,8 @@
 """A resource that serves all requesters concurrently, in equal shares.
 
-An L2 cache answers the SMs in turns, and a tensor core takes the MMAs of its warpgroups in turns: requests made at the
-same time end at the same time. A queue (first come, first served) would be wrong here: it would serve the first of many
-requesters long before the last, so that they would no longer ask at the same time, and the contention would vanish.
+An L2 cache serves the SMs in turn, and a tensor core the MMAs of its warpgroups: requests made at the same time end at
+the same time. A queue (first come, first served) would be wrong here: it would serve the first of many requesters long
+before the last, so that later requests would no longer coincide, and the contention would vanish.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Flow:
 class FairShare:
     """A resource of `rate` units per cycle, shared equally by active flows; a flow gets at most `most`.
 
-    Requests are made and end at the clock's time. The amount that a flow with requests has been served grows alike for
-    all: so a request ends when that has grown by the request's size, and the ends are kept in that order.
+    Requests start and end at the clock's time. The cumulative service grows equally for all active flows, so a request
+    ends when it has grown by the size of the request, and the ends are kept in that order.
     """
 
     def __init__(self, clock: Clock, rate: float, most: float) -> None:

@@ -1,8 +1,8 @@
 """A model of the L2 contents: the most recently used tiles of each partition.
 
-A partition keeps what the SMs beside it read, also where the memory belongs to the other one. So data that all SMs read
-is there once in each, and only the size of a partition is left for it (NVIDIA A100 white paper, L2 cache; on a B200,
-the partitions are the two dies). The last of a tile's lines come from the other partition, or from its memory.
+A partition caches the reads of its adjacent SMs, even for memory of the other partition. So data that all SMs read
+occupies each partition once, and the effective capacity is that of one partition (NVIDIA A100 white paper, L2 cache; on
+a B200, the partitions are the two dies). The last lines of a tile come from the other partition, or from its memory.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Arrival = tuple[float, float]
 class Partition:
     """One partition of the L2. tiles: bytes by key, in LRU order; nbytes: their total.
 
-    arrivals: when the first and the last of a tile's bytes come; until then, those who ask for it again wait as well.
-    touched: of a run that leaves loads out, when each tile was last asked for, and its arrival.
+    arrivals: the arrival of the first and the last bytes of a tile; until then, further requests wait as well. touched:
+    in a sampled run, the last request of each tile, and its arrival.
     """
 
     tiles: OrderedDict[Any, float] = field(default_factory=OrderedDict)
@@ -42,11 +42,13 @@ class Partition:
 
 
 class L2:
-    """The tiles cached in the L2 of a GPU. All times are cycles.
+    """The tiles cached in the L2 of a GPU.
 
-    weight: how many bytes a loaded byte stands for, in a run that leaves most loads out. There, a tile that was loaded
-    a short while ago is held: CTAs that work side by side are as many iterations apart as in the whole run, while two
-    waves are fewer.
+    All times are cycles.
+
+    weight: the number of bytes that a loaded byte represents, in a sampled run that omits most loads. In such a run, a
+    recently loaded tile counts as cached: concurrent CTAs are as many iterations apart as in the whole run, while two
+    waves are fewer apart.
     """
 
     def __init__(self, spec: GpuSpec) -> None:

@@ -1,9 +1,9 @@
 """Timing of the memory system: shared memory, the port of an SM to the L2, the L2 and HBM.
 
-Each carries a number of bytes a cycle. The L2 holds the most recently used tiles (`L2`); the rest comes from HBM. Times
-are those of one of many launches in a row, so arguments that fit in the L2 together are there already, from the launch
-before. It answers the TMA loads of all SMs in turns (`FairShare`). Ordinary loads are bound by the L1 before
-the L2: one sector a cycle arrives, in the memory that is also the SM's shared memory.
+Each has a bandwidth in bytes per cycle. The L2 holds the most recently used tiles (`L2`); the rest comes from HBM.
+Times are those of one of many consecutive launches, so arguments that fit in the L2 together are cached from the
+previous launch. The L2 serves the TMA loads of all SMs in turn (`FairShare`). Ordinary loads are limited by the L1
+before the L2: one sector arrives per cycle, in the memory that is also the SM's shared memory.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ SECTOR = 32
 class SmTraffic:
     """The data paths of one SM.
 
-    port: to the L2. shared: of its shared memory, for what warps access and engines read; accesses: for warps alone,
-    which go first. writes: of its shared memory, for what engines write. loads: what its TMA has asked the L2 for.
-    partition: of the L2, the one beside it.
+    port: to the L2. shared: the bandwidth of its shared memory for accesses of warps and reads of engines; accesses:
+    for warps alone, which have priority. writes: of its shared memory, for writes of engines. loads: its TMA requests
+    to the L2. partition: its adjacent L2 partition.
     """
 
     __slots__ = ("accesses", "loads", "partition", "port", "shared", "writes")
@@ -47,7 +47,10 @@ class SmTraffic:
 
 
 class Traffic:
-    """The shared memory system of one run. All times are cycles. nbytes: of all of the kernel's arguments."""
+    """The shared memory system of one run.
+
+    All times are cycles. nbytes: the total size of the kernel's arguments.
+    """
 
     def __init__(self, spec: GpuSpec, clock: Clock, rng: random.Random | None, nbytes: float = float("inf")) -> None:
         self.spec = spec
@@ -103,7 +106,7 @@ class Traffic:
     def load(self, sm: SmTraffic, time: float, nbytes: int, issues: float) -> float:
         """Return the completion time of ordinary loads of `nbytes` by `issues` instructions, as limited by the SM.
 
-        A thread has a limited number of loads in flight: the next ones wait for the latency of those before.
+        A thread has a limited number of loads in flight: further ones wait for the latency of earlier ones.
         """
         spec = self.spec
         passed = self.access(sm, time, nbytes * spec.smem_bytes_per_cycle / spec.l1_fill_bytes_per_cycle)
@@ -112,7 +115,7 @@ class Traffic:
     def load_tile(self, sm: SmTraffic, key: Any, nbytes: int, arrived: Callable[[float, float], None]) -> None:
         """Start a bulk load of the tile `key`, and report its arrival with `arrived(first, last)`.
 
-        Where SMs contend for the L2, its slices are not equally busy, and the last bytes come from the busiest.
+        If SMs contend for the L2, its slices are unequally loaded, and the last bytes come from the busiest one.
         """
         spec, now = self.spec, self._clock.now
         self.l2_bytes += nbytes
@@ -168,8 +171,8 @@ class Traffic:
         return sm.writes.take(time, nbytes, now)
 
     def access(self, sm: SmTraffic, time: float, nbytes: float) -> float:
-        """Transfer data between a warp and the SM's shared memory or L1, and return the completion time. Warps go
-        before the engines."""
+        """Transfer data between a warp and the SM's shared memory or L1, and return the completion time. Warps have
+        priority over the engines."""
         now = self._clock.now
         self.shared_bytes += nbytes
         sm.shared.take(time, nbytes, now)

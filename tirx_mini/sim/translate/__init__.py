@@ -72,10 +72,10 @@ def translate(
 ) -> Translation:
     """Translate a lowered function. scalars: the values of its scalar parameters, in their order.
 
-    data: whether all values are computed, or only those that `needed` says. cut: what a run without data leaves out.
-    untimed: whether for a run with data of which only the results matter.
-    decided: the branches and loops whose course is noted, by which clusters are equal; None where they may not be.
-    Raises `TirxError` where the function is not lowered, and without data where it depends on them.
+    data: whether all values are computed, or only those in `needed`. cut: the part that a run without data leaves out.
+    untimed: whether to translate for a run with data that needs only results. decided: the branches and loops whose
+    decisions are recorded to compare clusters; None if clusters may differ otherwise. Raises `TirxError` if the
+    function is not lowered, or if it depends on data in a run without data.
     """
     if func.launch is None:
         raise TirxError(f"{func.name} has no launch: lower it first", func.span)
@@ -115,7 +115,7 @@ def translate(
 
 
 def _compiled(name: str, source: str, namespace: dict[str, Any]) -> Any:
-    """Compile the function in `source`. Tracebacks and `inspect` find its text as long as the function exists."""
+    """Compile the function in `source`. Tracebacks and `inspect` find its text during the lifetime of the function."""
     filename = f"<simulation of {name} {hashlib.sha1(source.encode()).hexdigest()[:10]}>"
     text = (len(source), None, source.splitlines(keepends=True), filename)
     linecache.cache[filename] = text
@@ -143,7 +143,7 @@ def _declared(func: PrimFunc) -> Iterable[Buffer]:
 def _declare_buffers(
     func: PrimFunc, statements: Statements, writer: Writer
 ) -> tuple[list[SharedBuffer], list[GlobalBuffer]]:
-    """Assign a location to every buffer in shared and global memory. The machine does not need to know the pools."""
+    """Assign a location to every buffer in shared and global memory. The machine does not depend on the pools."""
     grain, written = _narrowest(func), written_params(func)
     shared: list[SharedBuffer] = []
     globals_: list[GlobalBuffer] = []

@@ -1,7 +1,7 @@
 """Address values: the signed values that addresses are computed from, whose overflow yields a wrong address.
 
-In the generated CUDA C++ the overflow of a signed integer is undefined. What a remainder, a mask or memory lies between
-says nothing of the address: only sums, products, casts and choices pass a value on.
+In the generated CUDA C++, the overflow of a signed integer is undefined. Remainders, masks and memory accesses hide an
+overflow from the address: only sums, products, casts and choices propagate it.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from .needed import has_effect
 def batchable(func: PrimFunc) -> bool:
     """Return whether threads leave global memory to engines and exchange no register values between lanes.
 
-    No instruction then has an operand that is computed from what others left in registers, so that no value is
-    shuffled. Registers themselves may be operands.
+    No operand of an instruction then depends on register values of other lanes, so that no value is shuffled. Registers
+    themselves may be operands.
     """
     values = _Values(func)
     for node in func.nodes:

@@ -65,7 +65,7 @@ class Calls:
     def _text(self, call: Call) -> tuple[str, list[str], bool]:
         """Return the call, its operands, and whether any operand differs among lanes.
 
-        A function is called directly where all lanes agree; otherwise `execute` does what the table says.
+        A function is called directly if all lanes agree; otherwise `execute` applies the rule of the table.
         """
         entry = instruction_of(call)
         if entry is None:

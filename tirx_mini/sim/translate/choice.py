@@ -1,7 +1,7 @@
 """Lazy choices, of which only one side is evaluated: ``a if c else b``, and ``and`` and ``or``, as in C.
 
-Where a side reads memory, executes an instruction or divides, each lane evaluates the side that it chooses: a load that
-no lane chooses is not made. Other sides are cheaper to evaluate for all lanes.
+If a side reads memory, executes an instruction or divides, each lane evaluates only the side that it chooses, so that
+unchosen loads are not made. Other sides are cheaper to evaluate for all lanes.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def as_choice(expr: Binary, checked: Checked) -> Select | None:
 def choose(expressions: Expressions, expr: Select, zero: str) -> Value:
     """Return the value of a choice of which each lane evaluates one side.
 
-    zero: the text of any number of the choice's type.
+    zero: the text of an arbitrary number of the choice's type.
     """
     out = expressions.out
     out.at(expr.span or expr.cond.span)

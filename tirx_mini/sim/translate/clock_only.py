@@ -1,7 +1,7 @@
 """Statements of a run without data: the time of every statement, and only the values in `needed`.
 
-What a statement costs to issue is counted as it is translated. So a value that nobody needs is translated too, and its
-text is dropped. An access to memory becomes a `passes` of the warp, which takes its time and checks its bounds.
+The issue cost of a statement is counted during its translation. So even an unneeded value is translated, and its text
+is discarded. A memory access becomes a `passes` of the warp, which takes its time and checks its bounds.
 """
 
 from __future__ import annotations

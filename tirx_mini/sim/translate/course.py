@@ -13,7 +13,7 @@ class Course:
     """A recorder of decisions in `w.decisions`. decided: the branches and loops that `plans.equality` found. noted: the
     recorded ones.
 
-    Lanes that part in one of them, and wait or leave a loop by themselves, have no such note.
+    Lanes that diverge at a decision, and wait or leave a loop on their own, are not recorded.
     """
 
     def __init__(self, out: Writer) -> None:

@@ -1,8 +1,8 @@
 """Idle reads: reads whose result reaches no condition, bound, index or address operand.
 
-A thread may infer from a value that it read that another thread has written it, and go on only then. Where nothing
-depends on the value, another order of the events gives another one, and the thread goes on all the same: such a read
-orders nothing (PTX ISA: "Observation Order" is about what one execution reads, not about what each must).
+A thread may infer from a value that another thread has written it, and continue only then. If nothing depends on the
+value, another order of the events yields a different value, and the thread continues all the same: such a read orders
+nothing (PTX ISA: "Observation Order" is about the reads of one execution, not of all).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Translation of lowered expressions to Python source.
 
-Integers are exact: Python ints where uniform, int64 arrays where not, reduced to their type wherever an operation may
-leave it. A lane-dependent value that nothing at run time can change (an address pattern over `threadIdx.x` and the
-variables of compiler-made parallel loops) is computed while translating, for all warps, and looked up by warp.
+Integers are exact: Python ints if uniform, int64 arrays otherwise, wrapped to their type wherever an operation may
+overflow. A static lane-dependent value (an address pattern over `threadIdx.x` and the variables of compiler-made
+parallel loops) is computed at translation time for all warps, and looked up by warp.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Expressions:
     def loose(self, expr: Expr) -> Value:
         """Translate an expression without reducing sums and products to the range of their type.
 
-        That does not matter to sums and products of it, so only their final result has to be reduced.
+        Sums and products are correct modulo the size of the type, so only their final result has to be wrapped.
         """
         method: Callable[[Any], Value] | None = getattr(self, f"_{type(expr).__name__}", None)
         if method is None:

@@ -19,8 +19,8 @@ POLLED = 150
 class Iterations:
     """The emitter of iteration counts.
 
-    A loop counts all its iterations when it begins, with those of the loops of known length inside it; a loop that may
-    end early counts them one by one.
+    A loop counts all its iterations at its start, including those of inner loops of known length; a loop that may end
+    early counts them one by one.
     """
 
     def __init__(self, writer: Writer) -> None:
@@ -30,7 +30,7 @@ class Iterations:
     def begin(self, loop: For, start: Value, stop: Value, *, early: bool) -> bool:
         """Emit the count of a loop from `start` to `stop`; return whether iterations must be counted one by one.
 
-        early: whether it may end before.
+        early: whether the loop may end early.
         """
         if early or loop in self._counted:
             return early
@@ -47,7 +47,7 @@ class Iterations:
     def one(self, body: Stmt, *, parted: bool = False, polls: bool = False) -> None:
         """Emit the count of one iteration, inside the loop, by its cost.
 
-        parted: whether lanes leave the loop at different times. polls: whether it looks at memory until that changes.
+        parted: whether lanes leave the loop at different times. polls: whether it polls memory until that changes.
         """
         nodes = [*walk(body)]
         cost = 1 + SLOW * sum(map(_is_slow, nodes)) + POLLED * polls

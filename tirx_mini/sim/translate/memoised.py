@@ -1,9 +1,9 @@
 """Memoised series of MMAs: loops of nothing but MMAs, mostly over the parts of a K tile.
 
-The operands of such a series follow from a few values that the loop does not change: the descriptors of a stage, and
-whether the product is the first of a tile. The engine knows a series again by these values. A run without data issues
-those of `engines.wgmma` at once, and a run of a part those of `engines.tcgen05`. Any other goes through the loop for
-the times of the MMAs, and for nothing else.
+The operands of such a series depend on a few loop-invariant values: the descriptors of a stage, and whether the product
+is the first of a tile. These values form the memoisation key. A run without data issues the series of `engines.wgmma`
+at once, and a partial run also those of `engines.tcgen05`. Any other run executes the loop only for the issue times of
+the MMAs.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ def accumulators(loop: For | While) -> tuple[Buffer, ...]:
 def what_it_depends_on(loop: For, scopes: Container[str]) -> tuple[Expr, ...] | None:
     """Return the maximal loop-invariant subexpressions of the operands of a loop's MMAs.
 
-    None where it executes more, or reads memory of other scopes than these, or an array by its own variable.
+    Returns None if the loop has other effects, reads memory outside the given scopes, or indexes an array by its own
+    variable.
     """
     inner = {stmt.var for stmt in _stmts(loop) if isinstance(stmt, For)}
     found: list[Expr] = []
@@ -114,7 +115,7 @@ def as_series(to: StatementTranslator, loop: For) -> bool:
 def _key(to: StatementTranslator, loop: For, kind: Completion, plain: bool) -> str | None:
     """Return the text of the memoisation key of a series, a tuple; None if no key exists.
 
-    plain: whether it has to be looked at without a trace.
+    plain: whether the key must be evaluated without side effects.
     """
     scopes = ("local", "shared") if kind is Completion.COMMIT else ("local",)
     parts = what_it_depends_on(loop, scopes)

@@ -1,7 +1,7 @@
 """Stores to shared and global memory, and copies between memories.
 
-Where the places of the lanes are a start that all share and a static pattern, both are told apart: of a pattern, the
-machine works out once what follows from it (`machine.timed_access`).
+If the locations of the lanes are a uniform start plus a static pattern, they are passed separately: the machine caches
+the facts about a pattern (`machine.timed_access`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The values that a run without data must compute: the inputs of control flow, addresses, barriers and time.
 
-The slice begins at the conditions and bounds of control flow, at the indices of accesses to memory and at the operands
-of instructions, and goes back through variables, registers and shared memory. What is left over are the values that a
-kernel only moves and computes with. Where the slice comes to data that only a run with data has (global memory, what
-an asynchronous copy brings, the registers of an MMA), the kernel cannot be run without.
+The slice begins at the conditions and bounds of control flow, at the indices of memory accesses and at the operands of
+instructions, and proceeds backwards through variables, registers and shared memory. Values outside the slice are only
+moved and computed. If the slice reaches data that only a run with data has (global memory, the results of asynchronous
+copies, the registers of an MMA), the kernel cannot run without data.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Needed:
 def is_kept(expr: Expr) -> bool:
     """Return whether an expression must be computed even if its value is unused.
 
-    It executes an instruction with an effect, or a condition guards one of its loads from memory.
+    Such an expression executes an instruction with an effect, or guards one of its memory loads by a condition.
     """
     for node in walk(expr):
         if isinstance(node, Call) and has_effect(node):
@@ -84,7 +84,7 @@ def extent(buffer: Buffer) -> tuple[Buffer, int, int]:
 def needed(func: PrimFunc) -> Needed:
     """Return the backward slice of a lowered function.
 
-    Raises `TirxError` where it depends on data, at the place that reads these.
+    Raises `TirxError` at the dependent read if the slice depends on data.
     """
     return _Slice(func).result
 

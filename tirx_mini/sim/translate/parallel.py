@@ -1,7 +1,7 @@
 """Parallel loops as single NumPy operations over all iterations: arrays of shape (iterations, 32).
 
-No iteration reads what another writes, so a load, a conversion or a store of all of them is one operation. Loops in
-another form than a perfect nest of element-wise statements fall back to one iteration after the other.
+No iteration reads the results of another, so a load, a conversion or a store of all iterations is one operation. Loops
+in any other form than a perfect nest of element-wise statements are executed iteration by iteration.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Register pressure: an estimate of the registers per thread that the compiler allocates.
 
-The arrays of a thread take registers while they are alive, from where they are first touched to where they are last
-touched. One that a loop begins with, because it reads it before it has written it, is alive in the whole loop. Where a
-statement reads one array for the last time and fills another, both can be in the same registers.
+An array of a thread occupies registers while it is live, from its first access to its last. An array that a loop reads
+before it writes is live in the whole loop. If a statement is the last to read one array and fills another, both may
+share registers.
 """
 
 from __future__ import annotations
@@ -32,10 +32,12 @@ BASE = 32
 
 
 def registers_of(func: PrimFunc) -> int:
-    """Return the number of registers per thread of a lowered kernel. Arrays that do not fit in a CTA's share of the SM
-    are spilled.
+    """Return the number of registers per thread of a lowered kernel.
 
-    A kernel that moves registers among its warps begins with all that the SM has for it, or the most that it asks for.
+    Arrays that do not fit in a CTA's share of the SM are spilled.
+
+    A kernel that moves registers among its warps starts with all registers of the SM, or with the largest number that
+    it requests.
     """
     assert func.launch is not None
     asked = [
@@ -52,7 +54,7 @@ def registers_of(func: PrimFunc) -> int:
 class _Lives:
     """The live ranges of arrays, from their first access to their last.
 
-    Time goes by two for each statement: it reads at the first and writes at the second.
+    Time advances by two per statement, which reads at the first tick and writes at the second.
     """
 
     def __init__(self) -> None:
@@ -119,8 +121,8 @@ def _touches(node: Stmt | Expr) -> Iterator[tuple[Buffer, bool]]:
 
 
 def _operands(call: Call) -> Iterator[tuple[Buffer, bool]]:
-    """Yield the arrays among the operands of an instruction. An MMA that may begin anew writes its accumulators
-    only."""
+    """Yield the arrays among the operands of an instruction. An MMA that may overwrite its accumulators only writes
+    them."""
     entry = instruction_of(call)
     matched = [] if entry is None else entry.matched(call.args, dict(call.attrs))
     accumulate = next((given[0] for operand, given in matched if operand.name == "accumulate" and given), None)

@@ -30,8 +30,8 @@ from tirx_mini.ir import (
 def loop_state(loop: While) -> tuple[Buffer, ...] | None:
     """Return the mutable scalars that determine when the loop ends, directly or through others.
 
-    If one iteration leaves them all unchanged, so does every later one. None if the end may also depend on memory, on
-    the result of an instruction or on an array.
+    If one iteration leaves all of them unchanged, so does every later one. None if the exit may also depend on memory,
+    on the result of an instruction or on an array.
     """
     effects = _Effects()
     effects.block(loop.body, ())

@@ -1,8 +1,7 @@
 """The repeated parts of a kernel: the long loops of its roles, and the tile loop of a persistent kernel.
 
-A shorter run leaves some of it out, and is otherwise the same kernel: the loops of all roles leave out the same
-iterations in the middle, a whole number of times around their pipelines, and a persistent kernel ends so many rounds
-earlier.
+A shorter run leaves some of it out, and is otherwise the same kernel: the loops of all roles omit the same iterations
+in the middle, a multiple of their pipelines' length, and a persistent kernel ends correspondingly earlier.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ RING = 32
 class Cut:
     """The part of a kernel that a shortened run leaves out.
 
-    middle: of each long loop, the iterations [first, stop). tiles: of each persistent loop, the bound that replaces its
-    own. skips: what moves a pipeline on over the iterations of another role, with how far it does so. led: loops that
-    one warp goes round for its warpgroup.
+    middle: for each long loop, the iterations [first, stop). tiles: for each persistent loop, the bound that replaces
+    its own. skips: the stores that advance a pipeline over the iterations of another role, with their distances. led:
+    the loops that one warp executes for its warpgroup.
     """
 
     middle: dict[For, tuple[int, int]] = field(default_factory=dict)
@@ -58,7 +57,7 @@ class Cut:
 class Skip:
     """A store that advances a ring position by the trip count of another role's loop, modulo the ring size.
 
-    by: how far, less than the size of the ring. It may go around once, which changes the parity of its phase.
+    by: the advance, less than the size of the ring. It may wrap around once, which changes the parity of its phase.
     """
 
     store: BufferStore
@@ -74,13 +73,13 @@ class Skip:
 class Repeats:
     """The long loops with their trip counts, and the persistent loops.
 
-    trips: of each long loop; all of them are close to the greatest. ring: the size of their pipelines, in iterations.
-    period: how many iterations, or a multiple, may be left out. State that goes around by itself does so in all roles
-        alike, however many are left out. What follows from the number of an iteration, and state that a role moves on
-        outside of its loop, comes again after two rounds.
-    skips: where a role moves its state on over the stages of another role, by as many as that has iterations.
-    tiles: what the persistent loops count to; step: how far all their roles are after whole rounds.
-    led: what one warp can do for its warpgroup.
+    trips: of each long loop; all of them are close to the maximum. ring: the size of their pipelines, in iterations.
+    period: the number of iterations of which a multiple may be left out. State that cycles on its own does so in all
+        roles equally, however many are left out. Values that depend on the iteration number, and state that a role
+        advances outside its loop, repeat after two rounds.
+    skips: the stores by which a role advances its state over the stages of another role.
+    tiles: the bound of the persistent loops; step: the common advance of all their roles per round.
+    led: the operations that one warp can execute for its warpgroup.
     """
 
     loops: dict[For, int]
@@ -226,7 +225,7 @@ def _goes_round(expr: Expr, var: Var) -> bool:
 def _persistent(body: Stmt) -> tuple[tuple[While, ...], int, int]:
     """Return (the persistent loops, their common bound, their common advance per round).
 
-    Such a loop ends when a scalar that it raises by constants reaches a constant.
+    Such a loop ends when a scalar that it increases by constants reaches a constant.
     """
     found: list[While] = []
     bounds: set[int] = set()

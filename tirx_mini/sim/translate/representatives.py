@@ -1,14 +1,14 @@
 """Representative loops, which one warp can execute for its whole warpgroup in untimed or partial runs.
 
 The warps of a warpgroup issue the same wgmma, wait for the same barriers and write back the same shapes, so in a loop
-that does little else they are all at the same place at the same time. What only the first of them does, such as to
-release a stage, it does as before; what each of them does to an mbarrier or to memory, the first one does four times.
-A loop in which another warp does something of its own is executed by all of them.
+that does little else they are at the same point at the same time. The first warp executes its own operations, such as
+the release of a stage, as before; operations of each warp on an mbarrier or on memory are executed four times by the
+first. A loop in which another warp has operations of its own is executed by all of them.
 
-With data, these are the loops that only multiply: the engine then gives each warp its part of the products.
+With data, this applies to loops that only multiply: the engine then gives each warp its part of the products.
 
-Where a whole launch is executed for its time, the first warp is not enough: what it alone does takes it time that the
-others do not need. In loops that multiply, one of the other three stands in for the other two (`represented_loops`).
+If a whole launch is executed for its time, the first warp is not enough: its own operations take time that the others
+do not need. In loops that multiply, one of the other three represents the other two (`represented_loops`).
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ OWN_COSTS = ("matrix", "tmem")
 class Led:
     """The operations that one warp executes for its warpgroup.
 
-    loops: the outermost ones that it goes round for all four. repeated: accesses to memory and arrivals there, which it
-    executes once for each warp. divergent: loops that some warps or threads of a warpgroup go round.
+    loops: the outermost loops that it executes for all four. repeated: their memory accesses and arrivals, which it
+    executes once for each warp. divergent: loops that only some warps or threads of a warpgroup execute.
     """
 
     loops: frozenset[Loop] = frozenset()
@@ -101,7 +101,7 @@ def _outermost(
 def led_products(func: PrimFunc, decided: Set[Stmt]) -> dict[Loop, tuple[Buffer, ...]]:
     """Return the outermost pure wgmma loops that one warp of each warpgroup can execute for all four, with data.
 
-    Each with the registers of its accumulators. decided: control flow that is noted, by each warp.
+    Each loop has the registers of its accumulators. decided: control flow whose decisions each warp must record.
     """
     groups = _warpgroups(func, needed(func))
     found = (loop for loop, way in _outermost(func.body, groups, _only_multiplies) if not way)
@@ -186,7 +186,8 @@ def _takes_own_time(entry: Instruction) -> bool:
 class _Leading:
     """The common operations of the warpgroup that begins with warp `first`.
 
-    reached: the loops that they come to. divergent: those that only some of them go round, or some of their lanes.
+    reached: the loops that the warps reach. divergent: the loops that only some of them, or some of their lanes,
+    execute.
     """
 
     def __init__(self, func: PrimFunc, first: int, wanted: Needed) -> None:
@@ -262,7 +263,7 @@ class _Leading:
     def _may_access(self, stmt: Bind | BufferStore) -> bool:
         """Return whether the first warp can make the memory accesses of a statement for the others.
 
-        The time of an access to shared memory does not depend on its place.
+        The time of an access to shared memory does not depend on its address.
         """
         nodes = list(walk(stmt))
         if any(isinstance(node, Call) for node in nodes):

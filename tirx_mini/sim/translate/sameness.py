@@ -1,7 +1,7 @@
 """Sameness analysis: the stores whose value does not depend on the executing thread or the order of threads.
 
-Two unordered writes of such values are known to be equal where they are equal in one run: nothing that they are
-computed from differs among threads, or changes. So it is worked out from the text, and never from the data of a run.
+Two unordered writes of such values are known to be equal in every run if they are equal in one run: none of their
+inputs differs among threads, or changes. The analysis uses only the program, never the data of a run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class Sameness(IntEnum):
     """The scope within which a value is the same for all threads.
 
     LAUNCH: in the whole launch: constants, arguments, global memory that the kernel only reads. CTA: in each CTA.
-    THREAD: in each thread, in every run. NONE: it depends on memory that the kernel writes, or on when it is computed.
+    THREAD: in each thread, in every run. NONE: it depends on memory that the kernel writes, or on the time of
+    evaluation.
     """
 
     LAUNCH = 0

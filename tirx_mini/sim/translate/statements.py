@@ -56,7 +56,7 @@ from .writer import Writer
 
 @dataclass
 class Loop:
-    """A loop under translation. For a ragged one: the locals that hold its masks."""
+    """A loop under translation. For a ragged loop: the locals that hold its masks."""
 
     stmt: For | While
     live: str = ""
@@ -320,7 +320,7 @@ class Statements:
             self.stmt(stmt.body)
 
     def _numbers(self, stmt: For, numbers: str) -> str:
-        """Return the text of the values of the loop variable. A run that leaves iterations out has another one."""
+        """Return the text of the values of the loop variable. A shortened run overrides it."""
         return numbers
 
     def _condition(self, stmt: While) -> Expr:

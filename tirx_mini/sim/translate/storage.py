@@ -26,8 +26,8 @@ Kind = Literal["scalar", "list", "lanes", "array", "memory"]
 class Place:
     """The storage of a buffer.
 
-    scalar: a Python number, one mutable variable that is the same in all lanes. list: several of them.
-    lanes: an array [32], one variable. array: a `RegisterArray`. memory: shared or global, through the warp.
+    scalar: a Python number, one mutable variable that is uniform across the lanes. list: several of them. lanes: an
+    array [32], one variable. array: a `RegisterArray`. memory: shared or global, through the warp.
     """
 
     kind: Kind
@@ -48,7 +48,7 @@ class Rows:
 class Storage:
     """The storage of one function's buffers, for `Expressions`.
 
-    alone: whether a value that all lanes of a warp share is one number, since no warp stands for those of several CTAs.
+    alone: whether a uniform value of a warp is a single number, because no warp represents several CTAs.
     """
 
     def __init__(self, writer: Writer) -> None:

@@ -127,7 +127,7 @@ _WITHOUT_NAN = (ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn, ml_dtypes.floa
 def finite(value: Any, kind: Any) -> Any:
     """Clamp a value to the range of a float of 8, 6 or 4 bits; infinity becomes its largest number.
 
-    So does NaN in a type without it (PTX ISA: cvt, .satfinite).
+    So does NaN in a type without NaN (PTX ISA: cvt, .satfinite).
     """
     limit = float(ml_dtypes.finfo(kind).max)
     near = np.clip(value, -limit, limit)
@@ -162,7 +162,7 @@ def endless(w: Any, state: tuple[str, ...]) -> Exception:
 def poll(w: Any, steady: bool) -> Wait:
     """Yield to other warps in a loop that polls memory.
 
-    steady: whether an iteration does nothing but look.
+    steady: whether an iteration only reads memory.
     """
     if steady:
         w.gpu.looks(w)

@@ -1,7 +1,7 @@
 """Values that move between the lanes of a warp by shuffles, votes and reductions, from a memory read to a write.
 
-A lane that writes such a value has it only when the lanes that gave it have read: no order of the lanes lets the write
-come first, although shuffles order no memory (PTX ISA: "shfl.sync").
+A lane that writes such a value has received it after the reads of the source lanes: no order of the lanes lets the
+write come first, although shuffles order no memory (PTX ISA: "shfl.sync").
 """
 
 from __future__ import annotations

@@ -62,8 +62,7 @@ def call_varies(call: Call, operands_vary: bool) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """Code under a narrowed mask. `invariant`: whether the mask is the same at each entry by this warp. `invariant`:
-    the mask is the same each time the region is entered by this warp."""
+    """Code under a narrowed mask. `invariant`: whether the mask is the same at each entry by this warp."""
 
     invariant: bool
     loops: tuple[Stmt, ...]
@@ -73,7 +72,7 @@ class Region:
 class Place:
     """A program point: its order, its enclosing statements, and (one bit each) the warps that reach it.
 
-    blocks: the arms of branches and the bodies of loops, from the outside in: what must be entered to get here.
+    blocks: the enclosing arms of branches and bodies of loops, from the outside in.
     """
 
     order: int = 0
@@ -95,10 +94,9 @@ class Place:
 class Uniformity:
     """The result of the analysis.
 
-    lanes: register buffers that need a value for each lane. ragged: loops that some lanes may leave, or whose
-    iteration they may leave, before others. assigned_first: buffers of one element that are written on every path to
-    a read. addressed: buffers of which an instruction is given the address. ranges: bounds of what is assigned to a
-    signed scalar.
+    lanes: register buffers that need a value for each lane. ragged: loops whose iterations some lanes may leave before
+    others. assigned_first: buffers of one element that are written on every path to a read. addressed: buffers whose
+    address is passed to an instruction. ranges: bounds of the values assigned to a signed scalar.
     """
 
     launch: Launch

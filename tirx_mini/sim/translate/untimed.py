@@ -19,7 +19,7 @@ from .writer import Writer
 class UntimedStatements(Statements):
     """The statement translator for clusters with untimed engines.
 
-    led: the loops that the first warp of each warpgroup goes round for all four, with the accumulators there.
+    led: the loops that the first warp of each warpgroup executes for all four, with their accumulators.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class UntimedStatements(Statements):
 def lead(out: Writer, moved: Sequence[Place], arrays: Sequence[Place], execute: Callable[[], None]) -> None:
     """Emit a loop that the first warp of each warpgroup executes for the others. execute: translates it.
 
-    moved: the scalars that it changes. arrays: of the registers in which it accumulates.
+    moved: the scalars that it changes. arrays: of its accumulator registers.
     """
     names, given = ("".join(f"{place.name}, " for place in places) for places in (moved, arrays))
     operands = f"w, ({given})" if given else "w"

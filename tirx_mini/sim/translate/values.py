@@ -23,13 +23,13 @@ def integer_range(dtype: DataType) -> tuple[int, int]:
 class Value:
     """The Python source text of a value.
 
-    lanes: whether it is an array with a last axis of lanes (or of 1); else a Python number.
-        Integer arrays are int64 (uint64 for uint64), whatever the type in the kernel; `low` and `high` keep them exact.
+    lanes: whether it is an array with a last axis of lanes (or of 1); otherwise it is a Python number. Integer arrays
+        are int64 (uint64 for uint64), whatever the type in the kernel; `low` and `high` keep them exact.
     low, high: inclusive bounds of an integer.
-    static: it depends only on the place of the lane in the CTA and on the variables of parallel loops, so all its
-        values can be computed before the kernel runs.
-    view: the text names storage that may change; copy before keeping it.
-    depth: how deep operations are nested in the text; Python's parser has a limit.
+    static: whether it depends only on the position of the lane in the CTA and on the variables of parallel loops, so
+        that all its values can be computed before the kernel runs.
+    view: whether the text names storage that may change; it must be copied before it is kept.
+    depth: the nesting depth of operations in the text; Python's parser has a limit.
     """
 
     code: str
