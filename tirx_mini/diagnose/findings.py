@@ -22,7 +22,7 @@ from .proof import Proof
 
 @dataclass(frozen=True)
 class Finding(Displayed):
-    """A diagnosed error, a `warning` about undefined behaviour that current hardware tolerates, or a `note`.
+    """A diagnosed `error`, a `warning` about behaviour that only current hardware tolerates, or a `note`.
 
     kind: a key of `KINDS`.
     severity: "error", "warning" or "note".
@@ -246,7 +246,7 @@ def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     def rank(finding: Finding) -> tuple[int, bool, bool, int, bool]:
         consequence = finding.details.get("consequence", False)
         verdict = VERDICTS.index(KINDS[finding.kind].verdict)
-        # What is in flight at the end is often what races show at its place before.
+        # An operation in flight at the end often appears in an earlier race at its location.
         without_result = finding.kind == WITHOUT_RESULT
         in_flight = finding.kind == "in-flight-at-exit"
         return severities.index(finding.severity), consequence, without_result, verdict, in_flight

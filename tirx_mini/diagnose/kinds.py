@@ -45,7 +45,7 @@ KINDS: Mapping[str, Kind] = by_name((
     PASSES_AT_ONCE,
     SWAPPED,
     *collect(_MODULES, Kind),
-    # what keeps a kernel from being compiled
+    # obstacles to compilation
     *map(of_error, ERROR_KINDS),
     # results
     Kind("wrong-result", "TX501", "fault", "D is A multiplied by B transposed."),

@@ -1,6 +1,6 @@
 """Conversion of cycles to microseconds, for one of many consecutive launches and for a single launch.
 
-Consecutive launches overlap their latencies, the L2 still holds the arguments if they fit, and the power limit may
+Consecutive launches follow one another directly, the L2 still holds the arguments if they fit, and the power limit may
 lower the clock. A single launch finds a cold L2 and a full clock, and pays its own launch latency.
 """
 

@@ -116,7 +116,7 @@ class _Search:
         def run(circumstances: Circumstances) -> Outcome:
             clocks.append(HoldingClock(holds))
             outcome = self._simulation.run(replace(circumstances, clock=clocks[-1]))
-            return replace(outcome, tested=False)  # holds make tests come early
+            return replace(outcome, tested=False)  # holds make tests execute early
 
         report = judged(self._simulation, run)
         found = tuple(sorted((f.code, place_key(f.span)) for f in report.findings))

@@ -180,7 +180,7 @@ def plain(page: RenderableType, width: int = WIDTH) -> str:
     out = StringIO()
     console = Console(
         file=out, width=width, color_system=None, force_terminal=False, force_jupyter=False, highlight=False
-    )  # in a notebook, rich displays what it prints unless told otherwise
+    )  # in a notebook, rich displays its output by default
     console.print(page)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 

@@ -244,7 +244,7 @@ class Gpu(Services):
         """Add to a figure of the statistics."""
         self.stats[name] = self.stats.get(name, 0.0) + amount
 
-    # -- what CTAs ask for ---------------------------------------------------------------------------------------
+    # -- requests of CTAs -----------------------------------------------------------------------------------------
 
     def values_of(self, number: int) -> Values:
         """Return the value implementation of a cluster."""

@@ -172,7 +172,7 @@ class Facts:
 
     @cached_property
     def focus(self) -> CtaTime:
-        """The CTA of the SM that issued MMAs for the longest time; of a pair, the CTA whose warp issues them."""
+        """The MMA-issuing CTA in the cluster of the SM's longest-lived CTA."""
         cluster = self.scene.cluster_of(max(self.scene.ctas, key=lambda cta: cta.end - cta.start).cta)
         issuers = [n for n in sorted(cluster) if any("MMA" in self.role(t) for t in self.scene.warps(n))]
         return self.scene.around[issuers[0] if issuers else min(cluster)]

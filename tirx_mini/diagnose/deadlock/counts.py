@@ -24,7 +24,7 @@ def too_few_arrive(situation: Situation, group: Group) -> Explanation | None:
         return None
     signals = situation.signals(barrier)
     if situation.overrun(barrier, signals):
-        return None  # somebody has already made the arrivals of this phase, in a phase before
+        return None  # the arrivals of this phase were already made in an earlier phase
     later = _later(situation, group, barrier, signals)
     if later is None:
         return None
@@ -54,7 +54,8 @@ def too_few_arrive(situation: Situation, group: Group) -> Explanation | None:
 
 
 def _later(situation: Situation, group: Group, barrier: Mbarrier, signals: Sequence[Site]) -> list[Group] | None:
-    """Return the groups that arrive only after groups that have already arrived; None if others may still arrive.
+    """Return the groups that never arrive in this phase because they wait for arrived groups; None if others may still
+    arrive.
 
     A warp that arrives once per phase has arrived in this one if it has made more rounds than phases are complete.
     """
@@ -120,7 +121,7 @@ def too_many_arrive(situation: Situation, group: Group) -> Explanation | None:
         if not sites or not all(site.certain for site in sites) or not _ran_ahead(situation, barrier, sites):
             continue
         number, ranks = barrier.element.stage or 0, [cta.rank for cta in situation.cluster.ctas]
-        # A round has its arrivals from one site: where there are several, as for the last round, they are alike.
+        # The arrivals of a round are from one site: several sites, as for the last round, are equivalent.
         coming = {sum(site.arriving(number, barrier.cta.rank, rank) for rank in ranks) for site in sites}
         if len(coming) == 1 and max(coming) > barrier.expected > 0 and situation.in_step(barrier):
             name, few = barrier.element.buffer, counted(barrier.expected, "thread")

@@ -124,7 +124,7 @@ def _passes_at_once(sites: Sites, fresh: Sequence[FreshWait]) -> Suspect | None:
         for filler in fresh:
             full, empty = user.barrier.buffer, filler.barrier.buffer
             if user.barrier.stage or fullness(sites, full) <= fullness(sites, empty):
-                continue  # where only a later stage passes at once, its parity is wrong
+                continue  # if only a later stage passes at once, its parity is wrong
             if not (_hands_over(sites, user, empty) and _hands_over(sites, filler, full)):
                 continue
             waits = [site for site in sites.at(user.origin.span) if site.barrier == full]

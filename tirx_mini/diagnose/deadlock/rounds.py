@@ -245,7 +245,7 @@ def overtaken(situation: Situation, group: Group) -> Explanation | None:
     signals = [site for site in situation.signals(barrier) if site.threads_for(stage).any()]
     threads = np.logical_or.reduce([site.threads_for(stage) for site in signals])
     if any(site.effect is BarrierEffect.WAIT and (site.threads & threads).any() for site in situation.sites.all):
-        return None  # they do wait for somebody, and the rules of pipelines know more
+        return None  # they do wait for other roles; the pipeline rules are more precise
     counts = barrier.history.wait_counts
     passed = {counts[warp.place].count if warp.place in counts else 0 for warp in group.warps}
     # A role that has waited for each phase so far waits for phase `waited` now, and its parity is right.

@@ -56,7 +56,7 @@ def some_never_call(situation: Situation, group: Group) -> Explanation | None:
     if not absent or any(number in able for number, other in waits if isinstance(other, Mbarrier)):
         return None
     if any(other is None for _, other in waits):
-        return None  # the cause is what those wait for
+        return None  # the cause is the wait of the others
     gone = [w for w in absent if w.done]
     places: dict[str, list[RunningWarp]] = {}
     for w in absent:

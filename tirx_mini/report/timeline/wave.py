@@ -143,7 +143,7 @@ def _blocks(picture: Picture, blocks: Sequence[Block], scale: Scale, top: float,
             paths.setdefault(kind, []).append(f"M{left:.1f} {y + height / 2:.1f}h{max(right - left - 0.3, 0.2):.1f}")
             continue
         words = f"SM {block.sm}: {block.name}, cycles {block.start:,.0f} to {block.end:,.0f}"
-        edged = f"{kind} edge" if height >= 2.5 else kind  # lines would hide what is lower
+        edged = f"{kind} edge" if height >= 2.5 else kind  # lines would hide lower blocks
         picture.rect(left, y + 0.15, max(right - left, 0.5), height - 0.3, edged, words)
         if height >= 11 and (label := fitting([block.name.split(", ", 1)[-1], str(block.turn + 1)], right - left)):
             picture.text((left + right) / 2, y + height / 2 + 3.5, label, "on small", text_anchor="middle")

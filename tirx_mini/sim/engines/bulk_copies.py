@@ -115,7 +115,7 @@ def move_load(copy: BulkCopy) -> None:
         actor.agent, actor.form = agent, (copier, copy.offset, copy.coords)
         actor.cta = (copy.cta.cluster.index, copy.cta.rank)
         copier.read_shadow(copy.coords, actor)
-        actor.cta = None  # who may read what it brings follows from its mbarrier
+        actor.cta = None  # its mbarrier orders the readers of its bytes
         if copier.segment is None:  # nothing writes the source
             actor.value = KnownValue((copier.name, copy.coords, copy.offset))
         if cta.alive:

@@ -83,7 +83,7 @@ class CpAsyncGroups:
             if not sizes.any():
                 self._fill(w, targets, nbytes)
                 return
-            sources = np.where(sizes > 0, sources, sources[np.argmax(sizes > 0)])  # what nobody reads may lie anywhere
+            sources = np.where(sizes > 0, sources, sources[np.argmax(sizes > 0)])  # unread bytes may lie anywhere
         if (targets % nbytes).any() or (sources % nbytes).any():
             raise Fault(MisalignedCopy(w.origin, nbytes))
         cta, offsets = w.cta, targets & OFFSET_MASK
@@ -174,7 +174,7 @@ class CpAsyncGroups:
             barrier.pending += w.mask.count
         copies = [copy for group in [*self._groups, self._open] for copy in group]
         causality = w.cta.cluster.causality
-        agent = causality.fork(w.agent, "cp.async arrival")  # its own: who knows what the thread did knows no arrival
+        agent = causality.fork(w.agent, "cp.async arrival")  # its own agent: acquiring the thread's accesses acquires no arrival
         released = causality.transient_clock()
         released.release_epoch(agent.index, agent.epoch)
         done = w.time

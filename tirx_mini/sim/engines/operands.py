@@ -106,7 +106,7 @@ class Operands:
         self._rows: dict[Any, int | None] = {}
         self._lasting: dict[tuple[Hashable, str], Place] = {}
         self._places: dict[tuple[Pattern, int], Place] = {}
-        self._kept: list[Any] = []  # what patterns are known by has its id as long as this lasts
+        self._kept: list[Any] = []  # keeps the keys of patterns alive, so that their ids stay unique
 
     def read(
         self, smem: SharedMemory, group: Sequence[MatrixProduct], which: str, rows: int, actor: Actor,

@@ -55,7 +55,7 @@ class Representatives:
             if not more:
                 return None
             together = self._coming[key] = {}
-            w.gpu.clock.at(w.gpu.clock.now, None, self._begin, key)  # if they do not come
+            w.gpu.clock.at(w.gpu.clock.now, None, self._begin, key)  # if they do not arrive
         mine = together[w] = RepresentedWait(w, w.time, w.span, loop, self._wgmma.committed(w))
         if not more:
             self._begin(key)
@@ -95,7 +95,7 @@ class Representatives:
 
 
 class NoRepresentatives(Representatives):
-    """A plan without representatives: each warp executes its own loops."""
+    """The null implementation of representatives: each warp executes its own loops."""
 
     def join(self, w: RunningWarp, loop: int) -> Generator[Wait, None, tuple[Any, ...] | None]:
         """See `Representatives.join`."""

@@ -227,7 +227,7 @@ class TmemAllocator:
         self._granted: int | None = None
         self.allocated: tuple[int, int] | None = None  # the agent and the epoch of the last allocation
         self.peer_allocated: tuple[int, int] | None = None  # that of the pair's other CTA, which has ended
-        self._met = False  # whether it came after something that the pair's other CTA did
+        self._met = False  # whether it followed an operation of the peer CTA
 
     @property
     def peer(self) -> TmemAllocator | None:

@@ -52,7 +52,7 @@ class WgmmaEngines:
         """Set the represented warps in a run with values, where each warp has its own accumulators."""
         warpgroup = self.of(w).warpgroup
         if any(self.of(each).issues for each in led or warpgroup.led):
-            raise Unequal  # each warp has to commit what it has issued itself
+            raise Unequal  # each warp must commit its own MMAs
         warpgroup.led = led
 
     def committed(self, w: Warp) -> int:

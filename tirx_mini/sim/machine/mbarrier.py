@@ -86,7 +86,7 @@ class Mbarrier:
 
     @property
     def init_span(self) -> Span | None:
-        return self.init_by.span  # where it was initialised
+        return self.init_by.span  # its initialisation
 
     @property
     def fresh(self) -> bool:
@@ -434,7 +434,7 @@ class Mbarrier:
     def check_phase(self) -> None:
         """Record a phase with incomplete arrivals at the end of the run; no thread waits for it."""
         if self.expected and not self.pending and self.tx:
-            # Bytes that nothing expected keep the phase incomplete, and might have come after its end.
+            # Unexpected bytes keep the phase incomplete, and might have arrived after its end.
             self.cta.gpu.doubts.record(Doubt.BYTES, self.cta.origin(self.init_span), self.name)
         self._overwritten(used=False)
         for origin in self.history.failed.values():

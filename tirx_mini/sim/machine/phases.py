@@ -55,7 +55,7 @@ class Phases:
         self._mixed = mixed
         self.number = 0
         self._kept: dict[int, Phase] = {}
-        self._known: dict[int, int] = {}  # complete phases that an agent knows of by its own waits
+        self._known: dict[int, int] = {}  # complete phases that an agent observed by its own waits
         self._signals: list[tuple[int, int]] = []
         self._ordered: set[int] = set()  # agents whose signals follow the phase before
         self._bytes = False  # whether the phase counts bytes

@@ -250,7 +250,7 @@ class RegisterArray:
         """Update the state after a write: remove pending loads, and note if the array is complete."""
         if self.pending:
             self.pending.forget(self._ranges(rows))
-        if not self.complete and not self.pending:  # what is pending is not defined
+        if not self.complete and not self.pending:  # pending elements are undefined
             self.complete = bool(self.defined.all())
 
     @staticmethod

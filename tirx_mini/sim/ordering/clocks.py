@@ -76,7 +76,7 @@ class Agent:
     def acquire(self, released: SyncClock) -> None:
         """Acquire everything released to a clock.
 
-        Each of its lanes also acquires the releases of all of its own lanes.
+        A release by all of its own lanes thereby becomes ordered for each of them.
         """
         own = released.clocks.item(ORDER, self.index)
         if own > self.synced:
@@ -356,7 +356,7 @@ class UncheckedCausality(Causality):
         return self._any
 
     def finish(self, agent: Agent) -> None:
-        """Do nothing: the shared agent is never reused."""
+        """Do nothing: the shared agent remains in use."""
 
     def sync_clock(self) -> SyncClock:
         """Return the shared clock."""

@@ -62,7 +62,7 @@ def crossing(
         before, after = before & ~ELECTED_LANE, after & ~ELECTED_LANE  # whichever lane it is, both are its own
     cross = before != after
     if earlier.write and not writes and not actor.word & ~earlier.word:
-        cross &= before != LANES_TOGETHER  # each lane wrote what it reads
+        cross &= before != LANES_TOGETHER  # each lane reads its own write
     else:
         cross |= before == LANES_TOGETHER
     cross |= before == COLLECTIVE

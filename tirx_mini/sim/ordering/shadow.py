@@ -337,7 +337,7 @@ class Segment:
         else:
             kind = self._conflict(earlier, actor)
         if kind is ConflictKind.LANES and not decides(actor):
-            allowed = False  # nothing orders the lanes, also where a memory order keeps it from being a race
+            allowed = False  # the lanes are unordered, even if strong accesses are no race
         else:
             allowed = both_strong(earlier, actor)
             if allowed and kind is ConflictKind.RACE and earlier is not None and loses_a_reduction(earlier, actor):

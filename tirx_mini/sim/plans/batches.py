@@ -57,7 +57,7 @@ class BatchedGpu(Gpu):
                 group = free
                 continue
             if self.clusters:
-                return  # it waits for what never comes
+                return  # it waits forever
             for store in cluster.late:
                 store()
             self._todo.popleft()

@@ -131,7 +131,7 @@ def batch(kernel: BoundKernel, clusters: range, *, keep: bool = False, whole: bo
     """
     if not (clusters and kernel.image.equal and kernel.image.batchable and kernel.divisible):
         return None
-    with suppress(Unequal, ValueError), running():  # NumPy refuses lanes of one cluster beside those of several
+    with suppress(Unequal, ValueError), running():  # NumPy rejects lanes of one cluster beside those of several
         setup = replace(kernel.limits, pedantic=False, strips=kernel.strips)
         with BatchedGpu(kernel.untimed_image, kernel.arrays, kernel.spec, clusters, setup) as machine:
             if whole:

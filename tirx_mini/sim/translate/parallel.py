@@ -97,7 +97,7 @@ def _elementwise(statements: StatementTranslator, body: Stmt, loop_vars: set[Var
         if any(isinstance(node, Call) for node in walk(stmt)) or _vector_of_uniform(stmt, dependent):
             return False
         if any(is_choice(node, statements.storage.is_checked) for node in walk(stmt)):
-            return False  # the lanes choose, in each iteration anew, what they read
+            return False  # the lanes choose their reads anew in each iteration
     return True
 
 

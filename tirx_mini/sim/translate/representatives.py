@@ -292,7 +292,7 @@ class _Leading:
         rows = np.broadcast_to(values, (self._warps, LANES))[self._group]
         return bool((rows == rows[0]).all())
 
-    # -- what differs ----------------------------------------------------------------------------------------------
+    # -- differences ----------------------------------------------------------------------------------------------
 
     def _note(self, stmt: Stmt, under: bool) -> None:
         """Collect the values that may differ between warps. under: whether only some warps of a warpgroup reach
