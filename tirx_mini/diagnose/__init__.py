@@ -1,4 +1,4 @@
-"""Facts into findings: what is wrong with a kernel, why, at which line, and what to write instead.
+"""Diagnosis: turns the facts of a run into findings, with the cause, the source line and a fix.
 
 report = report_of(lowered, gpu_spec("b200"), outcome)
 report.verdict, report.findings, report.time_us

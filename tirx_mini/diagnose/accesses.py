@@ -1,4 +1,4 @@
-"""Rules about single accesses: bounds, alignment, registers, division, loops."""
+"""Rules for single accesses: bounds, alignment, registers, division and loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about barriers: how they are initialised, who arrives, and which phases may be waited for."""
+"""Rules for barriers: their initialisation, arrivals and phases."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ VERBS: Mapping[BarrierUse, str] = {
     BarrierUse.COMMIT: "commits to",
     BarrierUse.LOAD: "loads for",
 }
-"""What a warp does to a barrier that it names."""
+"""The verb for each use of a barrier by a warp."""
 
 
 def _here(fact: MbarrierFact) -> Notes:
@@ -146,7 +146,7 @@ _LOCAL: Mapping[BarrierEffect, tuple[str, str]] = MappingProxyType({
     BarrierEffect.WAIT: ("waits for", "wait for a barrier of the own CTA, at which the other CTA arrives"),
     BarrierEffect.TEST: ("tests", "test a barrier of the own CTA, at which the other CTA arrives"),
 })  # fmt: skip
-"""What an instruction with .shared::cta does to a barrier of another CTA, and what to write instead."""
+"""The verb for an instruction with .shared::cta on a barrier of another CTA, and the hint."""
 
 
 @explains(ForeignBarrier, MISUSE)

@@ -1,6 +1,7 @@
-"""What was found out about a kernel: findings, and the report that holds them.
+"""Findings about a kernel, and the report that holds them.
 
-Results only, no machinery: `report` renders these, tests compare them, and `as_dict` turns them into JSON.
+The classes hold results without behaviour: `report` renders them, tests compare them, and `as_dict` turns them into
+JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .proof import Proof
 
 @dataclass(frozen=True)
 class Finding(Displayed):
-    """One thing that is wrong (`error`), that only today's chips forgive (`warning`), or that is worth a `note`.
+    """A diagnosed `error`, a `warning` about behaviour that only current hardware tolerates, or a `note`.
 
     kind: a key of `KINDS`.
     severity: "error", "warning" or "note".
@@ -48,18 +49,19 @@ class Finding(Displayed):
 
     @property
     def verdict(self) -> Verdict:
-        """What this finding alone makes of the kernel."""
+        """The verdict that this finding alone implies."""
         verdict = KINDS[self.kind].verdict
         return verdict if self.severity == "error" or verdict == "incomplete" else "ok"
 
     @property
     def happened(self) -> bool:
-        """Whether it went wrong in this run; otherwise it is possible, in the `order` that the finding describes."""
+        """Return whether the error occurred in this run; otherwise it is possible in the `order` that the finding
+        describes."""
         return self.order is None
 
     @property
     def about(self) -> Kind:
-        """The entry of the table of kinds: code and rule."""
+        """The kind of the finding, with its code and rule."""
         return kind_of(self.kind, self.details.get("cause"))
 
     @property
@@ -69,7 +71,7 @@ class Finding(Displayed):
 
     @property
     def rule(self) -> str:
-        """Where the rule that is broken is written down, "" for plain sense."""
+        """The source of the violated rule, "" if there is none."""
         return self.details.get("rule") or self.about.isa
 
     @property
@@ -135,33 +137,33 @@ class Report(Displayed):
 
     @property
     def causes(self) -> tuple[Finding, ...]:
-        """The findings without those that follow from others; all of them where each does."""
+        """The findings that are not consequences of others; all findings if each is one."""
         found = tuple(f for f in self.findings if not f.details.get("consequence"))
         return found if any(f.severity == "error" for f in found) else self.findings
 
     @property
     def consequences(self) -> tuple[Finding, ...]:
-        """The findings that are not among the causes."""
+        """The findings that are consequences of others."""
         causes = {id(f) for f in self.causes}
         return tuple(f for f in self.findings if id(f) not in causes)
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """The findings that are errors."""
+        """The findings of severity "error"."""
         return tuple(f for f in self.findings if f.severity == "error")
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
-        """The findings that are warnings."""
+        """The findings of severity "warning"."""
         return tuple(f for f in self.findings if f.severity == "warning")
 
     @property
     def notes(self) -> tuple[Finding, ...]:
-        """The findings that are notes."""
+        """The findings of severity "note"."""
         return tuple(f for f in self.findings if f.severity == "note")
 
     def named(self, kernel: str) -> Report:
-        """The same report of a kernel of that name, which the label of its timeline has, too."""
+        """Return a copy of the report, and of its timeline's label, under another kernel name."""
         if self.trace is None:
             return replace(self, kernel=kernel)
         came = self.verdict if self.time_us is None else f"{self.time_us:.1f} µs"
@@ -169,7 +171,7 @@ class Report(Displayed):
 
     @property
     def only_possible(self) -> bool:
-        """Whether there are errors, and none of them happened in this run: each needs another order of events."""
+        """Return whether all errors are possible ones, which need another order of events."""
         return bool(self.errors) and not any(f.happened for f in self.errors)
 
     def forgiving(self) -> Report:
@@ -179,17 +181,17 @@ class Report(Displayed):
 
     @property
     def comparable(self) -> bool:
-        """Return whether the results say something: no error happened in the run that would explain wrong ones."""
+        """Return whether results can be compared: no error occurred in the run that would explain wrong ones."""
         return self.verdict in ("ok", "incomplete") or self.only_possible
 
     @property
     def badness(self) -> tuple[bool, int]:
-        """What makes one report of a kernel worse than another: errors that happened, then the verdict."""
+        """The sort key of reports: first errors that occurred, then the verdict."""
         return not self.comparable, -VERDICTS.index(self.verdict)
 
     @property
     def outlook(self) -> str:
-        """A sentence about a kernel whose errors are all possible: in which order it goes wrong; "" for any other."""
+        """A sentence on the order in which a kernel with only possible errors fails; "" for any other kernel."""
         if not self.only_possible:
             return ""
         order = self.errors[0].order
@@ -200,11 +202,11 @@ class Report(Displayed):
         return f"the result is wrong: in this run, perhaps, as it goes wrong {order}"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """What IPython prints, and a notebook keeps beside the HTML: the plain text."""
+        """Print the plain text in IPython and notebooks, in addition to the HTML."""
         printer.text(str(self))
 
     def __str__(self) -> str:
-        """The report as plain text: one line, what is to be expected, a page for each cause, then what follows."""
+        """Return the report as plain text: a summary line, the outlook, a page per cause, then the consequences."""
         name = self.kernel or "kernel"
         head = f"{name}: {self.verdict}"
         if self.time_us is not None:
@@ -235,16 +237,16 @@ WITHOUT_RESULT = "nothing-written"
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Errors, warnings, notes; causes before consequences; by verdict; else in the order in which they were found.
+    """Sort findings by severity, causes before consequences, then by verdict and order of detection.
 
-    A kernel without a result may lack it for any other reason that is found.
+    A missing result may be a consequence of any other finding.
     """
     severities = ("error", "warning", "note")
 
     def rank(finding: Finding) -> tuple[int, bool, bool, int, bool]:
         consequence = finding.details.get("consequence", False)
         verdict = VERDICTS.index(KINDS[finding.kind].verdict)
-        # What is in flight at the end is often what races show at its place before.
+        # An operation in flight at the end often appears in an earlier race at its location.
         without_result = finding.kind == WITHOUT_RESULT
         in_flight = finding.kind == "in-flight-at-exit"
         return severities.index(finding.severity), consequence, without_result, verdict, in_flight
@@ -253,7 +255,8 @@ def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def verdict_of(findings: Sequence[Finding]) -> Verdict:
-    """The worst verdict among the findings; "ok" where there are only warnings. No result decides where it is all."""
+    """Return the worst verdict among the findings; "ok" if there are only warnings. A missing result decides only if it
+    is the only error."""
     errors = {finding.kind for finding in findings if finding.severity == "error"}
     found = {finding.verdict for finding in findings if finding.kind != WITHOUT_RESULT or len(errors) == 1}
     for verdict in VERDICTS:
@@ -263,7 +266,7 @@ def verdict_of(findings: Sequence[Finding]) -> Verdict:
 
 
 def as_dict(value: Any) -> Any:
-    """A result as JSON knows it: dataclasses as objects (without what is empty), spans as "file:line:column"."""
+    """Convert a result to JSON types: dataclasses to objects without empty fields, spans to "file:line:column"."""
     if isinstance(value, Span):
         return f"{value.user.file}:{value.user.line}:{value.user.column + 1}"
     if is_dataclass(value) and not isinstance(value, type):

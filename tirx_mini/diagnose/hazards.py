@@ -1,4 +1,4 @@
-"""Rules about the order of accesses: races, missing fences, memory that nothing has written."""
+"""Rules for the order of accesses: races, missing fences, and uninitialised memory."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ KINDS: Mapping[HazardKind, Kind] = MappingProxyType({
 })  # fmt: skip
 
 FENCES = (MISSING_PROXY_FENCE.name, MISSING_TCGEN05_FENCE.name)
-"""Kinds of findings that follow from no other mistake: the fence is not there."""
+"""The kinds of findings about missing fences, which are never consequences of others."""
 
 FORGIVEN = (
     HazardKind.MISSING_FENCE_AFTER, HazardKind.MISSING_FENCE_BEFORE, HazardKind.IDENTICAL_WRITES, HazardKind.UNPAIRED,
     HazardKind.LOST_REDUCTION, HazardKind.MISSING_READ_FENCE,
 )  # fmt: skip
-"""What the ISA asks for, and today's chips do without."""
+"""The hazards that the ISA rules out but current hardware tolerates."""
 
 PROXY_HINT = (
     'each thread that writes shared memory calls Tx.ptx.fence.proxy_async("shared::cta") after its writes, then '
@@ -112,7 +112,7 @@ _ORDERED_BY: Mapping[tuple[Operation, Operation], str] = MappingProxyType({
     (Operation.TMA_LOAD, Operation.TMA_LOAD):
         "before loading there again, wait for the mbarrier that says it is free, in its right phase",
 })  # fmt: skip
-"""What orders two operations, the earlier first."""
+"""The mechanisms that order two operations, by kind; the earlier operation comes first."""
 
 
 @explains(Hazard)
@@ -142,11 +142,12 @@ def hazard(fact: Hazard) -> Explanation:
 
 
 def order_of(fact: Hazard) -> str | None:
-    """The legal order in which a hazard goes wrong, as a clause; None where this run read what nothing has written.
+    """Return the legal order in which a hazard causes an error, as a clause; None for an uninitialised read in this
+    run.
 
-    The run shows in which order two accesses took effect, but not in which order the kernel means them: a race is only
-    possible, unless the result is compared and found wrong. Where an asynchronous operation was issued first in every
-    order, and took effect last, it happened.
+    The run shows the order in which two accesses took effect, but not the intended order: a race is only possible,
+    unless the result is compared and found wrong. If an asynchronous operation was issued first in every order and took
+    effect last, the race has occurred.
     """
     earlier = fact.earlier
     if earlier is None or (fact.overtaken and fact.kind is HazardKind.RACE):
@@ -179,7 +180,7 @@ def order_of(fact: Hazard) -> str | None:
 
 
 def _words(fact: Hazard, where: str) -> tuple[str, str]:
-    """(what is wrong, what to write)."""
+    """Return the (message, hint) of a hazard."""
     earlier = fact.earlier
     does = f"the {fact.operation} of {fact.origin.role} {verb_of(fact.operation, fact.writes)} {where}"
     if earlier is None and fact.extent.beside is not None:
@@ -234,7 +235,7 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
 
 
 def _unwritten_hint(fact: Hazard) -> str:
-    """The hint for an operation that reads memory that nothing has written."""
+    """Return the hint for an operation that reads uninitialised memory."""
     operand = fact.operation is Operation.TCGEN05_MMA and fact.extent.space is not Space.TENSOR
     if operand and fact.cluster is not None and is_signalled_before(fact.cluster, fact.operation):
         return _UNLOADED
@@ -251,24 +252,24 @@ def verb_of(operation: Operation, writes: bool) -> str:
 
 
 BULK_STORES = (Operation.TMA_STORE, Operation.TMA_REDUCE)
-"""Operations that read shared memory for a bulk group."""
+"""Operations that read shared memory as part of a bulk group."""
 
 
 def _read_by_a_thread(fact: Hazard, earlier: Access) -> bool:
-    """Return whether one of the two is a bulk store to global memory, and the other a read."""
+    """Return whether one access is a bulk store to global memory and the other a read."""
     return (earlier.operation in BULK_STORES and earlier.write and not fact.writes) or (
         fact.operation in BULK_STORES and fact.writes and not earlier.write
     )
 
 
 def _same_store(fact: Hazard, earlier: Access) -> bool:
-    """Return whether one ordinary store, in two warps, writes the same elements."""
+    """Return whether one ordinary store writes the same elements in two warps."""
     stores = fact.writes and earlier.write and fact.operation is earlier.operation is Operation.STORE
     return stores and place_key(earlier.span) == place_key(fact.origin.span) and earlier.role != fact.origin.role
 
 
 def _cta(role: str) -> str:
-    """The CTA of a role, "" where the grid has one."""
+    """Return the CTA of a role, "" if the grid has only one."""
     return role.partition(" of CTA")[2]
 
 
@@ -323,7 +324,7 @@ def _race_hint(fact: Hazard, earlier: Access) -> str:
 
 
 def _strong_hint(fact: Hazard, earlier: Access) -> str:
-    """Why a race is one although an access has a memory order."""
+    """Return the reason why two accesses race although at least one is strong."""
     if fact.strong is None or earlier.strong is None:
         weak = fact.origin.role if fact.strong is None else earlier.role
         return f"the access of {weak} is weak: give it a memory order too, or order the two by synchronisation"
@@ -336,7 +337,7 @@ def _strong_hint(fact: Hazard, earlier: Access) -> str:
 
 
 def _barrier_notes(fact: Hazard) -> Notes:
-    """Notes on the barriers around a race or an uninitialised read."""
+    """Return notes on the barriers involved in a race or an uninitialised read."""
     cluster = fact.cluster
     if cluster is None or fact.kind not in (HazardKind.RACE, HazardKind.UNINITIALISED):
         return ()
@@ -356,7 +357,7 @@ def _buffer(extent: Extent) -> str | None:
 
 
 def extent_text(extent: Extent) -> str:
-    """A range of memory in words: "Asmem[0, 0, 0] to Asmem[0, 127, 63]", "tmem, columns 0 to 127"."""
+    """Return a memory range in words: "Asmem[0, 0, 0] to Asmem[0, 127, 63]", "tmem, columns 0 to 127"."""
     if extent.space is Space.TENSOR:
         low, high = extent.low, extent.high
         columns = f"columns {low} to {high}" if low != high else f"column {low}"

@@ -1,4 +1,4 @@
-"""Rules about how instructions are executed: convergence, operands, copies, registers of a warpgroup, wgmma."""
+"""Rules for the execution of instructions: convergence, operands, copies, setmaxnreg and wgmma."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def bulk_copy_at_exit(fact: BulkCopyAtExit) -> Explanation:
 
 
 def _rule_of(sent: str) -> str:
-    """The section of what sends bytes to another CTA."""
+    """Return the PTX ISA section of an instruction that sends bytes to another CTA."""
     return f"PTX ISA: {'cp.async.bulk' if sent == 'a bulk copy' else sent}"
 
 

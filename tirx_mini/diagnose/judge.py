@@ -1,4 +1,4 @@
-"""From a run to its report: facts become findings, a stuck machine becomes one of them."""
+"""The judgement of a run: facts become findings, a deadlock is explained, and a report is made."""
 
 from __future__ import annotations
 
@@ -33,11 +33,14 @@ from .times import predicted_time
 from .twins import together
 
 MOST_BOXES = 4
-"""How many parts of an argument that no thread writes are named."""
+"""The maximum number of unwritten parts of an argument that are listed."""
 
 
 class SimulationError(Exception):
-    """A kernel that the simulator found to be wrong. `report` is what it found; `str(error)` is the page."""
+    """An error that the simulator found in a kernel.
+
+    `report` is the report of the run; `str(error)` is the page.
+    """
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -47,12 +50,12 @@ class SimulationError(Exception):
         return str(self.report)
 
     def _render_traceback_(self) -> list[str]:
-        """What a notebook prints instead of a traceback."""
+        """Return the page that a notebook prints instead of a traceback."""
         return str(self).splitlines()
 
 
 def failed(name: str, error: TirxError, gpu: str) -> Report:
-    """The report of a kernel of that name that could not be built or lowered."""
+    """Return the report of a kernel that could not be built or lowered."""
     diagnostic = error.diagnostic
     details = {"hint": diagnostic.hint, "notes": diagnostic.notes}
     severity = "note" if error.kind == NOT_MODELLED.name else "error"
@@ -63,7 +66,7 @@ def failed(name: str, error: TirxError, gpu: str) -> Report:
 def report_of(
     func: PrimFunc, spec: GpuSpec, outcome: Outcome, schedules: int = 1, seed: int = 0, data: bool = True
 ) -> Report:
-    """What is reported of a run. data: whether it computed values."""
+    """Return the report of a run. data: whether it computed values."""
     findings = _without_nans([finding_of(entry) for entry in outcome.facts])
     suspicions: list[Finding] = []
     deadlock = explain_deadlock(func, outcome.blocked, outcome.repeats) if outcome.blocked else None
@@ -123,7 +126,7 @@ def report_of(
 def _handed_over(
     func: PrimFunc, findings: list[Finding], suspicions: Sequence[Finding], deadlock: Deadlock | None, outcome: Outcome
 ) -> list[Finding]:
-    """The findings after the handover that is wrong, where none of them is the cause and the program shows one."""
+    """Add an incorrect handover as the cause of the findings, if the program shows one and none of them is a cause."""
     explained = deadlock is not None and not deadlock.rule.consequence
     if suspicions or explained or any(map(explains_others, findings)) or not any(map(may_follow, findings)):
         return findings
@@ -139,7 +142,7 @@ def _handed_over(
 
 
 def _sampled_text(sampled: Sampled) -> str:
-    """A sentence about the parts of a launch that were run instead of it."""
+    """Return a sentence about the partial runs behind a sampled time."""
     whole, sizes = sampled.whole, sampled.sizes
     waves, trips = max(size.waves for size in sizes), max(size.trips for size in sizes)
     return (
@@ -149,7 +152,7 @@ def _sampled_text(sampled: Sampled) -> str:
 
 
 def _unwritten_text(part: Unwritten) -> str:
-    """A sentence about what no thread wrote of an argument."""
+    """Return a sentence about the unwritten parts of an argument."""
     if not part.boxes:
         return f"no thread writes {part.buffer}"
     boxes = [f"{part.buffer}[{', '.join(f'{start}:{stop}' for start, stop in box)}]" for box in part.boxes]
@@ -158,7 +161,7 @@ def _unwritten_text(part: Unwritten) -> str:
 
 
 def _racing(outcome: Outcome) -> bool:
-    """Return whether a read of tensor memory is out of order: it may be the one that seems to be missing."""
+    """Return whether a read of tensor memory is unordered, and may be the apparently missing one."""
     reads = Operation.TCGEN05_LD
     return any(
         isinstance(fact := entry.fact, Hazard)
@@ -168,7 +171,7 @@ def _racing(outcome: Outcome) -> bool:
 
 
 def _unread_text(part: UnreadColumns) -> str:
-    """A sentence about a result in tensor memory that no thread read."""
+    """Return a sentence about an unread result in tensor memory."""
     columns = f"columns {part.first} to {part.last} of tensor memory"
     return f"no thread reads {columns}, which the MMA of {line(part.span)} writes"
 
@@ -177,7 +180,7 @@ def _unread_text(part: UnreadColumns) -> str:
 
 
 def finding_of(entry: Entry) -> Finding:
-    """The finding of a fact, and how often it happened."""
+    """Return the finding of a fact, with its number of occurrences."""
     fact = entry.fact
     rule = FACT_RULES[type(fact)]
     explanation = rule.explain(fact)
@@ -193,14 +196,14 @@ def finding_of(entry: Entry) -> Finding:
 
 
 def _without_nans(findings: list[Finding]) -> list[Finding]:
-    """The findings without results that are NaN, where something else is wrong, or not modelled: that is why."""
+    """Return the findings without NaN results if another error or unmodelled operation explains them."""
     others = [finding for finding in findings if finding.kind != NAN_RESULT.name]
     wrong = any(finding.severity == "error" or finding.kind == NOT_MODELLED.name for finding in others)
     return others if wrong else findings
 
 
 def _without_echoes(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings without consequences that only another order would show, where there are other errors."""
+    """Return the findings without merely possible consequences, if there are other errors."""
     echoes = [f for f in findings if not f.happened and f.severity == "error" and f.details.get("consequence")]
     errors = sum(f.severity == "error" for f in findings)
     return [f for f in findings if f not in echoes] if len(echoes) < errors else list(findings)
@@ -209,9 +212,9 @@ def _without_echoes(findings: Sequence[Finding]) -> list[Finding]:
 def _bytes_first(
     suspicions: Sequence[Finding], findings: Sequence[Finding], deadlock: Deadlock | None, outcome: Outcome
 ) -> Sequence[Finding]:
-    """The findings after wrong counts of bytes, from which the others follow, but for fences that are missing.
+    """Put wrong byte counts first, and mark the hazards that follow from them as consequences.
 
-    Where a phase completes early, roles overtake one another: this is a race in some kernels, a deadlock in others.
+    If a phase completes early, roles overtake one another, which is a race in some kernels and a deadlock in others.
     """
     if not suspicions:
         return findings
@@ -232,7 +235,7 @@ def _bytes_first(
 
 
 def _standing_alone(findings: Sequence[Finding]) -> Sequence[Finding]:
-    """The findings, of which a deadlock that no other one explains is the cause, although its rule is not sure."""
+    """Mark a deadlock that no other finding explains as a cause, even if its rule is uncertain."""
     if any(f.severity == "error" and not f.details.get("consequence") for f in findings):
         return findings
     return [
@@ -242,7 +245,7 @@ def _standing_alone(findings: Sequence[Finding]) -> Sequence[Finding]:
 
 
 def _used(suspicion: Finding, outcome: Outcome) -> bool:
-    """Return whether a run got as far as the barrier of a suspicion: otherwise nothing can follow from it yet."""
+    """Return whether a run reached the barrier of a suspicion; otherwise nothing can follow from it yet."""
     clusters = {id(warp.cta.cluster): warp.cta.cluster for warp in outcome.blocked}.values()
     named = suspicion.details.get("barrier")
     barriers = [b for cluster in clusters for b in cluster.mbarriers() if b.element.buffer == named]
@@ -259,7 +262,7 @@ def _details(explanation: Explanation) -> dict[str, Any]:
 
 
 def _with_states(func: PrimFunc, finding: Finding) -> Finding:
-    """What is in flight when a CTA ends may be there because a role has gone round less often than others."""
+    """Add notes on skipped states to a finding about operations in flight at the end of a CTA."""
     if finding.kind != IN_FLIGHT_AT_EXIT.name:
         return finding
     notes = (*finding.details.get("notes", ()), *state_notes(func))
@@ -267,7 +270,7 @@ def _with_states(func: PrimFunc, finding: Finding) -> Finding:
 
 
 def _suspicions(func: PrimFunc) -> Iterable[Finding]:
-    """Mistakes that the program itself shows, and that explain hazards."""
+    """Return the mistakes that the program itself shows and that explain hazards."""
     return (_suspicion(suspect) for suspect in suspects(func))
 
 
@@ -281,7 +284,7 @@ def _suspicion(suspect: Suspect) -> Finding:
 
 
 def _with_deadlock(findings: Sequence[Finding], deadlock: Deadlock) -> list[Finding]:
-    """The findings in their order and that of the deadlock, without those that its page includes."""
+    """Return the findings with the deadlock in order, without those that its page includes."""
     groups = [group for situation in deadlock.situations for group in situation.groups]
     places = {place_key(group.span) for group in groups}
     dead = {g.mbarrier.element.buffer for g in groups if g.mbarrier is not None and g.mbarrier.init_span is None}

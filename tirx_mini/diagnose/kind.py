@@ -1,4 +1,4 @@
-"""What a finding is about: its kind, with a stable code, and the words that a rule finds for it."""
+"""Kinds of findings, with their stable codes, and the explanations that rules return."""
 
 from __future__ import annotations
 
@@ -11,27 +11,29 @@ from tirx_mini.ir import ERROR_KINDS, Span
 from tirx_mini.sim import Fact
 
 Severity = Literal["error", "warning", "note"]
-"""error: some legal execution fails. warning: today's chips forgive it. note: about the simulation, or style."""
+"""error: some legal execution fails. warning: current hardware tolerates it. note: about the simulation, or style."""
 Verdict = Literal["ok", "clock", "incomplete", "hazard", "deadlock", "fault"]
 VERDICTS: tuple[Verdict, ...] = ("fault", "deadlock", "hazard", "incomplete", "clock", "ok")
-"""Worst first. incomplete: the run did something that the simulator does not model, so nothing is known of the rest.
-clock: a run without data came to its end, so its time is known, and nothing of its results."""
+"""The verdicts, worst first. incomplete: the run reached an operation that the simulator does not model, so the rest is
+unreliable. clock: a run without data completed, so only its time is known."""
 
 NOT_MODELLED_NAME = "not-modelled"
-"""The kind of what the simulator does not know, in a run and before it."""
+"""The kind of unmodelled operations, in a run and before it."""
 
 Notes = tuple[tuple[str, "Span | None"], ...]
-"""Sentences, each with the place in the source that it is about."""
+"""Sentences, each with its source location."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of finding. Codes and names never change their meaning; new ones are added.
+    """A kind of finding.
 
-    name: as in "race". code: as in "TX201"; `docs/findings.md` has a section for each.
-    verdict: what an error of this kind makes of a kernel; of the kind "incomplete", a note too.
-    rule: the rule that is broken, in a sentence.
-    isa: where the rule is written down: sections of the PTX ISA by name, as numbers change ("" for plain sense).
+    Codes and names never change their meaning; new ones are added.
+
+    name: such as "race". code: such as "TX201"; `docs/findings.md` has a section for each.
+    verdict: the verdict of a kernel with an error of this kind; for "incomplete", also with a note.
+    rule: the violated rule, in a sentence.
+    isa: the source of the rule: sections of the PTX ISA by name, because numbers change ("" if there is none).
     """
 
     name: str
@@ -43,16 +45,16 @@ class Kind:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What is wrong, for a reader of the source.
+    """An explanation of an error, for a reader of the source.
 
-    message: one sentence that says what is wrong. hint: one that says what to write instead.
-    notes: other places that show it.
-    about: what else is known, by name: "buffer", "barrier", "where", "other_role", "consequence" (see `Finding`).
-    rule: a section of the PTX ISA, where it is another than that of the kind.
-    kind, severity: where a rule speaks about several, which.
-    order: the legal order of events in which this goes wrong, as a clause that begins with "if"; None where it went
-        wrong in this run (a wrong value, a hang, a trap, or a rule that is broken in every order).
-    span: where the mistake is, if elsewhere than where it was noticed.
+    message: one sentence on the error. hint: one sentence on the fix.
+    notes: other source locations that show it.
+    about: further facts by name: "buffer", "barrier", "where", "other_role", "consequence" (see `Finding`).
+    rule: a section of the PTX ISA, if it differs from that of the kind.
+    kind, severity: for rules with several kinds or severities.
+    order: the legal order of events in which the error occurs, as a clause that begins with "if"; None if it occurred
+        in this run (a wrong value, a hang, a trap, or a rule violated in every order).
+    span: the location of the mistake, if it differs from the location of the fact.
     """
 
     message: str
@@ -71,7 +73,7 @@ F = TypeVar("F", bound=Fact)
 
 @dataclass(frozen=True)
 class FactRule(Generic[F]):
-    """How facts of one class become findings. kind: None where the explanation says which."""
+    """A rule that maps facts of one class to findings. kind: None if the explanation provides it."""
 
     fact: type[F]
     kind: Kind | None
@@ -82,7 +84,7 @@ class FactRule(Generic[F]):
 def explains(
     fact: type[F], kind: Kind | None = None, severity: Severity = "error"
 ) -> Callable[[Callable[[F], Explanation]], FactRule[F]]:
-    """Decorates the function that explains facts of a class."""
+    """Return a decorator for the function that explains facts of a class."""
     return lambda explain: FactRule(fact, kind, severity, explain)
 
 
@@ -90,20 +92,20 @@ Found = TypeVar("Found")
 
 
 def collect(modules: Iterable[ModuleType], what: type[Found]) -> list[Found]:
-    """All objects of a class that the modules define, once each, in the order of their definition."""
+    """Return all objects of a class that the modules define, without duplicates, in order of definition."""
     found = {id(value): value for module in modules for value in vars(module).values() if isinstance(value, what)}
     return list(found.values())
 
 
 def of_error(name: str) -> Kind:
-    """The kind of finding that a `TirxError` of a kind becomes, which has the same code and rule."""
+    """Return the kind of finding for a kind of `TirxError`, with the same code and rule."""
     error = ERROR_KINDS[name]
     verdict: Verdict = "incomplete" if name == NOT_MODELLED_NAME else "fault"
     return Kind(error.name, error.code, verdict, error.rule, error.source)
 
 
 def by_name(kinds: Iterable[Kind]) -> Mapping[str, Kind]:
-    """A table of kinds. Raises `ValueError` where two share a name."""
+    """Return a table of kinds by name. Raises `ValueError` if two different kinds share a name."""
     table: dict[str, Kind] = {}
     for kind in kinds:
         if table.setdefault(kind.name, kind) != kind:
@@ -143,12 +145,12 @@ BAD_DESCRIPTOR = Kind(
 )  # fmt: skip
 
 ALIVE = "call cluster_sync() before the kernel ends: it keeps every CTA alive until its peers are done"
-"""What to write where a CTA may end before its peers are done with it."""
+"""The hint for a CTA that may end before its peers have finished with it."""
 
 RELAXED_END = "barrier.cluster.arrive.relaxed releases no access, so the CTA may end before this one lands"
-"""Why a relaxed arrival does not keep a CTA alive for a write."""
+"""The reason why a relaxed arrival does not keep a CTA alive for a write."""
 
 
 def counted(number: int, what: str) -> str:
-    """ "1 arrival", "2 arrivals"."""
+    """Format a count with its noun: "1 arrival", "2 arrivals"."""
     return f"{number} {what}{'s' * (number != 1)}"

@@ -1,8 +1,7 @@
 """All kinds of findings, collected from the rules that define them.
 
-TX1xx: waiting and barriers. TX2xx: orders that the ISA does not give. TX3xx: rules of the hardware. TX4xx: what keeps a
-kernel from being compiled. TX5xx: results. TX6xx: what the simulator does not model. `docs/findings.md` has a section
-for each code.
+TX1xx: waiting and barriers. TX2xx: orders that the ISA does not guarantee. TX3xx: rules of the hardware. TX4xx:
+obstacles to compilation. TX5xx: results. TX6xx: unmodelled behaviour. `docs/findings.md` has a section for each code.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from .kind import FactRule, Kind, by_name, collect, of_error
 _MODULES = (kind, barriers, hazards, lanes, accesses, instructions, tensor_memory, launches, lifetimes, tiles)
 
 CAUSES: Mapping[str, Kind] = by_name(rule.kind for rule in RULES)
-"""Why nothing can advance: what findings of the kind "deadlock" are told apart by."""
+"""The causes of deadlocks, which distinguish findings of the kind "deadlock"."""
 
 KINDS: Mapping[str, Kind] = by_name((
     Kind("deadlock", "TX113", "deadlock", CAUSES["anything"].rule),
@@ -46,7 +45,7 @@ KINDS: Mapping[str, Kind] = by_name((
     PASSES_AT_ONCE,
     SWAPPED,
     *collect(_MODULES, Kind),
-    # what keeps a kernel from being compiled
+    # obstacles to compilation
     *map(of_error, ERROR_KINDS),
     # results
     Kind("wrong-result", "TX501", "fault", "D is A multiplied by B transposed."),
@@ -56,21 +55,21 @@ KINDS: Mapping[str, Kind] = by_name((
 FACT_RULES: Mapping[type[Fact], FactRule[Any]] = MappingProxyType(
     {rule.fact: rule for rule in collect(_MODULES, FactRule)}
 )
-"""The rule that explains each class of facts."""
+"""The rule for each class of facts."""
 
 _BY_CODE: Mapping[str, Kind] = MappingProxyType({kind.code: kind for kind in (*CAUSES.values(), *KINDS.values())})
 
 
 def kind_of(name: str, cause: str | None = None) -> Kind:
-    """The entry of a finding of this kind; that of its cause where it is a deadlock that has one."""
+    """Return the kind of a finding; for a deadlock with a known cause, the kind of the cause."""
     return CAUSES[cause] if cause is not None else KINDS[name]
 
 
 def kind_with(code: str) -> Kind:
-    """A kind with this code. Raises `KeyError` for a code that no kind has."""
+    """Return a kind with this code. Raises `KeyError` for an unknown code."""
     return _BY_CODE[code]
 
 
 def codes() -> tuple[str, ...]:
-    """All codes, in their order."""
+    """Return all codes in ascending order."""
     return tuple(sorted(_BY_CODE))

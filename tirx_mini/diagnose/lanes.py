@@ -1,4 +1,4 @@
-"""Rules about the lanes of a warp, each of which is a thread: what one does, others know after a synchronisation."""
+"""Rules for the lanes of a warp, which are separate threads and must synchronise to see each other's accesses."""
 
 from __future__ import annotations
 

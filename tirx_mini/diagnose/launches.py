@@ -1,4 +1,4 @@
-"""Rules about launches: grids, clusters, and the resources of a CTA."""
+"""Rules for launches: grids, clusters, and the resources of a CTA."""
 
 from __future__ import annotations
 
@@ -157,6 +157,6 @@ def memory_over_budget(fact: MemoryOverBudget) -> Explanation:
 
 
 def _rounded(iterations: int) -> int:
-    """A budget of one digit that is enough."""
+    """Round a budget up to one significant digit."""
     digit = 10 ** (len(str(iterations)) - 1)
     return -(-iterations // digit) * digit

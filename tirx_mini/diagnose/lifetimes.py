@@ -1,4 +1,4 @@
-"""Rules about CTAs of a cluster that use one another's memory: it is there from a CTA's start to its end."""
+"""Rules for shared memory of other CTAs, which is valid from a CTA's start to its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which mbarrier should have ordered two accesses, for the reader of a race: where it is signalled and waited for."""
+"""The mbarrier that should have ordered two accesses: its signals and waits, as notes on a race."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _SIGNALS: Mapping[Operation, tuple[Signal, ...]] = MappingProxyType({
     Operation.BULK_COPY: (Signal.BULK_COPY, Signal.EXPECT_TX),
     Operation.ST_ASYNC: (Signal.ST_ASYNC, Signal.EXPECT_TX),
 })  # fmt: skip
-"""What signals the end of an asynchronous operation; the end of a thread's own accesses is signalled by its arrival."""
+"""The signals that end an asynchronous operation; a thread's own accesses end with its arrival."""
 
 _BEFORE: Mapping[Operation, tuple[Signal, ...]] = MappingProxyType({
     Operation.TCGEN05_LD: (Signal.COMMIT,),
     Operation.TCGEN05_MMA: (Signal.TMA_LOAD, Signal.EXPECT_TX),
     Operation.TCGEN05_CP: (Signal.TMA_LOAD, Signal.EXPECT_TX),
 })  # fmt: skip
-"""What an operation should have waited for that reads memory which nothing has written."""
+"""The signals that an operation should have awaited before it reads uninitialised memory."""
 
 
 def between(cluster: ResidentCluster, earlier: Access, operation: Operation, role: str) -> Notes:
-    """Notes on the mbarrier that lies between two accesses; for the end of the run, when all waits are known.
+    """Return notes on the mbarrier between two accesses; called at the end of the run, when all waits are known.
 
-    operation, role: of the access that was simulated later.
+    operation, role: of the later simulated access.
     """
     barriers = _barriers(cluster)
     # The simulation saw the two in one order, and they may be meant in the other.
@@ -50,8 +50,8 @@ def between(cluster: ResidentCluster, earlier: Access, operation: Operation, rol
 
 
 def _others_wait(barriers: Sequence[Mbarrier], signals: Sequence[Signal], by: str | None, waiter: str) -> Notes:
-    """Notes on a barrier that tells of an operation (of any role, if `by` is None), and for which others of the CTA
-    wait.
+    """Return notes on a barrier that an operation signals (of any role, if `by` is None), and that only other roles of
+    the CTA await.
     """
     for barrier, signal in _signalled(barriers, signals, by):
         for wait in barrier.history.waits.values():
@@ -64,8 +64,8 @@ def _others_wait(barriers: Sequence[Mbarrier], signals: Sequence[Signal], by: st
 
 
 def missing_wait(cluster: ResidentCluster, operation: Operation, role: str) -> Notes:
-    """Notes on a barrier that tells of what an operation of `role` reads, and that no thread waits for, or only other
-    threads of its CTA; for the end of the run.
+    """Return notes on a barrier that signals the operand of an operation by `role` but that no thread, or only another
+    thread of its CTA, awaits; called at the end of the run.
     """
     barriers, signals = _barriers(cluster), _BEFORE.get(operation, ())
     if notes := _never_waited(barriers, signals, None):
@@ -77,7 +77,7 @@ def missing_wait(cluster: ResidentCluster, operation: Operation, role: str) -> N
 
 
 def is_signalled_before(cluster: ResidentCluster, operation: Operation) -> bool:
-    """Return whether a barrier got signals that an operation waits for before it reads; for the end of the run."""
+    """Return whether a barrier received signals that an operation should await; called at the end of the run."""
     return any(_signalled(_barriers(cluster), _BEFORE.get(operation, ()), None))
 
 
@@ -86,7 +86,7 @@ def _barriers(cluster: ResidentCluster) -> list[Mbarrier]:
 
 
 def _never_waited(barriers: Sequence[Mbarrier], signals: Sequence[Signal], by: str | None) -> Notes:
-    """A note on a barrier that is signalled, and that nobody waits for."""
+    """Return a note on a barrier that is signalled but never awaited."""
     for barrier, signal in _signalled(barriers, signals, by):
         if not barrier.history.waits and not barrier.waiters:
             return ((f"no thread waits for {barrier.name}, which {signal.role} signals here", signal.span),)
@@ -96,7 +96,7 @@ def _never_waited(barriers: Sequence[Mbarrier], signals: Sequence[Signal], by: s
 def _signalled(
     barriers: Sequence[Mbarrier], signals: Sequence[Signal], by: str | None
 ) -> Iterator[tuple[Mbarrier, Arrival]]:
-    """The barriers that got such signals by a role, or by any, each with one of those."""
+    """Yield the barriers with such signals by a role, or by any, each with one signal."""
     for barrier in barriers:
         for arrival in barrier.history.arrivals.values():
             if arrival.signal in signals and by in (arrival.role, None):

@@ -1,4 +1,4 @@
-"""What one run proves about all orders of its events."""
+"""Proofs: what a single run implies about all orders of its events."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _OPEN: Mapping[Doubt, str] = MappingProxyType({
 
 @dataclass(frozen=True)
 class Proof:
-    """What is known of the other orders of a run's events, with each warp on the path that it took.
+    """The guarantee for other orders of a run's events, with each warp on the path that it took.
 
-    holds: whether no order of them deadlocks or races. open: where not, why another order may go otherwise: sentences
-    without a capital, each with its place in the source.
+    holds: whether no order deadlocks or races. open: otherwise, the reasons why another order may differ, as sentences
+    without a capital, each with its source location.
     """
 
     holds: bool
     open: tuple[tuple[str, Span | None], ...] = ()
 
     def __str__(self) -> str:
-        """A clause for a report."""
+        """Return the proof as a clause for a report."""
         if self.holds:
             return "no order of its events deadlocks or races, each warp on the path that it took"
         first, span = self.open[0]
@@ -40,6 +40,6 @@ class Proof:
 
 
 def proof_of(open_orders: Sequence[OpenOrder]) -> Proof:
-    """What a run proves that found nothing wrong. open_orders: where another order may go otherwise."""
+    """Return the proof of a run without findings. open_orders: the points at which another order may differ."""
     found = tuple((_OPEN[one.doubt].format(subject=one.subject), one.origin.span) for one in open_orders)
     return Proof(not found, found)

@@ -1,4 +1,4 @@
-"""Which of the findings of a run are the mistake, and which only follow from it."""
+"""Root causes: the separation of mistakes from their consequences among the findings of a run."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from .deadlock import STANDS_STILL, WRONG_PARITY, Site, find_sites, source_text
 from .findings import Finding
 
 _FOLLOWING = ("race", "deadlock", "in-flight-at-exit", "uninitialised-read", "lost-result", "barrier-overflow")
-"""Kinds of findings that may follow from a wrong handover between roles."""
+"""The kinds of findings that may follow from an incorrect handover between roles."""
 
 MOST_USES = 4
-"""The number of further places that a finding names at which the same synchronisation is missing."""
+"""The maximum number of further locations listed for one missing synchronisation."""
 
 _NAMED = re.compile(r"barrier [1-9]\d*")
 
 
 def consequence(finding: Finding) -> Finding:
-    """The same finding, of which another one says why it is there."""
+    """Return the finding marked as a consequence of another one."""
     return replace(finding, details={**finding.details, "consequence": True})
 
 
 def with_suspects(findings: Sequence[Finding], suspects: Sequence[Finding]) -> list[Finding]:
-    """The findings after the suspects that explain them, which are possible where nothing has gone wrong yet."""
+    """Return the findings preceded by the suspects that explain them."""
     if not suspects:
         return list(findings)
     errors = [f for f in findings if f.severity == "error"]
@@ -37,25 +37,25 @@ def with_suspects(findings: Sequence[Finding], suspects: Sequence[Finding]) -> l
 
 
 def explains_others(finding: Finding) -> bool:
-    """Return whether a finding already says why others are there: a state that is wrong, or the count of an init."""
+    """Return whether a finding already explains others: an incorrect state, or an incorrect initial count."""
     counts = finding.kind == "barrier-overflow" and not finding.details.get("consequence")
     return counts or finding.kind in (STANDS_STILL.name, WRONG_PARITY.name)
 
 
 def may_follow(finding: Finding) -> bool:
-    """Return whether a finding may be there because two roles do not hand over what they should."""
+    """Return whether a finding may follow from an incorrect handover between two roles."""
     return finding.severity == "error" and finding.kind in _FOLLOWING
 
 
 def causes_first(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, with those marked that follow from others."""
+    """Return the findings with consequences marked."""
     found = _shared_barrier(func, _one_cluster_sync(func, findings))
     found = _missing_second_sync(func, _wgmma_in_flight(found))
     return _lost_in_a_race(_same_place(func, found))
 
 
 def _one_cluster_sync(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:
-    """Uses of another CTA's barriers that their initialisation does not come before: one synchronisation is missing."""
+    """Merge unordered uses of other CTAs' barriers into a single missing cluster synchronisation."""
     uses = [f for f in findings if f.kind == "race" and "owner" in f.details]
     if not uses:
         return list(findings)
@@ -76,7 +76,7 @@ def _one_cluster_sync(func: PrimFunc, findings: Sequence[Finding]) -> list[Findi
 
 
 def _sync_after(func: PrimFunc, init: Span | None) -> Site | None:
-    """The first barrier of a CTA after an initialisation."""
+    """Return the first CTA barrier after an initialisation."""
     sites = find_sites(func)
     orders = [site.order for site in sites.at(init)]
     later = [s for s in sites.all if orders and s.order > min(orders) and s.instruction.waits_at_named_barrier]
@@ -84,7 +84,7 @@ def _sync_after(func: PrimFunc, init: Span | None) -> Site | None:
 
 
 def _shared_barrier(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:
-    """Two groups of warps at one named barrier: rounds that mix, counts that do not add up, waits that never end."""
+    """Explain two groups of warps at one named barrier: mixed rounds, inconsistent counts, endless waits."""
     shared = next((f for f in findings if f.kind == "race" and _NAMED.fullmatch(str(f.details.get("barrier")))), None)
     if shared is None:
         return list(findings)
@@ -98,7 +98,7 @@ def _shared_barrier(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding
 
 
 def _uncounted(func: PrimFunc, number: int) -> int | None:
-    """The threads of a named barrier for which some arrive and others wait, if that is not what its calls count."""
+    """Return the threads that use a named barrier if their number differs from the count of its calls."""
     named = (site for site in find_sites(func).all if site.instruction.counts_threads)
     calls = [site for site in named if _number(site, "barrier_id") == number]
     waits = [site for site in calls if site.instruction.waits_at_named_barrier]
@@ -113,7 +113,7 @@ def _number(site: Site, operand: str) -> int | None:
 
 
 def _wgmma_in_flight(findings: Sequence[Finding]) -> list[Finding]:
-    """Waits that may come too late, where no warp waits for its MMAs, which would keep the warpgroup together."""
+    """Mark late waits as consequences of missing waits for MMAs, which would keep the warpgroup together."""
     root = next((f for f in findings if f.code == MISSING_WGMMA_WAIT.code), None)
     if root is None:
         return list(findings)
@@ -126,9 +126,9 @@ def _wgmma_in_flight(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _missing_second_sync(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:
-    """A bulk store and the writes of its source race both ways, though a synchronisation orders the writes before it.
+    """Explain a bulk store that races with writes of its source in both orders.
 
-    The synchronisation that is missing is the one between the store and the next writes.
+    The missing synchronisation is between the store and the next writes.
     """
     races = {(f.details.get("operation"), _line(f.span), _other_line(f)): f for f in findings if f.kind == "race"}
     for (operation, store, write), early in races.items():
@@ -149,7 +149,7 @@ def _missing_second_sync(func: PrimFunc, findings: Sequence[Finding]) -> list[Fi
 
 
 def _only_sync(func: PrimFunc, at: Span | None, write: int, store: int) -> Span | None:
-    """The synchronisation between the lines of the writes and of the store, if none follows the store in its loop."""
+    """Return the synchronisation between the writes and the store, if none follows the store in its loop."""
     sites = find_sites(func)
     loops = {id(loop) for site in sites.at(at) for loop in site.loops[-1:]}
     syncs = [s for s in sites.all if s.instruction.waits_at_named_barrier and s.span is not None]
@@ -159,7 +159,7 @@ def _only_sync(func: PrimFunc, at: Span | None, write: int, store: int) -> Span 
 
 
 def _same_place(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:
-    """Writes of one statement to one place by several CTAs: where the place is computed, without the CTA's number."""
+    """Add the origin of a CTA-independent location to races between CTAs on one statement."""
     sites = find_sites(func)
     found: list[Finding] = []
     for finding in findings:
@@ -175,18 +175,18 @@ def _same_place(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _of_the_cta(expr: Expr) -> bool:
-    """Return whether an expression has another value in each CTA."""
+    """Return whether an expression differs between CTAs."""
     return any(isinstance(node, Special) and node.name.startswith("blockIdx") for node in walk(expr))
 
 
 def _lost_in_a_race(findings: Sequence[Finding]) -> list[Finding]:
-    """An accumulator that is overwritten unread, by an MMA that races with those who read it."""
+    """Mark an overwritten unread accumulator as a consequence of a race at the same line."""
     races = {_line(span) for f in findings if f.kind == "race" for span in (f.span, _other(f))}
     return [consequence(f) if f.kind == "lost-result" and _line(f.span) in races else f for f in findings]
 
 
 def _other(finding: Finding) -> Span | None:
-    """Where the other access of a race is: its first note."""
+    """Return the location of the other access of a race: its first note."""
     return next((span for _, span in finding.details.get("notes", ())), None)
 
 

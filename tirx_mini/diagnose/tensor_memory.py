@@ -1,4 +1,4 @@
-"""Rules about tensor memory and the tensor core: allocation, access, what MMAs leave behind."""
+"""Rules for tensor memory and the tensor core: allocation, access, and results of MMAs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about tiles that are read in another way than they were written: operands of MMAs, and their results."""
+"""Rules for tiles that are read in a different layout than written: MMA operands and results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tirx_mini.sim import (
 from .kind import BAD_DESCRIPTOR, RACE, Explanation, Notes, explains
 
 CORE_ROW = 16
-"""The bytes of a row of a core matrix, as a descriptor without swizzle describes it."""
+"""The bytes per row of a core matrix, as a descriptor without swizzle describes it."""
 ISA = "PTX ISA: shared memory matrix layout; matrix descriptors"
 
 
@@ -93,13 +93,13 @@ def _writer(tile: WrittenTile) -> str:
 
 
 def _layout(tile: WrittenTile) -> str:
-    """The layout of a tile in words: "rows of 128 bytes with a 128-byte swizzle"."""
+    """Return the layout of a tile in words: "rows of 128 bytes with a 128-byte swizzle"."""
     swizzle = f"with a {tile.swizzle}-byte swizzle" if tile.swizzle else "without swizzle"
     return f"rows of {tile.row_bytes} bytes {swizzle}"
 
 
 def _words(fact: TileMisread) -> tuple[str, str]:
-    """(what is wrong, what to write)."""
+    """Return the (message, hint) of a misread tile."""
     tile, operand = fact.tiles[0], fact.operand.upper()
     matrix = f"matrix {operand}"
     if fact.wrong is Misread.DTYPE:
@@ -128,7 +128,7 @@ _STEP = (
 
 
 def _shown(fact: TileMisread) -> str:
-    """Two elements of the operand that show it."""
+    """Return a clause with two elements of the operand that show the mismatch."""
     if len(fact.seen) < 2:
         return ""
     tile, (first, second) = fact.tiles[0], fact.seen
@@ -141,7 +141,7 @@ def _element(tile: WrittenTile, seen: Seen) -> str:
 
 
 def _right(fact: TileMisread) -> str:
-    """The fields that would lead through the tile."""
+    """Return the descriptor fields that would match the tile."""
     tile, descriptor = fact.tiles[0], fact.descriptor
     if descriptor.swizzle != tile.swizzle:
         if not tile.swizzle and tile.row_bytes > CORE_ROW:

@@ -1,7 +1,7 @@
-"""From cycles to microseconds: one of many launches in a row, and one launch by itself.
+"""Conversion of cycles to microseconds, for one of many consecutive launches and for a single launch.
 
-In a row, launches follow each other, the L2 still holds the arguments if they fit, and the power limit may lower the
-clock. One by itself finds other data in the L2 and a clock that has had no time to fall, and pays for its launch alone.
+Consecutive launches follow one another directly, the L2 still holds the arguments if they fit, and the power limit may
+lower the clock. A single launch finds a cold L2 and a full clock, and pays its own launch latency.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tirx_mini.sim import Outcome
 
 
 def predicted_time(func: PrimFunc, spec: GpuSpec, outcome: Outcome) -> tuple[float, float]:
-    """(microseconds, GHz) of one of many launches in a row, at the clock that the GPU's power limit leaves it."""
+    """Return (microseconds, GHz) of one of many consecutive launches, at the clock that the power limit allows."""
     launch, launch_us = func.launch, spec.launch_latency_us
     assert launch is not None
     if launch.cluster_size > 1:
@@ -25,7 +25,7 @@ def predicted_time(func: PrimFunc, spec: GpuSpec, outcome: Outcome) -> tuple[flo
 
 
 def single_launch_time(func: PrimFunc, spec: GpuSpec, cycles: float) -> float:
-    """Return the microseconds of a launch by itself that takes so many cycles, on an idle GPU."""
+    """Return the microseconds of a single launch of `cycles` cycles on an idle GPU."""
     assert func.launch is not None
     launch_us = spec.single_launch_latency_us
     if func.launch.cluster_size > 1:

@@ -1,4 +1,4 @@
-"""Findings that are one mistake: the same of A and of B, or at one line of two inlined calls."""
+"""Twin findings of one mistake: on operands A and B, or at one line of two inlined calls."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _IT = re.compile(r"\b(reads|writes|frees) it\b")
 
 
 def together(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, with those of one mistake as one, which names all the buffers that it concerns.
+    """Merge findings of one mistake, and name all affected buffers.
 
-    They are of one code, and their sentences, their lines and those of their notes differ in names alone.
+    The merged findings have one code, and their messages, lines and notes differ only in names.
     """
     groups: dict[Hashable, list[Finding]] = {}
     parts: dict[Hashable, list[str]] = {}
@@ -32,7 +32,7 @@ def together(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _key(finding: Finding) -> Hashable:
-    """What findings of one mistake share."""
+    """Return the key that findings of one mistake share."""
     if "buffer" not in finding.details:
         return id(finding)
     details = finding.details
@@ -45,7 +45,7 @@ def _key(finding: Finding) -> Hashable:
 
 
 def _unnamed(text: str, finding: Finding) -> str:
-    """A sentence without what it says of the buffer."""
+    """Return a sentence without its buffer names."""
     for name in ("where", "buffer"):
         if value := str(finding.details.get(name) or ""):
             text = text.replace(value, "…")
@@ -53,12 +53,12 @@ def _unnamed(text: str, finding: Finding) -> str:
 
 
 def _shape(span: Span | None) -> str:
-    """The text of a line without its names."""
+    """Return the text of a line with all names replaced."""
     return "" if span is None else _NAME.sub("x", source_text(span.user))
 
 
 def _one(group: Sequence[Finding]) -> Finding:
-    """Findings of one mistake as one, at the first of their lines."""
+    """Merge findings of one mistake into one, at the first of their lines."""
     group = sorted(group, key=lambda f: ((0 if f.span is None else f.span.user.line), str(f.details["buffer"])))
     first = group[0]
     parts = {str(f.details.get("where") or f.details["buffer"]): str(f.details["buffer"]) for f in group}

@@ -1,4 +1,4 @@
-"""`compile`, `simulate`, `explore` and `run`: the entry points, from a kernel to its execution."""
+"""The entry points `compile`, `simulate`, `explore` and `run`, from a kernel to its execution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _PLACES = {
     **dict.fromkeys(("GpuRunError", "run"), "running"),
     **dict.fromkeys(("explore", "simulate"), "simulating"),
 }
-"""The module of each name, imported when it is asked for: compiling needs no simulator, whose import takes 0.3 s."""
+"""The module of each public name, imported lazily: compilation does not need the simulator, whose import takes 0.3
+s."""
 
 __all__ = [
     "Exploration", "GpuRunError", "SimulatedExecutable", "SymbolicExecutable", "compile", "explore", "run", "simulate",

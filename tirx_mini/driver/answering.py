@@ -1,6 +1,6 @@
-"""From a question about a lowered kernel to a report: the simulator states facts, and `diagnose` explains them.
+"""From a question about a lowered kernel to a report: the simulator records facts, and `diagnose` explains them.
 
-A schedule is run again in other circumstances where the facts of its first run leave an order open.
+A schedule is run again under other circumstances if its first run leaves an order open.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from tirx_mini.sim import Circumstances, Ends, HoldingClock, Late, Outcome, Ques
 RUNAWAY = "TX114"
 
 MIXED_RUNS = 4
-"""Runs that are made at most of one schedule, to find what other orders of its signals may show."""
+"""The maximum number of runs of one schedule that search for other orders of its signals."""
 
 MOST_HELD = 2
-"""Warps that are held, one at a time, until nothing else can happen, since a test of theirs found its phase incomplete.
-"""
+"""The maximum number of warps that are delayed, one at a time, because an mbarrier test of theirs failed."""
 
 Run: TypeAlias = Callable[[Circumstances], Outcome]
-"""Makes a run of a schedule. It gets the circumstances that the runs before ask for, and adds the schedule's own."""
+"""A function that runs a schedule under given circumstances. The function receives the circumstances that earlier runs
+ask for, and adds those of the schedule."""
 
 
 def answer(func: PrimFunc, args: Sequence[Any], question: Question) -> Report:
-    """Run a lowered kernel and report what it did. Results are written into the arguments in place.
+    """Run a lowered kernel and report its behaviour. Results are written into the arguments in place.
 
     args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one.
 
@@ -61,11 +61,11 @@ def answer(func: PrimFunc, args: Sequence[Any], question: Question) -> Report:
 
 
 def judged(simulation: Simulation, run: Run) -> Report:
-    """Return the report of a run, which is made again where other orders may complete phases with other signals.
+    """Return the report of a run, repeated if other orders may complete phases with other signals.
 
-    No thread acquires in the repeated run what those signals release, so that it shows the races of such orders. A run
-    is made again, too, where a test of an mbarrier may precede the completion that it saw. The arguments must have been
-    kept.
+    In the repeated run, no thread acquires the release of those signals, so that the run shows the races of such
+    orders. A run is also repeated if an mbarrier test may precede the completion that it observed. The arguments must
+    have been saved.
     """
     with closing(simulation):  # the warps that a run blocks are looked at here, and not afterwards
         return _judged(simulation, run)
@@ -104,7 +104,8 @@ def _judged(simulation: Simulation, run: Run) -> Report:
 
 
 def _other_answers(simulation: Simulation, outcome: Outcome) -> Iterator[Circumstances]:
-    """Circumstances in which tests of mbarriers have other answers than in a run: in all warps, and in one alone."""
+    """Yield circumstances in which mbarrier tests have other results than in a run: in all warps, or in a single
+    one."""
     if outcome.tested:
         yield Circumstances(late=Late.ALL)
     if not simulation.asks_once:
@@ -117,10 +118,11 @@ def _other_answers(simulation: Simulation, outcome: Outcome) -> Iterator[Circums
 
 
 def single_time(func: PrimFunc, args: Sequence[Any], question: Question, cycles: float) -> float | None:
-    """Return the microseconds of a launch by itself, on a GPU that is idle and whose L2 holds none of the arguments.
+    """Return the microseconds of a single launch on an idle GPU with a cold L2.
 
-    cycles: of a launch in a row; they are the same where the arguments do not fit in the L2. Otherwise the kernel runs
-    once more, without data. The result is None where its control flow depends on data, or the run has no end.
+    cycles: of one of many consecutive launches; a cold L2 does not change them if the arguments exceed the L2.
+    Otherwise the kernel runs once more, without data. The result is None if the control flow depends on data or the run
+    does not complete.
     """
     asked = Question(question.gpu, data=False, checks=False, budget=question.budget, watch=question.watch)
     try:

@@ -1,4 +1,4 @@
-"""`compile`: a kernel, lowered, as something that can be called. The simulator is imported by a call on it."""
+"""`compile`: lowers a kernel to a callable. The simulator is imported at the first call."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Compiled(Protocol):
 
     def __call__(self, *args: Any) -> None: ...
     def source(self, stage: str = ..., comments: bool = ...) -> str:
-        """The kernel at a stage, as "cuda"."""
+        """Return the kernel at a stage, such as "cuda"."""
         ...
 
 
@@ -47,9 +47,9 @@ class SimulatedExecutable:
     _reports: list[Report] = field(default_factory=list, init=False, repr=False)
 
     def __call__(self, *args: Any, schedules: int = 1, strict: bool = True) -> None:
-        """Run the kernel, in so many orders of events.
+        """Run the kernel in the given number of event orders.
 
-        strict: raise for errors that need another order of events, too; else the report has them as warnings.
+        strict: also raise for errors that need another order of events; otherwise the report lists them as warnings.
         """
         from tirx_mini.diagnose import SimulationError
         from tirx_mini.sim import Question
@@ -95,7 +95,7 @@ class SimulatedExecutable:
 
 
 SHOWN_EXTENT = 1024
-"""What symbolic extents are in texts of a kernel that has not been called: a multiple of the tiles of most kernels."""
+"""The value of symbolic extents in the text of a kernel that was never called: a multiple of most tile sizes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,8 @@ class SymbolicExecutable:
         self.for_arguments(*args)(*args)
 
     def for_arguments(self, *args: Any) -> Any:
-        """The kernel compiled for the sizes of these arguments. Raises `ArgumentError` where they do not agree."""
+        """Return the kernel compiled for the sizes of these arguments. Raises `ArgumentError` if the sizes are
+        inconsistent."""
         return self._for(for_arguments(self.original, args))
 
     def _for(self, func: PrimFunc) -> Any:
@@ -129,7 +130,7 @@ class SymbolicExecutable:
 
     @property
     def last(self) -> Any:
-        """The kernel of the last call; without one, with `SHOWN_EXTENT` for all symbolic extents."""
+        """The kernel of the last call; before any call, with `SHOWN_EXTENT` for all symbolic extents."""
         if not self._last:
             self._for(specialised(self.original, dict.fromkeys(symbols(self.original), SHOWN_EXTENT)))
         return self._last[0]
@@ -146,13 +147,13 @@ class SymbolicExecutable:
 
     @property
     def mod(self) -> HostModule:
-        """As of `SimulatedExecutable`."""
+        """See `SimulatedExecutable.mod`."""
         from tirx_mini.runtime import HostModule
 
         return HostModule.of(self)
 
     def source(self, stage: str = "cuda", comments: bool = True) -> str:
-        """The kernel of the last call at a stage; "tir" is the kernel with its symbolic extents."""
+        """Return the kernel of the last call at a stage; "tir" is the kernel with its symbolic extents."""
         return self.original.script() if stage == "tir" else self.last.source(stage, comments)
 
 
@@ -180,7 +181,7 @@ def compile(
 
 
 def compiled(func: PrimFunc, target: Target) -> SimulatedExecutable | Executable:
-    """A kernel without symbolic extents, compiled."""
+    """Compile a kernel without symbolic extents."""
     if target.kind == "sim":
         spec = gpu_spec(target.detail or DEFAULT_GPU)
         return SimulatedExecutable(to_kernel(func, spec.arch), func, spec)
@@ -191,5 +192,5 @@ def compiled(func: PrimFunc, target: Target) -> SimulatedExecutable | Executable
 
 
 def target_of(target: str | Target | None) -> Target:
-    """The given target, or the target of the enclosing ``with target:``, or "cuda"."""
+    """Return the given target, the target of the enclosing ``with target:``, or "cuda"."""
     return target if isinstance(target, Target) else Target(target) if target else Target.current() or Target("cuda")

@@ -1,4 +1,4 @@
-"""Every order of a small kernel's events, up to equivalence.
+"""Exploration of all orders of a small kernel's events, up to equivalence.
 
 A schedule of the event scheduler is changed by *holds*: an event that is due, of a warp or of an engine, waits until
 nothing else can happen. Any warp and any engine may be slow, so a schedule with holds is a legal execution.
@@ -40,7 +40,8 @@ from .answering import judged
 
 @dataclass(frozen=True)
 class Exploration:
-    """report: of the first run that is not ok, else of the schedule without holds. schedules: runs that were made.
+    """The result of an exploration. report: of the first run that is not ok, else of the schedule without holds.
+    schedules: the number of runs.
 
     classes: of equivalent runs that were met. complete: whether the search came to its end. held: the events that the
     reported run held, in words.
@@ -54,7 +55,7 @@ class Exploration:
 
 
 def explored(func: PrimFunc, args: Sequence[Any], question: Question) -> Exploration:
-    """Run a lowered kernel in all orders of its events, up to equivalence, until one is wrong or the limit is reached.
+    """Run a lowered kernel in all orders of its events, up to equivalence, until one fails or the limit is reached.
 
     The arguments hold the results of the last run. Raises `TirxError` for a kernel that cannot be translated, and
     `ArgumentError` for arguments that do not fit the kernel.
@@ -84,7 +85,7 @@ def explored(func: PrimFunc, args: Sequence[Any], question: Question) -> Explora
 
 @dataclass(frozen=True)
 class _Run:
-    """One run: its holds, the events that fell due in it, and what makes it equivalent to others."""
+    """A run with its holds, its events, and its equivalence class."""
 
     holds: tuple[int, ...]
     events: Sequence[Event]
@@ -92,7 +93,7 @@ class _Run:
     fingerprint: Hashable
 
     def choices(self) -> Iterator[int]:
-        """The events behind the last hold that may be held too."""
+        """Return the events after the last hold that may be held as well."""
         counts = Counter(event.cluster for event in self.events if event.cluster >= 0)
         busiest = max(counts, key=counts.__getitem__, default=-1)
         start = self.holds[-1] + 1 if self.holds else 0
@@ -108,14 +109,14 @@ class _Search:
         self._simulation.keep()
 
     def run(self, holds: tuple[int, ...]) -> _Run:
-        """One run with these holds, from the arguments' first values."""
+        """Run with the given holds, from the initial values of the arguments."""
         self._simulation.restore()
         clocks: list[HoldingClock] = []
 
         def run(circumstances: Circumstances) -> Outcome:
             clocks.append(HoldingClock(holds))
             outcome = self._simulation.run(replace(circumstances, clock=clocks[-1]))
-            return replace(outcome, tested=False)  # holds make tests come early
+            return replace(outcome, tested=False)  # holds make tests execute early
 
         report = judged(self._simulation, run)
         found = tuple(sorted((f.code, place_key(f.span)) for f in report.findings))
@@ -126,7 +127,7 @@ class _Search:
 
 
 def _signals(log: Sequence[BarrierEvent]) -> Iterator[Hashable]:
-    """Each wait and arrival with the phase that it observed, or counted in."""
+    """Yield each wait and arrival with the phase that it observed or counted in."""
     for event in log:
         if event.signal is not Signal.COMPLETE:
             place = (event.cta, event.barrier, event.signal, event.role, place_key(event.span))

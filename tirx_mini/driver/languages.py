@@ -1,4 +1,4 @@
-"""Kernels in other languages become ones of the IR that `passes` takes."""
+"""Lowering of kernels in guest languages to the IR that `passes` accepts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tirx_mini.passes import lower
 
 
 def lowered(func: PrimFunc, arch: str) -> PrimFunc:
-    """A kernel for an architecture, lowered. Raises `TirxError` for a mistake in it."""
+    """Return a kernel lowered for an architecture. Raises `TirxError` if the kernel is invalid."""
     language = language_of(func.attrs) if func.attrs else None
     if language is not None:
         func = resolve(language.lower)(func, arch)

@@ -1,4 +1,4 @@
-"""`run`: a kernel executed once, guarded; on a GPU, the simulator explains a failure."""
+"""`run`: a single guarded execution of a kernel; the simulator explains failures on a GPU."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from tirx_mini.runtime import Executable
 
 _UNLIMITED = 1 << 62
-"""A budget for runs that a time limit ends."""
+"""The budget of runs that are bounded by a time limit."""
 
 
 class GpuRunError(SimulationError):
-    """A run on a GPU that did not finish, or that the GPU aborted.
+    """A failed run on a GPU: it did not finish, or the GPU aborted it.
 
     cause: the failure on the GPU.
     report: the report of the simulator on the same arguments.
@@ -80,7 +80,7 @@ def run(
 
 
 def _explanation(exe: Executable, args: Sequence[Any], limit_s: float) -> Report | None:
-    """The report of the simulator on a failed run; None if it takes longer than `limit_s` seconds."""
+    """Return the simulator's report on a failed run; None if it takes longer than `limit_s` seconds."""
     from tirx_mini.runtime import supervise
 
     func, args = with_tensor_maps(exe.func, args)
@@ -92,7 +92,7 @@ def _explanation(exe: Executable, args: Sequence[Any], limit_s: float) -> Report
 
 
 def _simulated(payload: tuple[PrimFunc, list[Any], str]) -> Generator[None, None, Report]:
-    """The simulation, as a task of `supervise`."""
+    """Simulate a kernel as a task of `supervise`."""
     func, args, gpu = payload
     yield
     return answer(func, args, Question(gpu_spec(gpu), budget=_UNLIMITED))
@@ -107,14 +107,14 @@ def _unexplained(func: PrimFunc, limit_s: float) -> str:
 
 
 def _model_of(arch: str) -> GpuSpec:
-    """The simulated GPU closest to this machine's, or to one of `arch`."""
+    """Return the simulated GPU closest to this machine's GPU, or to one of `arch`."""
     import torch
 
     return nearest_gpu(arch, torch.cuda.get_device_name() if torch.cuda.is_available() else "")
 
 
 def _host_copy(arg: Any) -> Any:
-    """A copy of a tensor or array in host memory; numbers are returned as they are."""
+    """Return a copy of a tensor or array in host memory; numbers are returned unchanged."""
     if isinstance(arg, np.ndarray):
         return arg.copy()
     return arg.detach().to("cpu", copy=True) if hasattr(arg, "detach") else arg

@@ -1,4 +1,4 @@
-"""`simulate` and `explore`: a kernel on a simulated GPU, with its arguments."""
+"""`simulate` and `explore`: run a kernel on a simulated GPU."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .exploring import Exploration, explored
 from .languages import lowered as to_kernel
 
 MOST_JOBS = 4
-"""Processes that a run of parts starts at most by itself; it has no more than eight parts."""
+"""The maximum number of processes for partial runs; there are at most eight parts."""
 
 
 def explore(
@@ -103,7 +103,8 @@ def simulate(
 def _owed_to_our_fences(
     func: PrimFunc, lowered: PrimFunc, args: Sequence[Any], question: Question
 ) -> Iterator[Finding]:
-    """Yield notes on hazards that a kernel for TVM has there: our cooperative copies end with a fence, TVM's do not."""
+    """Yield notes on hazards that only TVM's compiler would have: our cooperative copies end with a fence, TVM's do
+    not."""
     func, args = with_tensor_maps(func, args)
     bare = lower(replace(func, attrs=(*func.attrs, (COPY_FENCES, False))))
     if _fences(bare) == _fences(lowered):
@@ -118,5 +119,5 @@ def _owed_to_our_fences(
 
 
 def _fences(func: PrimFunc) -> int:
-    """How many proxy fences a lowered kernel has."""
+    """Return the number of proxy fences in a lowered kernel."""
     return sum(isinstance(node, Call) and TABLE[node.op].fence == "proxy" for node in func.nodes)

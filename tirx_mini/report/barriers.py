@@ -1,4 +1,4 @@
-"""The events of mbarriers as a table."""
+"""The mbarrier event log as a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .source import line_number
 
 
 def barrier_table(log: Iterable[BarrierEvent], pattern: str = "*") -> Table:
-    """The events of the mbarriers whose names match `pattern`, as in "tma2mma*", in the order of their times.
+    """Return the events of the mbarriers whose names match `pattern`, such as "tma2mma*", in order of time.
 
     log: ``report.stats["barriers"]``.
 

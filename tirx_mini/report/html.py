@@ -1,8 +1,8 @@
-"""Reports, findings and timelines as HTML for notebooks: no scripts, and legible without the style sheet, too.
+"""Reports, findings and timelines as script-free HTML for notebooks, legible without the style sheet.
 
-A notebook shows the fragments inside its own page, whose colours they inherit. The style sheet adds accents, by the
-theme of JupyterLab, VS Code and Colab where they name it, else by that of the system. JupyterLab drops it from
-notebooks that are not trusted.
+A notebook shows the fragments inside its own page and inherits its colours. The style sheet adds accents, by the theme
+of JupyterLab, VS Code and Colab if they name one, or else by the theme of the system. JupyterLab drops the style sheet
+from notebooks that are not trusted.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _ACCENTS = {
     "note": ("#0b57a4", "#86bfff"),
     "odd": ("#7b3fa0", "#d7a6f5"),
 }
-"""The colour of each accent on light pages and on dark ones."""
+"""The colours of each accent, on light and on dark pages."""
 _DARK_THEMES = ('[data-jp-theme-light="false"]', ".vscode-dark", ".vscode-high-contrast", "html[theme=dark]")
 _LIGHT_THEMES = ('[data-jp-theme-light="true"]', ".vscode-light", "html[theme=light]")
 _LABELS = {"error": "bad", "warning": "warn", "note": "note", "help": "good", "possible": "odd", "rule": "soft"}
 _CODE = "white-space:pre;font-family:ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace"
-"""Of lines with an underline; inline, because the style sheets of notebooks give `pre` other fonts."""
+"""The style of source lines with an underline; it is inline because notebooks override the font of `pre`."""
 _RULES = (
     ".{0}{{line-height:1.45;max-width:60em;overflow-wrap:anywhere}}.{0} p{{margin:.35em 0}}"
     ".{0} pre{{margin:.35em 0;padding:.4em .7em;overflow-x:auto;background:none;color:inherit;"
@@ -46,9 +46,9 @@ _RULES = (
 
 
 def report_html(report: Report, wrong: Finding | None = None) -> str:
-    """The verdict and the figures, what bounds the kernel, and the findings; notes of a finding are folded.
+    """Return the verdict, the figures, the performance bound and the findings, with notes folded.
 
-    The first findings have a section each; further ones, and those that follow from others, have a line.
+    The first findings have a section each; further ones, and consequences of others, have a line.
     wrong: the finding about a wrong result, as in `report_page`.
     """
     verdict = report.verdict if wrong is None else "wrong"
@@ -73,12 +73,12 @@ def report_html(report: Report, wrong: Finding | None = None) -> str:
 
 
 def finding_html(finding: Finding) -> str:
-    """A finding: what is wrong, where, what to change; the notes that explain it are folded."""
+    """Return a finding: the message, the location, the fix, and folded notes."""
     return _fragment(_finding(finding))
 
 
 def timeline_html(timeline: Timeline) -> str:
-    """A still picture of the first CTA, or of the first that hangs. It is an image, so its styles are its own."""
+    """Return a static picture of the first CTA, or of the first deadlocked CTA. It is an image with its own styles."""
     if not timeline.ctas:
         return _fragment("<p>No CTA has started: there is no timeline to show.</p>")
     heading = Heading(timeline.label or "Timeline", timeline.clock_ghz or 1.0)
@@ -125,20 +125,20 @@ def _facts(finding: Finding) -> Iterator[str]:
 
 
 def _folded(title: str, findings: Sequence[Finding]) -> Iterator[str]:
-    """Findings in a line each, below a title."""
+    """Yield a folded list with one line per finding, below a title."""
     if findings:
         items = "".join(f"<li>{escape(brief(finding))}</li>" for finding in findings)
         yield f"<details><summary>{title} ({len(findings)})</summary><ul>{items}</ul></details>"
 
 
 def _excerpt(span: Span | None, context: int = 0) -> str:
-    """The source lines of a place with its underline, at their whole length."""
+    """Return the source lines of a span with an underline, untruncated."""
     lines = plain(Group(*source_lines(span, context)), 10_000).splitlines() if span is not None else []
     return _block("\n".join(lines)) if lines else ""
 
 
 def _block(text: str) -> str:
-    """Lines in a fixed font; underlines stand out."""
+    """Return lines in a fixed-width font, with emphasised underlines."""
     lines = []
     for line in text.rstrip("\n").splitlines():
         underlines = set(line.partition("|")[2].strip()) == {"^"}
@@ -167,7 +167,7 @@ def _fragment(html: str) -> str:
 
 
 def _style() -> str:
-    """The accents: by the system, then by the themes that the page names."""
+    """Return the accent styles: by the system theme, then by the page themes."""
     light = {name: colour for name, (colour, _) in _ACCENTS.items()}
     dark = {name: colour for name, (_, colour) in _ACCENTS.items()}
     system = f"{_accents(light)}@media (prefers-color-scheme:dark){{{_accents(dark)}}}"
@@ -175,7 +175,7 @@ def _style() -> str:
 
 
 def _accents(colours: Mapping[str, str], themes: Sequence[str] = ("",)) -> str:
-    """A rule for each accent, on pages of these themes."""
+    """Return a style rule for each accent on pages of the given themes."""
     rules = []
     for name, colour in colours.items():
         selectors = ",".join(f"{theme} .{CLASS} .{CLASS}-{name}".strip() for theme in themes)

@@ -1,4 +1,4 @@
-"""Explanations of a wrong matrix product: how much is wrong, where, and which mistake leaves that pattern."""
+"""Explanations of a wrong matrix product: the extent, the location, and the mistake that matches the pattern."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Mask = npt.NDArray[np.bool_]
 
 WARP_ROWS = 32
 MIN_SAMPLE = 16
-"""The number of rows and columns of a tile from which its K tiles are recognised."""
+"""The number of rows and columns of a tile that suffices to recognise its K tiles."""
 
 SLICES = (64, 32, 16, 8)
-"""Widths of slices of columns that a write-back takes at once."""
+"""The possible widths of a column slice in the write-back."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class _Case:
         return ((i, j) for i in range(rows) for j in range(cols))
 
     def first_wrong_tile(self) -> tuple[int, int]:
-        """The first that is wrong and has all its values, else the first that is wrong."""
+        """Return the first wrong tile without NaN or infinity, or else the first wrong tile."""
         bad = [tile for tile in self.tiles() if self.part(self.wrong, tile).any()]
         return next((tile for tile in bad if np.isfinite(self.part(self.got, tile)).all()), bad[0])
 
@@ -107,7 +107,7 @@ def explain_mismatch(
 
 
 def _where(case: _Case) -> Iterator[str]:
-    """Sentences: which tiles are wrong, and which rows or columns of the first of them."""
+    """Yield sentences about the wrong tiles, and the wrong rows or columns of the first one."""
     parts = {tile: case.part(case.wrong, tile) for tile in case.tiles()}
     bad = [tile for tile, part in parts.items() if part.any()]
     if len(parts) > 1:
@@ -141,7 +141,7 @@ def _rows_of(part: Mask) -> npt.NDArray[np.intp]:
 
 
 def _ranges(indices: npt.NDArray[np.intp]) -> str:
-    """`0-31, 64` of [0, …, 31, 64]; at most four ranges."""
+    """Format `[0, …, 31, 64]` as `0-31, 64`; at most four ranges."""
     runs = np.split(indices, np.flatnonzero(np.diff(indices) != 1) + 1)
     names = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
     return ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
@@ -158,7 +158,7 @@ def _unwritten(case: _Case) -> Found:
 
 
 def _other_tile(case: _Case) -> Found:
-    """The tile holds the right values of another tile: an operand was read, or D was written, at the wrong place."""
+    """Check for the correct values of another tile: an operand was read, or D written, at the wrong location."""
     here = case.first_wrong_tile()
     part = case.part(case.got, here)
     for there in case.tiles():
@@ -193,7 +193,7 @@ def _transposed(case: _Case) -> Found:
 
 
 def _columns(case: _Case) -> Found:
-    """Some columns hold the right values of other columns: a slice of the write-back begins at the wrong column."""
+    """Check for the correct values of other columns: a slice of the write-back begins at the wrong column."""
     i, j = case.first_wrong_tile()
     rows = slice(i * case.tile[0], (i + 1) * case.tile[0])
     first, end = j * case.tile[1], min((j + 1) * case.tile[1], case.got.shape[1])
@@ -214,7 +214,7 @@ def _columns(case: _Case) -> Found:
 
 
 def _sample(case: _Case) -> tuple[slice, slice]:
-    """Rows and columns of the first wrong tile, enough to recognise products by."""
+    """Return the rows and columns of the first wrong tile that suffice to recognise products."""
     rows, cols = (
         slice(start * step, start * step + MIN_SAMPLE)
         for start, step in zip(case.first_wrong_tile(), case.tile, strict=True)
@@ -223,7 +223,7 @@ def _sample(case: _Case) -> tuple[slice, slice]:
 
 
 def _added(case: _Case, pairs: list[tuple[int, int]]) -> list[int] | None:
-    """How often each product of a K tile of A and one of B, by their numbers, was added; None if that is not all."""
+    """Return how often each product of numbered K tiles of A and B was added; None if these do not explain the tile."""
     rows, cols = _sample(case)
     got = case.got[rows, cols].astype(np.float64).ravel()
     if not np.isfinite(got).all() or got.size < len(pairs):
@@ -238,13 +238,13 @@ def _added(case: _Case, pairs: list[tuple[int, int]]) -> list[int] | None:
 
 
 def _k_tiles(case: _Case) -> Found:
-    """The tile is a sum of K tiles, some of which are missing or added more than once."""
+    """Check for a sum in which some K tiles are missing or added more than once."""
     found = _added(case, [(k, k) for k in range(-(-case.a.shape[1] // case.block_k))])
     return None if found is None or set(found) == {1} else (_k_tiles_text(found), None)
 
 
 def _k_pairs(case: _Case) -> Found:
-    """The tile is a sum of products of K tiles that do not belong together."""
+    """Check for a sum of products of mismatched K tiles."""
     if case.a.shape[1] % case.block_k:
         return None
     numbers = range(case.a.shape[1] // case.block_k)
@@ -261,7 +261,7 @@ def _k_pairs(case: _Case) -> Found:
 
 
 def _k_tiles_text(times: list[int]) -> str:
-    """The sentence about K tile t, which was added `times[t]` times."""
+    """Return the sentence for a sum with `times[t]` copies of K tile t."""
     count, last = len(times), len(times) - 1
     present = [t for t, n in enumerate(times) if n]
     if not present:
@@ -286,7 +286,7 @@ def _k_tiles_text(times: list[int]) -> str:
 
 
 def _rows(case: _Case) -> Found:
-    """Whole rows are wrong: each thread writes one row, and each warp 32."""
+    """Check for entirely wrong rows: each thread writes one row, and each warp 32."""
     part = case.part(case.wrong, case.first_wrong_tile())
     rows = np.flatnonzero(part.all(axis=1))
     if not len(rows) or not (part.all(axis=1) == part.any(axis=1)).all() or len(rows) == len(part):

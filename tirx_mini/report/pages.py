@@ -1,4 +1,4 @@
-"""The findings of a simulation as pages for a terminal, which fit 80 columns and do not need colour.
+"""The findings of a simulation as terminal pages, which fit 80 columns and are legible without colour.
 
 print(plain(report_page(report)))          # text
 Console().print(report_page(report))       # with colour
@@ -22,7 +22,7 @@ from .stuck import ring, stuck_page
 
 WIDTH = 80
 MOST_PAGES, MOST_FOLDED = 3, 5
-"""How many findings have a page of their own, and how many others have a line each."""
+"""The maximum numbers of findings with a full page, and of further findings with one line."""
 CONTEXT = 1
 """The number of source lines shown before and after the line of a finding."""
 
@@ -38,11 +38,10 @@ STYLES = {
 
 
 def report_page(report: Report, wrong: Finding | None = None, everything: bool = False) -> RenderableType:
-    """The verdict, the outlook if all errors are possible, the proof, what bounds the kernel, and the findings.
+    """Return the page of a report: the verdict, the outlook, the proof, the performance bound and the findings.
 
-    The first findings have a page each, further ones a line; those that follow from others are counted.
-    wrong: the finding about a wrong result, which has a page whatever else was found. everything: whether all findings
-    have a page.
+    The first findings have a page each, further ones a line; consequences are only counted. wrong: the finding about a
+    wrong result, which always has a page. everything: whether all findings have a page.
     """
     parts: list[RenderableType] = [headline(report, wrong)]
     if wrong is None:  # its page has them
@@ -71,7 +70,7 @@ def report_page(report: Report, wrong: Finding | None = None, everything: bool =
 
 
 def plan_text(report: Report) -> str:
-    """Return how the launch was executed: the plan, its assumption, the work that it saved, and the other plans."""
+    """Return a text on the plan of the launch: its assumption, the saved work, and the rejected plans."""
     plan = report.plan
     if plan is None:
         return "plan: none, since nothing was executed"
@@ -80,7 +79,7 @@ def plan_text(report: Report) -> str:
 
 
 def with_wrong(causes: Sequence[Finding], wrong: Finding | None) -> Sequence[Finding]:
-    """The causes, with a wrong result among the ones that have a page: after errors, before warnings and notes."""
+    """Insert a wrong result into the causes, after errors and before warnings and notes."""
     if wrong is None:
         return causes
     place = min(sum(finding.severity == "error" for finding in causes), MOST_PAGES - 1)
@@ -88,7 +87,7 @@ def with_wrong(causes: Sequence[Finding], wrong: Finding | None) -> Sequence[Fin
 
 
 def _folded(title: str, findings: Sequence[Finding]) -> Iterator[RenderableType]:
-    """Findings in a line each, below a title."""
+    """Yield one line per finding, below a title."""
     if findings:
         yield from ("", Text(title, style="dim"))
         yield from (Text(brief(finding), no_wrap=True, overflow="ellipsis") for finding in findings[:MOST_FOLDED])
@@ -97,12 +96,13 @@ def _folded(title: str, findings: Sequence[Finding]) -> Iterator[RenderableType]
 
 
 def brief(finding: Finding) -> str:
-    """A finding in a line."""
+    """Return a finding as a single line."""
     return f"{finding.severity}[{finding.code}] line {line_number(finding.span)}: {finding.message}"
 
 
 def headline(report: Report, wrong: Finding | None = None) -> Text:
-    """The kernel, its verdict, the number of findings, and the predicted time. wrong: as in `report_page`."""
+    """Return the headline: the kernel, its verdict, the number of findings, and the predicted time. wrong: as in
+    `report_page`."""
     text = Text(f"{report.kernel or 'kernel'}: ")
     verdict = report.verdict if wrong is None else "wrong"
     said = f"{verdict} so far: {report.yours}" if report.yours else verdict
@@ -111,7 +111,7 @@ def headline(report: Report, wrong: Finding | None = None) -> Text:
 
 
 def after_verdict(report: Report, wrong: Finding | None = None) -> str:
-    """The part of the headline after the verdict: the number of findings, the times, the rate and the seed."""
+    """Return the part of the headline after the verdict: the number of findings, the times, the rate and the seed."""
     possible = sum(not error.happened for error in report.errors)
     counts = [
         _count(len(report.errors) - possible + (wrong is not None), "error"),
@@ -133,7 +133,7 @@ def after_verdict(report: Report, wrong: Finding | None = None) -> str:
 
 
 def finding_page(finding: Finding) -> RenderableType:
-    """A finding: what is wrong, where, what to change, and the notes that explain it."""
+    """Return the page of a finding: the message, the location, the fix, and the notes."""
     details = finding.details
     parts: list[RenderableType] = [_labelled(finding.severity, finding.message, finding.code)]
     parts += source_lines(finding.span, CONTEXT)
@@ -160,7 +160,7 @@ def finding_page(finding: Finding) -> RenderableType:
 
 
 def places(notes: Sequence[tuple[str, Span | None]]) -> Iterator[tuple[str, list[Span]]]:
-    """Each text once, with its places in the source."""
+    """Yield each distinct text with its source locations."""
     found: dict[str, list[Span]] = {}
     for text, span in notes:
         found.setdefault(text, []).extend([] if span is None else [span])
@@ -168,7 +168,7 @@ def places(notes: Sequence[tuple[str, Span | None]]) -> Iterator[tuple[str, list
 
 
 def also(spans: Sequence[Span]) -> str:
-    """The other lines of a note, as " (and in lines 7, 8 and 9)"."""
+    """Return the other lines of a note, as " (and in lines 7, 8 and 9)"."""
     numbers = list(dict.fromkeys(map(line_number, spans)))[1:]
     if len(numbers) < 2:
         return f" (and in line {numbers[0]})" if numbers else ""
@@ -176,17 +176,17 @@ def also(spans: Sequence[Span]) -> str:
 
 
 def plain(page: RenderableType, width: int = WIDTH) -> str:
-    """A page as plain text, in lines of at most `width` columns."""
+    """Render a page as plain text, in lines of at most `width` columns."""
     out = StringIO()
     console = Console(
         file=out, width=width, color_system=None, force_terminal=False, force_jupyter=False, highlight=False
-    )  # in a notebook, rich displays what it prints unless told otherwise
+    )  # in a notebook, rich displays its output by default
     console.print(page)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
 def to_json(report: Report) -> str:
-    """The report as a JSON object, without the timeline. Spans are "file:line:column"."""
+    """Return the report as a JSON object, without the timeline. Spans are "file:line:column"."""
     return json.dumps(as_dict(report), ensure_ascii=False)
 
 

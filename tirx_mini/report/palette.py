@@ -1,12 +1,12 @@
-"""The colours of pictures, on light pages and on dark ones."""
+"""The colours of pictures, on light and on dark pages."""
 
 from __future__ import annotations
 
 from .svg import Paint
 
 COLOURS = ("#56b4e9", "#e69f00", "#35b68f", "#d98cb8", "#f0e442", "#f0795a", "#b3a2e8", "#9fb37c")
-"""Fills that tell things apart. Dark text (class `on`) is legible on each, so they serve both pages. They are Okabe and
-Ito's colours, lightened, which colour-blind people tell apart (https://jfly.uni-koeln.de/color/), and two more."""
+"""Distinguishable fill colours. Dark text (class `on`) is legible on each, so they suit both kinds of pages. They are
+Okabe and Ito's colour-blind safe colours, lightened (https://jfly.uni-koeln.de/color/), and two more."""
 
 PAPER = {
     "page": Paint("fill", "#ffffff", "#14181d"),
@@ -23,4 +23,4 @@ PAPER = {
     "alarm": Paint("fill", "#b3261e", "#ff8a80"),
     "stop": Paint("stroke", "#b3261e", "#ff8a80"),
 }
-"""The classes that pictures share: the page and rows on it, text, lines, arrows and their tips, alarms."""
+"""The style classes common to all pictures: page, rows, text, lines, arrows and alarms."""

@@ -34,7 +34,7 @@ class ProductError:
 
 
 def product_shape(kernel: PrimFunc) -> tuple[int, int, int] | None:
-    """(M, N, K) of a kernel whose parameters are A (M, K), B (N, K) and D (M, N); None for any other kernel."""
+    """Return (M, N, K) of a kernel whose parameters are A (M, K), B (N, K) and D (M, N); None for any other kernel."""
     shapes = [tuple(p.shape) for p in kernel.params if isinstance(p, Buffer)]
     if len(shapes) != 3 or len(kernel.params) != 3 or any(len(shape) != 2 for shape in shapes):
         return None
@@ -62,9 +62,9 @@ def wrong_product(
     kernel: PrimFunc, a: npt.NDArray, b: npt.NDArray, d: npt.NDArray, unwritten: Sequence[str] = (),
     reasons: Sequence[tuple[str, Span | None]] = (),
 ) -> Finding | None:
-    """A finding where d is not a @ b.T: how much is wrong, where, what that looks like; None where it is right.
+    """Return a finding about the extent, location and pattern of the errors in d; None if d is a @ b.T.
 
-    unwritten: sentences about what no thread wrote. reasons: what the program itself shows, and where.
+    unwritten: sentences about unwritten parts. reasons: mistakes that the program shows, with their locations.
     """
     error = product_error(a, b, d)
     if error.ok:
@@ -79,7 +79,7 @@ def wrong_result(
     mismatch: Mismatch, kernel: PrimFunc | None = None, unwritten: Sequence[str] = (),
     reasons: Sequence[tuple[str, Span | None]] = (),
 ) -> Finding:
-    """The finding about a wrong product, at the store of D, with the accesses of the suspected matrix.
+    """Return the finding about a wrong product, at the store of D, with the accesses of the suspected matrix.
 
     kernel: None if unknown. unwritten, reasons: as in `wrong_product`.
     """
@@ -93,7 +93,7 @@ def wrong_result(
 
 
 def _store(kernel: PrimFunc) -> Span | None:
-    """The first store of the result, else its first access, else the kernel."""
+    """Return the first store of the result, else its first access, else the span of the kernel."""
     result = kernel.params[2] if len(kernel.params) > 2 else None
     for node in walk(kernel.body):
         target = node.operands[0] if isinstance(node, TileCall) and node.operands else node
@@ -103,7 +103,7 @@ def _store(kernel: PrimFunc) -> Span | None:
 
 
 def accesses(kernel: PrimFunc, suspect: str | None) -> Iterator[tuple[str, Span]]:
-    """The places where a kernel moves a matrix, "A", "B" or "D", or each of them where `suspect` is None."""
+    """Yield the locations where a kernel moves the matrix "A", "B" or "D", or all three if `suspect` is None."""
     nodes = [node for node in walk(kernel.body) if isinstance(node, (TileCall, BufferLoad, BufferStore))]
     for name, matrix in zip("ABD", kernel.params, strict=False):
         if suspect in (name, None) and isinstance(matrix, Buffer):
@@ -118,7 +118,7 @@ def _moves(node: TileCall | BufferLoad | BufferStore, matrix: Buffer) -> bool:
 
 
 def _by_line(found: Iterable[tuple[str, Span]]) -> Iterator[tuple[list[str], Span]]:
-    """The matrices that each line accesses, with the first place in it."""
+    """Yield the matrices that each line accesses, with the first location in the line."""
     lines: dict[tuple[str, int], tuple[list[str], Span]] = {}
     for name, span in found:
         names, _ = lines.setdefault((span.file, span.line), ([], span))

@@ -1,4 +1,4 @@
-"""Source lines in pages, without their indentation, so that they fit narrow terminals."""
+"""Source lines in pages, dedented to fit narrow terminals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tirx_mini.ir import Span, excerpt, file_label
 
 
 def source_lines(span: Span | None, context: int = 0) -> Iterator[RenderableType]:
-    """The place, the underlined source line, and the calls through which it was inlined."""
+    """Yield the location, the underlined source line, and the calls through which it was inlined."""
     if span is None:
         return
     user = span.user
@@ -28,24 +28,24 @@ def source_lines(span: Span | None, context: int = 0) -> Iterator[RenderableType
 
 
 def source_line(span: Span | None) -> str:
-    """The first source line of a span, without its indentation; "" if it cannot be read."""
+    """Return the first source line of a span, dedented; "" if it cannot be read."""
     return "" if span is None else linecache.getline(span.user.file, span.user.line).strip()
 
 
 def line_number(span: Span | None) -> str:
-    """The number of the user's line; "–" if there is none."""
+    """Return the number of the user's line; "–" if there is none."""
     return "–" if span is None else str(span.user.line)
 
 
 def file_name(span: Span) -> str:
-    """The path of the file, relative to the working directory if it is inside it; of a notebook, the cell."""
+    """Return the file path, relative to the working directory if possible; for a notebook, the cell."""
     path, label = Path(span.file), file_label(span.file)
     inside = label == span.file and path.is_relative_to(Path.cwd())
     return str(path.relative_to(Path.cwd())) if inside else label
 
 
 def _dedented(lines: list[str]) -> list[str]:
-    """The lines of an excerpt without the indentation that all source lines share."""
+    """Return the lines of an excerpt without their common indentation."""
     source = [line.partition(" | ")[2] for line in lines if " | " in line]
     margin = min((len(text) - len(text.lstrip()) for text in source if text.strip()), default=0)
     out: list[str] = []

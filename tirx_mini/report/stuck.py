@@ -1,4 +1,4 @@
-"""The part of a page that shows the roles of a deadlock: what each waits for, and the ring that they form."""
+"""The deadlock section of a page: the roles with their waits, and the cycle that they form."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tirx_mini.diagnose import StuckRole
 from .source import line_number, source_line
 
 MOST_ROLES, MOST_ROWS = 2, 2
-"""How many roles a page shows with all that is known of them, and how many places of signals for each."""
+"""The maximum numbers of roles shown in full, and of signal locations for each."""
 
 
 def stuck_page(roles: Sequence[StuckRole]) -> RenderableType:
-    """For each role: its line, the barrier and phase that it waits for, what has arrived, and what is missing.
+    """Return a section per role: its line, the awaited barrier and phase, and the received and missing arrivals.
 
-    The first roles have all of this, the others a line.
+    The first roles are shown in full, the others in one line.
     """
     parts: list[RenderableType] = []
     for number, role in enumerate(roles):
@@ -76,7 +76,7 @@ def _arrivals(role: StuckRole) -> str:
 
 
 def ring(waits: Sequence[str]) -> RenderableType:
-    """Waits drawn as a ring: each waits for the next, and the last for the first."""
+    """Draw waits as a ring: each waits for the next, and the last for the first."""
     table = Table.grid(padding=0)
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")

@@ -1,4 +1,4 @@
-"""SVG pictures: elements in the order in which they are drawn, and one style sheet for light and dark pages."""
+"""SVG pictures: elements in drawing order, and a style sheet for light and dark pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 
 @dataclass(frozen=True)
 class Paint:
-    """A class of the style sheet: the value of one CSS property on light pages and on dark ones."""
+    """A class of the style sheet: the value of one CSS property on light and on dark pages."""
 
     css: str
     light: str
@@ -20,13 +20,13 @@ class Paint:
 
 
 class Picture:
-    """An SVG document that grows by `add`, and is read as text with `str`.
+    """An SVG document under construction; `add` appends elements, and `str` returns the text.
 
-    width, height: in user units; the viewer scales the picture. title, description: for those who hear it. paints: the
-    classes that its elements may name. rules: further CSS, the same on both pages.
+    width, height: in user units; the viewer scales the picture. title, description: alternative text. paints: the
+    classes that elements may use. rules: further CSS, the same on both kinds of pages.
 
-    The style sheet has plain classes and no variables, so that renderers without a style engine of a browser, as those
-    of slides, show the light colours.
+    The style sheet uses plain classes and no variables, so that renderers without a full CSS engine, such as those of
+    slides, show the light colours.
     """
 
     def __init__(
@@ -39,7 +39,8 @@ class Picture:
         self._parts: list[str] = []
 
     def add(self, tag: str, text: str | None = None, title: str | None = None, /, **attributes: object) -> None:
-        """Append an element. text: its words; title: what a pointer over it shows. A trailing or inner underscore in
+        """Append an element. text: its content; title: its tooltip.
+        A trailing or inner underscore in
         the name of an attribute is dropped or becomes a hyphen: `class_`, `text_anchor`."""
         inner = "" if text is None else escape(text, quote=False)
         if title is not None:
@@ -48,7 +49,7 @@ class Picture:
         self._parts.append(f"{start}>{inner}</{tag}>" if inner else f"{start}/>")
 
     def text(self, x: float, y: float, words: str, class_: str, **attributes: object) -> None:
-        """Append words whose baseline begins at (x, y)."""
+        """Append text whose baseline begins at (x, y)."""
         self.add("text", words, x=x, y=y, class_=class_, **attributes)
 
     def rect(
@@ -58,7 +59,7 @@ class Picture:
         self.add("rect", None, title, x=x, y=y, width=width, height=height, class_=class_, **rest)
 
     def raw(self, element: str) -> None:
-        """Append an element that is SVG already, as a pattern."""
+        """Append an element given as SVG text, such as a pattern."""
         self._parts.append(element)
 
     def __str__(self) -> str:
@@ -75,7 +76,7 @@ class Picture:
 
 
 def style_sheet(paints: Mapping[str, Paint]) -> str:
-    """The classes on light pages, and what changes on dark ones."""
+    """Return the style classes for light pages, and their overrides for dark pages."""
     light = "".join(f".{name}{{{paint.css}:{paint.light}}}" for name, paint in paints.items())
     changed = {name: paint for name, paint in paints.items() if paint.dark != paint.light}
     dark = "".join(f".{name}{{{paint.css}:{paint.dark}}}" for name, paint in changed.items())
@@ -83,13 +84,13 @@ def style_sheet(paints: Mapping[str, Paint]) -> str:
 
 
 def number(value: float) -> str:
-    """A coordinate with at most two decimals and no trailing zeros: the same text for the same number everywhere."""
+    """Format a coordinate with at most two decimals and no trailing zeros."""
     text = f"{value:.2f}".rstrip("0").rstrip(".")
     return "0" if text in ("-0", "") else text
 
 
 def points(pairs: Iterable[tuple[float, float]]) -> str:
-    """The `points` of a polygon or a polyline."""
+    """Format the `points` attribute of a polygon or a polyline."""
     return " ".join(f"{number(x)},{number(y)}" for x, y in pairs)
 
 

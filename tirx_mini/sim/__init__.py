@@ -1,4 +1,4 @@
-"""A simulated GPU: executes lowered kernels with every warp, engine and barrier, and states facts about what they do.
+"""A simulated GPU: it executes lowered kernels with every warp, engine and barrier, and records facts.
 
 outcome = Simulation(lowered, [A, B, D], Question(gpu_spec("b200"))).run()
 outcome.facts, outcome.blocked, outcome.cycles

@@ -1,4 +1,4 @@
-"""A kernel's arguments: torch tensors and NumPy arrays as the arrays that the simulated global memory is."""
+"""Conversion of kernel arguments, torch tensors or NumPy arrays, to the arrays of simulated global memory."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from .machine import numpy_dtype
 
 _BITS = {"bfloat16": ("int16", ml_dtypes.bfloat16), "float8_e4m3fn": ("uint8", ml_dtypes.float8_e4m3fn),
          "float8_e5m2": ("uint8", ml_dtypes.float8_e5m2)}  # fmt: skip
-"""torch dtypes that NumPy has no name for: the torch dtype of the same width, and what NumPy then sees it as."""
+"""The torch dtypes that NumPy lacks: a torch dtype of the same width, and the NumPy dtype of the view."""
 
 
 def named_apart(func: PrimFunc) -> PrimFunc:
-    """Return a lowered function whose parameters and tensor maps, which the machine finds by name, share none."""
+    """Return a lowered function whose parameters and tensor maps have unique names."""
     named: list[Buffer | Var] = [*func.params, *(each.var for each in func.tensor_maps)]
     if len({each.name for each in named}) == len(named):
         return func
@@ -47,13 +47,15 @@ def named_apart(func: PrimFunc) -> PrimFunc:
 def bind_arguments(
     func: PrimFunc, args: Sequence[Any], *, data: bool = True
 ) -> tuple[list[np.ndarray], tuple[Any, ...]]:
-    """(global buffers by slot, scalars in order). The arrays share memory with the arguments.
+    """Return (global buffers by slot, scalars in order).
 
-    data: whether they are read and written. Without, a buffer may be None, all of them where no argument is given, and
-    the arrays are views of one byte.
+    The arrays share memory with the arguments.
 
-    Raises `ArgumentError` where the number of arguments, a dtype, a shape, the layout in memory or the device is wrong.
-    Where an array begins in main memory does not matter: simulated buffers have addresses of their own.
+    data: whether they are read and written. Otherwise a buffer may be None, all arguments may be omitted, and the
+    arrays are views of one byte.
+
+    Raises `ArgumentError` if the number of arguments, a dtype, a shape, the memory layout or the device is wrong. The
+    alignment of an array in host memory does not matter: simulated buffers have their own addresses.
     """
     if not data and not args and all(isinstance(param, Buffer) for param in func.params):
         args = (None,) * len(func.params)

@@ -1,4 +1,4 @@
-"""How much a simulation executes before it gives up: iterations of loops, and CTAs."""
+"""Simulation budgets: limits on loop iterations, CTAs and memory."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from .facts import Fact, Fault, Origin
 from .machine import KernelImage, RunningWarp
 
 BUDGET = 20_000_000
-"""Iterations that the warps of a run make at most, all together: minutes. The references at 8192 make less than 3
-million."""
+"""The maximum total number of iterations of a run's warps, equivalent to minutes. The references at 8192 make fewer
+than 3 million."""
 CTA_ITERATIONS = 200
-"""The iterations that a CTA counts as: its start takes as long."""
+"""The cost of a CTA's start, in iterations."""
 MEMORY = 8 << 30
-"""Bytes that the registers and local memory of all resident threads take at most in the simulator."""
+"""The maximum size, in bytes, of the registers and local memory of all resident threads."""
 
 
 @dataclass(frozen=True)
 class BudgetExceeded(Fact):
-    """A loop makes more iterations than the run has left of its budget.
+    """A loop with more iterations than the remaining budget.
 
-    asked: the iterations that the warp is about to make; None for a loop whose length is not known. used: by all warps
-    before. ctas, of: ended, and in the grid.
+    asked: the iterations that the warp is about to make; None for a loop of unknown length. used: by all warps before.
+    ctas, of: the number of ended CTAs, and of all CTAs in the grid.
     """
 
     asked: int | None
@@ -35,7 +35,7 @@ class BudgetExceeded(Fact):
 
 @dataclass(frozen=True)
 class GridOverBudget(Fact):
-    """A grid has more CTAs than the budget of a run allows, each of which counts as `each` iterations."""
+    """A grid with more CTAs than the budget allows, each counted as `each` iterations."""
 
     ctas: int
     each: int
@@ -44,7 +44,7 @@ class GridOverBudget(Fact):
 
 @dataclass(frozen=True)
 class MemoryOverBudget(Fact):
-    """The resident threads have more local memory than the simulator takes. nbytes: of a thread. most: of all."""
+    """More local memory of the resident threads than the simulator allows. nbytes: of a thread. most: of all."""
 
     threads: int
     nbytes: int
@@ -52,7 +52,7 @@ class MemoryOverBudget(Fact):
 
 
 class Budget:
-    """The iterations that one run has left."""
+    """The remaining iterations of one run."""
 
     def __init__(self, iterations: int, ctas: int) -> None:
         self.iterations = iterations
@@ -61,9 +61,11 @@ class Budget:
         self.ended = 0
 
     def spend(self, warp: RunningWarp, iterations: int, known: bool = True) -> int:
-        """Count iterations that a warp is about to make; 0. Raises `Fault` where fewer are left.
+        """Spend iterations that a warp is about to make; return 0.
 
-        known: whether these are all that the loop makes.
+        Raises `Fault` if fewer are left.
+
+        known: whether these are all iterations of the loop.
         """
         if iterations > 0:
             if iterations > self.left:
@@ -75,7 +77,7 @@ class Budget:
 
 
 def check_budget(image: KernelImage, spec: GpuSpec, budget: Budget) -> None:
-    """Raise a fault for a launch that is too large to be simulated."""
+    """Raise a fault for a launch that is too large to simulate."""
     launch, origin = image.launch, Origin("", "", "", image.span)
     if budget.left < 0:
         raise Fault(GridOverBudget(origin, launch.num_ctas, CTA_ITERATIONS, budget.iterations))

@@ -1,10 +1,10 @@
-"""Clusters that are equal, of which a few are checked for all.
+"""Equivalence classes of clusters, of which a few are checked on behalf of all.
 
-What happens before what among the threads and engines of a cluster follows from what these execute, in whatever order
-the run has it, as long as there is no doubt (`doubts`). So clusters that execute the same have the same hazards, and
-the checks need only one cluster of each kind. What clusters write to global memory is compared all the same: two that
-write, or one that writes what another one reads, end the run, and so does everything that there is to report. Then
-the launch is run as a whole with every access checked (`run.Simulation`), so that reports do not depend on this.
+The happens-before relation among the threads and engines of a cluster follows from their operations, in whatever order
+the run executes them, unless there is a doubt (`doubts`). So clusters with the same operations have the same hazards,
+and the checks need only one cluster of each class. Accesses to global memory are compared for all clusters: two
+writers, or a writer and a reader in another cluster, end the run, and so does any finding. The whole launch is then run
+again with every access checked (`run.Simulation`), so that reports do not depend on this plan.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .facts import Fact, FactLog, Origin
 from .ordering import Unequal
 
 FEWEST = 4
-"""Clusters of a launch of which only some are checked."""
+"""The minimum number of clusters for checking only some of them."""
 MOST_CLASSES = 8
-"""Kinds of clusters that are checked apart, after the run; with more, the whole launch is."""
+"""The maximum number of classes that are checked separately after the run; beyond it, the whole launch is checked."""
 
 
 class Ended(Protocol):
-    """A cluster that has ended. decisions: of its warps, where these depend on blockIdx."""
+    """A cluster that has ended. decisions: of its warps, as far as they depend on blockIdx."""
 
     @property
     def index(self) -> int: ...
@@ -32,9 +32,11 @@ class Ended(Protocol):
 
 
 class Classes:
-    """The kinds of clusters in a run, by their decisions. The first and the last cluster of `numbers` are checked.
+    """The classes of clusters in a run, by their decisions.
 
-    known: the kinds of which a cluster was checked.
+    The first and the last cluster of `numbers` are checked.
+
+    known: the classes with a checked cluster.
     """
 
     def __init__(self, numbers: Sequence[int]) -> None:
@@ -47,7 +49,7 @@ class Classes:
         return number in self._checks
 
     def ended(self, cluster: Ended) -> None:
-        """A cluster has come to its end."""
+        """Record the decisions of an ended cluster."""
         if self.checks(cluster.index):
             self.known.add(cluster.decisions)
         else:
@@ -55,23 +57,23 @@ class Classes:
 
     @property
     def unknown(self) -> dict[Hashable, int]:
-        """A cluster of each kind of which none was checked."""
+        """A representative of each class without a checked cluster."""
         return {kind: number for kind, number in self._others.items() if kind not in self.known}
 
 
 class NoFacts(FactLog):
-    """Has no facts: the first one ends the run."""
+    """A fact log that ends the run at the first fact."""
 
     def record(self, fact: Fact) -> NoReturn:
-        """As `FactLog.record`."""
+        """See `FactLog.record`."""
         raise Unequal
 
 
 class NoDoubts(Doubts):
-    """Has no doubts."""
+    """A log of doubts that ends the run at the first doubt."""
 
     def record(self, doubt: Doubt, origin: Origin, subject: str) -> NoReturn:
-        """As `Doubts.record`."""
+        """See `Doubts.record`."""
         raise Unequal
 
 

@@ -1,4 +1,4 @@
-"""Kernels that write only where their data says so: an empty batch is not an error."""
+"""Kernels that may write nothing, depending on their data, such as for an empty batch."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Node = Expr | Stmt
 
 
 def data_decides(func: PrimFunc) -> bool:
-    """Return whether a lowered kernel writes an argument only where a number or an element of another one says so."""
+    """Return whether a lowered kernel writes an argument only under conditions on its data."""
     if not any(isinstance(node, (If, For, While)) for node in func.nodes):
         return False
     data = _Data.of(func)
@@ -43,7 +43,7 @@ def _structured(nodes: Iterable[Node]) -> Iterable[Stmt]:
 
 @dataclass
 class _Data:
-    """The variables, and the buffers in registers and shared memory, that data reaches.
+    """The variables, and the buffers in registers and shared memory, that depend on data.
 
     params: the arguments.
     """
@@ -54,7 +54,7 @@ class _Data:
 
     @classmethod
     def of(cls, func: PrimFunc) -> _Data:
-        """Follow values from the arguments through a kernel, until nothing is added."""
+        """Propagate data dependences from the arguments to a fixed point."""
         maps = {tensor_map.var for tensor_map in func.tensor_maps}
         found = cls(frozenset(param for param in func.params if isinstance(param, Buffer)))
         found.vars |= {param for param in func.params if isinstance(param, Var)} | maps
@@ -79,7 +79,7 @@ class _Data:
             self.buffers.update(b for b in pointers if b not in self.params and b.dtype.bits < 64)  # no mbarriers
 
     def reaches(self, *values: Expr | None) -> bool:
-        """Return whether one of some values depends on data."""
+        """Return whether any of the values depends on data."""
         return any(self._is_data(node) for value in values if value is not None for node in walk(value))
 
     def _is_data(self, node: Node) -> bool:
@@ -88,7 +88,7 @@ class _Data:
         return isinstance(node, Var) and node in self.vars
 
     def decides(self, stmt: Stmt) -> bool:
-        """Return whether data decides if the body of a branch or a loop is executed, or how far."""
+        """Return whether the execution or the trip count of a statement's body depends on data."""
         if isinstance(stmt, If):
             return self.reaches(stmt.cond)
         if isinstance(stmt, For) and self.reaches(stmt.start, stmt.stop):

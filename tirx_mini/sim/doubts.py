@@ -1,4 +1,4 @@
-"""Facts of a run that another order of the same events may change, so that one run does not prove all orders."""
+"""Doubts: facts of a run that may differ in another order of events."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from .facts import Origin, place_key
 
 
 class Doubt(Enum):
-    """A reason for which another order may show other events than the run did."""
+    """A reason why another order may have different events."""
 
     SIGNALS = auto()
     """Signals of an mbarrier may count in each other's phases."""
     BYTES = auto()
-    """A phase of an mbarrier may be complete before all bytes are expected that belong to it."""
+    """A phase of an mbarrier may complete before all expect-tx operations of its bytes."""
     TEST = auto()
-    """An mbarrier.test_wait found its phase incomplete, and may find it complete."""
+    """An mbarrier.test_wait found its phase incomplete, but may find it complete."""
     COLUMNS = auto()
     """Allocations of tensor memory may have to wait for one another."""
     REGISTERS = auto()
-    """A setmaxnreg.dec comes after a setmaxnreg.inc, which may have to wait for it."""
+    """A setmaxnreg.dec follows a setmaxnreg.inc that may have to wait for it."""
 
 
 @dataclass(frozen=True)
 class OpenOrder:
-    """A place at which another order may go otherwise. subject: what it concerns, as in "full[0]"."""
+    """A point at which another order may continue differently. subject: the object concerned, as in "full[0]"."""
 
     doubt: Doubt
     origin: Origin
@@ -37,29 +37,27 @@ class OpenOrder:
 
 
 Ends = Mapping[tuple[str, int], Set[int]]
-"""Ends of phases of mbarriers: by the name of the CTA and the byte of shared memory, the numbers of the phases."""
+"""Ends of mbarrier phases: the phase numbers by CTA name and shared-memory offset."""
 
 
 PUT_OFF, PUT_OFF_IN_ALL = 2000, 8000
-"""Tests of one place, and of all, that a run with late completions lets fail at most; a loop that tries no more often
-gives up.
-"""
+"""The maximum number of failed tests at one location, and in total, in a run with late completions."""
 
 
 class Late(Enum):
-    """Whose tests of mbarriers come before completions in a run, wherever another order has them there."""
+    """The warps whose mbarrier tests precede completions in a run, wherever another order allows it."""
 
     ALL = auto()
     FIRST = auto()
-    """Those of the warp that tests first."""
+    """The warp that tests first."""
     OTHERS = auto()
-    """Those of all other warps."""
+    """All warps except the one that tests first."""
 
 
 class Tests:
-    """Tests of mbarriers that found a phase complete, and would come before its completion in another order.
+    """Tests of mbarriers that found a phase complete, but precede its completion in another order.
 
-    late: whose do in this run, up to `PUT_OFF` of each place. found: whether there was one.
+    late: the warps whose tests do so in this run, up to `PUT_OFF` at each location. found: whether there was one.
     """
 
     def __init__(self, late: Late | None) -> None:
@@ -69,9 +67,7 @@ class Tests:
         self._failed: Counter[Hashable] = Counter()
 
     def put_off(self, warp: object, span: Span | None) -> bool:
-        """Return whether a test at `span` is to fail although its phase is complete, because its thread cannot see that
-        yet.
-        """
+        """Return whether to fail a test at `span`, because its thread cannot yet observe the completed phase."""
         self.found = True
         if self._first is None:
             self._first = warp
@@ -85,9 +81,9 @@ class Tests:
 
 
 class Doubts:
-    """The doubts about a run, the first one of each kind at each place.
+    """The doubts about a run, the first one of each kind at each location.
 
-    mixed: the phases that another order may complete with other signals than the run did.
+    mixed: the phases that another order may complete with other signals than this run.
     """
 
     def __init__(self) -> None:
@@ -95,12 +91,12 @@ class Doubts:
         self._found: dict[Hashable, OpenOrder] = {}
 
     def record(self, doubt: Doubt, origin: Origin, subject: str) -> None:
-        """Record that another order may take another course."""
+        """Record that another order may continue differently."""
         key = (doubt, place_key(origin.span))
         if key not in self._found:
             self._found[key] = OpenOrder(doubt, origin, subject)
 
     @property
     def all(self) -> tuple[OpenOrder, ...]:
-        """All doubts, in the order in which they were recorded."""
+        """All doubts, in order of recording."""
         return tuple(self._found.values())

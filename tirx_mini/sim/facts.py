@@ -1,7 +1,8 @@
-"""The facts that a machine states about a kernel: the actor, the action, the place and the rule; no prose.
+"""The facts that a machine records about a kernel: the actor, the action, the location and the rule; no prose.
 
-A fact is a frozen dataclass. The room that emits it defines it, beside the mechanism that notices it; `diagnose` has a
-rule for each class, which turns it into a finding. `FactLog` collects them, the same fact at the same places once.
+A fact is a frozen dataclass. The room that emits a fact defines it, beside the mechanism that detects it; `diagnose`
+has a rule for each class, which turns it into a finding. `FactLog` collects them, and keeps equal facts at equal
+locations once.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from tirx_mini.ir import Span
 
 @dataclass(frozen=True)
 class Origin:
-    """Who did something, and where in the source.
+    """The actor of an event and its source location.
 
-    role: the warp within its CTA, "warp 3 of warpgroup 1"; "" where no warp acts.
-    place: the same with its CTA where the grid has several, "warp 3 of warpgroup 1 of CTA 5".
-    cta: "CTA 5"; "" for what concerns the whole launch.
+    role: the warp within its CTA, "warp 3 of warpgroup 1"; "" without a warp.
+    place: the role with its CTA if the grid has several, "warp 3 of warpgroup 1 of CTA 5".
+    cta: "CTA 5"; "" for the whole launch.
     span: the instruction.
     """
 
@@ -31,26 +32,29 @@ class Origin:
 
 @dataclass(frozen=True)
 class Fact:
-    """Something a kernel did that a rule may speak about. origin: who did it, and where."""
+    """An event in a kernel's execution that a rule may concern. origin: the actor and the location."""
 
     origin: Origin
 
     @property
     def other(self) -> Span | None:
-        """The second place in the source that it concerns."""
+        """The second source location of the fact."""
         return None
 
     @property
     def variety(self) -> Hashable:
-        """The field that distinguishes facts of one class at the same places."""
+        """The field that distinguishes facts of one class at the same locations."""
         return None
 
 
 @dataclass(frozen=True)
 class OperandRule(Fact):
-    """An instruction was given operands that it does not take. The instruction table states such rules itself.
+    """An instruction with invalid operands.
 
-    kind: of the finding, as in "illegal-instruction". message, hint: a sentence each. rule: the section of the PTX ISA.
+    The instruction table states such rules itself.
+
+    kind: of the finding, such as "illegal-instruction". message, hint: a sentence each. rule: the section of the PTX
+    ISA.
     """
 
     kind: str
@@ -60,15 +64,15 @@ class OperandRule(Fact):
 
     @property
     def variety(self) -> Hashable:
-        """The kind of a finding distinguishes it from others at its places."""
+        """The kind of the finding, which distinguishes facts at the same location."""
         return self.kind
 
 
 @dataclass(frozen=True)
 class NotModelled(Fact):
-    """A kernel did something that the simulator does not model, so that the rest of the run says little.
+    """An operation that the simulator does not model, so that the rest of the run is unreliable.
 
-    what: as in "the function clamp of CUDA C++". effect: what the simulator did instead, a clause.
+    what: such as "the function clamp of CUDA C++". effect: the simulator's substitute, as a clause.
     """
 
     what: str
@@ -80,7 +84,7 @@ class NotModelled(Fact):
 
 
 class Fault(Exception):
-    """The kernel broke a rule after which no hardware goes on. fact: which."""
+    """A violation after which no hardware continues. fact: the violation."""
 
     def __init__(self, fact: Fact) -> None:
         super().__init__(type(fact).__name__)
@@ -89,17 +93,17 @@ class Fault(Exception):
 
 @dataclass
 class Entry:
-    """A fact as it first happened, and how often it did."""
+    """A fact at its first occurrence, with the number of occurrences."""
 
     fact: Fact
     count: int = 1
 
 
 class FactLog:
-    """The facts of a run, in the order in which each was first stated.
+    """The facts of a run, in order of first occurrence.
 
-    The same fact at the same places in the source is counted, not kept again. At most `LIMIT` different ones are kept:
-    a kernel that breaks everything is cut short by its reader.
+    An equal fact at the same source locations is counted, not recorded again. At most `LIMIT` different ones are kept;
+    readers cut the list of a very faulty kernel.
     """
 
     LIMIT: ClassVar[int] = 200
@@ -108,7 +112,7 @@ class FactLog:
         self._entries: dict[Hashable, Entry] = {}
 
     def record(self, fact: Fact) -> None:
-        """Keep a fact, or count it once more."""
+        """Record a fact, or increment the count of an equal one."""
         key = (type(fact), fact.variety, place_key(fact.origin.span), place_key(fact.other))
         entry = self._entries.get(key)
         if entry is not None:
@@ -119,7 +123,8 @@ class FactLog:
     def seen(
         self, fact: type[Fact], span: Span | None, other: Span | None = None, variety: Hashable = None
     ) -> bool:
-        """Return whether such a fact is kept already; counts it once more if so. Saves making it."""
+        """Return whether an equal fact is already recorded, and increment its count if so. This avoids its
+        construction."""
         entry = self._entries.get((fact, variety, place_key(span), place_key(other)))
         if entry is None:
             return False
@@ -134,5 +139,5 @@ class FactLog:
 
 
 def place_key(span: Span | None) -> Hashable:
-    """Equal for spans of one place in the source, inlined at the same places."""
+    """Return a key that is equal for spans of one source location, inlined at the same locations."""
     return None if span is None else (span.file, span.line, span.column, place_key(span.inlined_at))

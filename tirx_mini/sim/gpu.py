@@ -1,4 +1,4 @@
-"""The modelled GPU: its engines, the clusters that come and go on its SMs, and the run that drives them."""
+"""The modelled GPU: its engines, the scheduling of clusters on its SMs, and the main loop of a run."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ from .timing import Clock, Traffic, Untimed
 
 
 class Gpu(Services):
-    """One launch of a kernel on a modelled GPU. As a context it is closed at the end.
+    """One launch of a kernel on a modelled GPU.
+
+    As a context manager, it is closed on exit.
 
     arrays: the global buffers by slot; written in place.
     """
@@ -152,10 +154,10 @@ class Gpu(Services):
         self.close()
 
     def close(self) -> None:
-        """Take the machine apart: neither it nor an outcome's facts and blocked warps can be used afterwards.
+        """Release the machine; its outcome's facts and blocked warps are invalid afterwards.
 
-        Its parts refer to one another, and the garbage collector would not find them: it is not asked to look at what
-        was there before a run (`process.running`).
+        The parts refer to one another, and the garbage collector would not free them: it ignores objects that existed
+        before a run (`process.running`).
         """
         for cluster in self._placed:
             cluster.close()
@@ -192,12 +194,12 @@ class Gpu(Services):
         )
 
     def _advance(self) -> None:
-        """Start the clusters, and let time pass until nothing more can happen."""
+        """Start the clusters, and process events until none is pending."""
         self._fill(0.0)
         self.clock.run()
 
     def standing(self) -> Standing:
-        """Return how far the run is, for as long as anybody asks."""
+        """Return the progress of the run, which may be read at any time."""
         budget, ctas, stats = self.budget, self.image.launch.num_ctas, self.stats
 
         def share(flops: float) -> float:
@@ -207,7 +209,7 @@ class Gpu(Services):
         return Standing(share)
 
     def _check_residency(self) -> None:
-        """A fault where a grid that synchronises does not fit on the GPU."""
+        """Raise a fault if a grid that synchronises does not fit on the GPU."""
         launch = self.image.launch
         most = resident_clusters(self.image, self.spec) * launch.cluster_size
         if launch.num_ctas > most and any(entry.grid_wide for entry in self.image.instructions.values()):
@@ -215,7 +217,7 @@ class Gpu(Services):
             raise Fault(GridNotResident(origin, launch.num_ctas, most, self.spec.name))
 
     def wake(self, warp: RunningWarp, time: float) -> None:
-        """Let a blocked warp run on from `time`."""
+        """Resume a blocked warp at `time`."""
         if warp.divergent and (warp.woken or warp.waiting is None):
             return  # it runs, or is about to, and looks at the waits of all its lanes
         warp.woken = True
@@ -224,14 +226,17 @@ class Gpu(Services):
         self.clock.at(warp.time, warp, warp.resume)
 
     def looks(self, warp: RunningWarp) -> None:
-        """A warp looks at memory in a steady loop. Raises `Fault` where that keeps CTAs from starting for ever."""
+        """Register a poll by a warp in a steady loop.
+
+        Raises `Fault` if the loops keep waiting CTAs from starting forever.
+        """
         if self._waiting and self.stillness.looked(warp):
             first, launch = self.origin_of(self._waiting[0]), self.image.launch
             waiting, resident = (len(each) * launch.cluster_size for each in (self._waiting, self.clusters))
             raise never_starts(warp, cta_name(first, launch.grid), waiting, resident)
 
     def lasts(self, time: float) -> None:
-        """The kernel is not over before `time`: a warp has ended, or a store arrives."""
+        """Extend the kernel's duration to `time`, at which a warp ends or a store arrives."""
         if time > self.end:
             self.end = time
 
@@ -239,46 +244,46 @@ class Gpu(Services):
         """Add to a figure of the statistics."""
         self.stats[name] = self.stats.get(name, 0.0) + amount
 
-    # -- what CTAs ask for ---------------------------------------------------------------------------------------
+    # -- requests of CTAs -----------------------------------------------------------------------------------------
 
     def values_of(self, number: int) -> Values:
-        """The values of a cluster."""
+        """Return the value implementation of a cluster."""
         return self._values if self._share is None or number in self._share.clusters else NO_VALUES
 
     def order_of(self, number: int) -> Order:
-        """The order of a cluster's accesses, which only some clusters record where clusters are equal."""
+        """Return the order implementation of a cluster; in a launch of equal clusters, only some record accesses."""
         recorded = self.classes is None or self.classes.checks(number)
         return (self.values_of(number).of(_same, self._order) if recorded else None) or NO_ORDER
 
     def engine_time(self) -> Time:
-        """The time of engines whose accesses are not recorded."""
+        """Return the time implementation of engines whose accesses are not recorded."""
         return self._time
 
     def image_of(self, number: int) -> KernelImage:
-        """The kernel as a cluster executes it."""
+        """Return the kernel image that a cluster executes."""
         return self.image if self._share is None or number in self._share.clusters else self._share.bare
 
     def checked_mbarrier(self) -> type[Mbarrier]:
-        """The mbarriers of clusters whose accesses are recorded."""
+        """Return the mbarrier class of clusters whose accesses are recorded."""
         return self._checked_mbarrier
 
     def watch_shared(self, cta: ResidentCta) -> HazardWatch:
-        """The recorder of conflicts in the shared memory of a CTA."""
+        """Return the recorder of conflicts in the shared memory of a CTA."""
         return HazardWatch(self, self.tmem, Space.SHARED, cta)
 
     def watch_tensor(self, cta: ResidentCta) -> HazardWatch:
-        """The recorder of conflicts in the tensor memory of a CTA."""
+        """Return the recorder of conflicts in the tensor memory of a CTA."""
         return HazardWatch(self, self.tmem, Space.TENSOR, cta)
 
     def warp_ended(self, warp: RunningWarp) -> None:
-        """Engines record what a warp leaves behind, and forget it."""
+        """Let the engines check and drop the state of an ended warp."""
         self.wgmma.warp_ended(warp)
         self.tensor.forget(warp)
         self.cp_async_groups.warp_ended(warp)
         self.scoped.warp_ended(warp)
 
     def cta_ended(self, cta: ResidentCta, ordered: Epochs) -> None:
-        """Engines record what a CTA leaves behind, and free it. ordered: the epochs before its end, by agent."""
+        """Let the engines check and drop the state of an ended CTA. ordered: the epochs before its end, by agent."""
         self.tma.cta_ended(cta, ordered)
         self.cluster_copies.cta_ended(cta, ordered)
         self.allocators.cta_ended(cta)
@@ -291,7 +296,7 @@ class Gpu(Services):
     # -- placement -----------------------------------------------------------------------------------------------
 
     def _fill(self, time: float) -> None:
-        """Start clusters wherever there is room, one on each group of SMs before a second one on any."""
+        """Start waiting clusters breadth-first over the groups of SMs, as long as there is room."""
         placed = True
         while self._waiting and placed:
             placed = False
@@ -320,7 +325,7 @@ class Gpu(Services):
         self._place(ResidentCluster(self, number), group, time)
 
     def _place(self, cluster: ResidentCluster, group: Sequence[Multiprocessor], time: float) -> None:
-        """Let a cluster begin on a group of SMs."""
+        """Start a cluster on a group of SMs."""
         launch = self.image.launch
         self._take(group, 1)
         self._placed.add(cluster)
@@ -337,7 +342,7 @@ class Gpu(Services):
             cta.start(time)
 
     def take_cluster(self) -> tuple[int, int, int] | None:
-        """Cancel the launch of the next cluster: the blockIdx of its first CTA; None where none is left."""
+        """Cancel the launch of the next cluster, and return the blockIdx of its first CTA; None if none is left."""
         if not self._waiting:
             return None
         number, self._waiting = self._waiting[0], self._waiting[1:]
@@ -346,13 +351,13 @@ class Gpu(Services):
         return x, y, z
 
     def origin_of(self, number: int) -> tuple[int, ...]:
-        """The blockIdx of the first CTA of a cluster."""
+        """Return the blockIdx of the first CTA of a cluster."""
         launch = self.image.launch
         shape = tuple(g // c for g, c in zip(launch.grid, launch.cluster, strict=True))
         return tuple(i * c for i, c in zip(_unflatten(number, shape), launch.cluster, strict=True))
 
     def retire(self, cluster: ResidentCluster, time: float) -> None:
-        """A cluster has ended: its SMs take the next one."""
+        """Release the SMs of an ended cluster and start the next one."""
         group = [cta.sm for cta in cluster.ctas]
         self._take(group, -1)
         self.budget.ended += len(group)
@@ -364,7 +369,7 @@ class Gpu(Services):
 
 
 def _unflatten(number: int, shape: Sequence[int]) -> tuple[int, int, int]:
-    """Coordinates of a number, x fastest."""
+    """Return the coordinates of a linear index, x fastest."""
     x, rest = number % shape[0], number // shape[0]
     return x, rest % shape[1], rest // shape[1]
 

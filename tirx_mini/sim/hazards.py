@@ -1,4 +1,4 @@
-"""Conflicts in the memories of a machine, with the names that they have in the source."""
+"""Conflicts in the memories of a machine, with their source names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .ordering import Access, Actor, Conflict, ConflictKind, Operation, Strong
 
 
 class Space(Enum):
-    """A memory that hazards are found in."""
+    """A memory in which hazards occur."""
 
     SHARED = auto()
     TENSOR = auto()
@@ -28,23 +28,23 @@ class HazardKind(Enum):
 
     RACE = auto()
     IDENTICAL_WRITES = auto()
-    """Two writes in no order, which leave the same bytes: always, or by threads in this run."""
+    """Two unordered writes that leave the same bytes: always, or (by threads) in this run."""
     EQUAL_STORES = auto()
-    """Two such writes by threads, each of which stores what follows from the program alone."""
+    """Two such writes by threads, of values that the program alone determines."""
     UNPAIRED = auto()
-    """Two operations of the tensor core, by one thread, whose order the ISA leaves open and chips keep."""
+    """Two tensor-core operations of one thread whose order the ISA leaves open and hardware preserves."""
     MISSING_TMEM_WAIT = auto()
-    """A tcgen05.ld or .st is in flight, because its own warp has not waited for it."""
+    """A tcgen05.ld or .st in flight, because its own warp has not waited for it."""
     MISSING_PROXY_FENCE = auto()
     MISSING_READ_FENCE = auto()
-    """No fence.proxy.async between a read and a write of the async proxy, which synchronisation orders."""
+    """No fence.proxy.async lies between a read and a later write by the async proxy."""
     MISSING_FENCE_AFTER = auto()
-    """No tcgen05.fence::after_thread_sync."""
+    """No tcgen05.fence::after_thread_sync lies between the accesses."""
     MISSING_FENCE_BEFORE = auto()
-    """No tcgen05.fence::before_thread_sync."""
+    """No tcgen05.fence::before_thread_sync lies between the accesses."""
     UNINITIALISED = auto()
     LOST_REDUCTION = auto()
-    """A store and a reduction with memory orders, in no order: which of the two comes last decides the value."""
+    """An unordered store and reduction, both strong: the later one determines the value."""
 
 
 _KINDS = {
@@ -63,10 +63,10 @@ _KINDS = {
 class Extent:
     """A range of a memory.
 
-    buffer: its name in the source, None where no buffer is. first, last: its elements (shared and global memory).
-    low, high: in bytes of shared memory where no buffer is; the first and last column of tensor memory.
-    others: arguments that share memory with this one.
-    beside: of unwritten tensor memory, the MMA with M = 64 that wrote the other 16 of each 32 lanes, if there is one.
+    buffer: its source name, None without a buffer. first, last: its elements (shared and global memory).
+    low, high: in bytes of shared memory without a buffer; the first and last column of tensor memory.
+    others: arguments that overlap this one in memory.
+    beside: for unwritten tensor memory, the MMA with M = 64 that wrote the other 16 of each 32 lanes, if there is one.
     """
 
     space: Space
@@ -89,13 +89,13 @@ class LastWait:
 
 @dataclass(frozen=True)
 class Hazard(Fact):
-    """An access that may not follow an earlier one, or reads memory that nothing has written. origin: of the access.
+    """An access that conflicts with an earlier one, or reads uninitialised memory. origin: of the access.
 
-    operation, writes, time: of the access; time in cycles, when it was issued.
+    operation, writes, time: of the access; time in cycles, at its issue.
     earlier: the access that was simulated first, None for an uninitialised read.
-    extent: where. foreign: whether the earlier one is another cluster's.
-    strong: of an access with a memory order that is not weak.
-    overtaken: whether this access is of an operation that was issued before the earlier one in every order.
+    extent: the memory range. foreign: whether the earlier access is by another cluster.
+    strong: set for an access with a memory order that is not weak.
+    overtaken: whether this access belongs to an operation issued before the earlier one in every order.
     cluster: None in global memory. waited: for an uninitialised read.
     """
 
@@ -122,12 +122,13 @@ class Hazard(Fact):
 
 @dataclass(frozen=True)
 class LaneHazard(Fact):
-    """Two lanes of one warp access a place in no order. origin: of the later access, of which the rest is as `Hazard`.
+    """Unordered accesses of two lanes of one warp to one location. origin: of the later access; the other fields are as
+    in `Hazard`.
 
-    elected: whether the two are in order if elect.sync chose the lowest lane. parted: whether lanes went different ways
-    between the two, so that not even the compiler keeps them together. kept: whether the compiler keeps both where they
-    are, as it does accesses with a memory order and asynchronous ones. travelled: whether a write has its value from
-    the earlier read, through other lanes.
+    elected: whether the two are ordered if elect.sync chose the lowest lane. parted: whether lanes diverged between the
+    two, so that even the compiler does not keep them converged. kept: whether the compiler keeps both in place, as it
+    does strong and asynchronous accesses. travelled: whether a write has its value from the earlier read, through other
+    lanes.
     """
 
     operation: Operation
@@ -145,7 +146,7 @@ class LaneHazard(Fact):
 
 
 def _variety(kind: HazardKind) -> HazardKind:
-    """Fences of tcgen05 come in pairs: where both are missing, one finding is enough."""
+    """Return the variety of a hazard; a missing pair of tcgen05 fences is reported once."""
     return HazardKind.MISSING_FENCE_AFTER if kind is HazardKind.MISSING_FENCE_BEFORE else kind
 
 
@@ -153,14 +154,13 @@ _BY_THREADS = (Operation.LOAD, Operation.STORE, Operation.ATOMIC)
 
 
 def _kept(earlier: Access, actor: Actor) -> bool:
-    """Return whether the compiler keeps the order of two accesses: it may hold the value of a plain one in a register.
-    """
+    """Return whether the compiler preserves the order of two accesses; it may keep plain values in registers."""
     asynchronous = earlier.operation not in _BY_THREADS or actor.operation not in _BY_THREADS
     return asynchronous or (earlier.strong is not None and actor.strong is not None)
 
 
 def _beside(conflict: Conflict, unit: int) -> Access | None:
-    """The MMA that wrote the neighbours of an unwritten group of lanes, those of the other half of a warp's lanes."""
+    """Return the MMA that wrote the other half of a warp's lanes beside an unwritten lane group."""
     group, column = divmod(unit, TMEM_COLUMNS)
     number = conflict.segment.writes[group ^ 1, column].item()
     written = conflict.segment.log.accesses[number] if number > 0 else None
@@ -168,7 +168,7 @@ def _beside(conflict: Conflict, unit: int) -> Access | None:
 
 
 class HazardWatch:
-    """Turns conflicts in one memory of a CTA, or in global memory, into facts."""
+    """A converter of conflicts in one memory of a CTA, or in global memory, into facts."""
 
     def __init__(self, gpu: Gpu, tmem: TmemAccesses, space: Space, cta: ResidentCta | None) -> None:
         self._gpu = gpu
@@ -232,7 +232,7 @@ class HazardWatch:
         return HazardKind.RACE if awaited else HazardKind.MISSING_TMEM_WAIT
 
     def _last_wait(self, role: str) -> LastWait | None:
-        """The last completed wait of a role for an mbarrier of the cluster."""
+        """Return the last completed wait of a role for an mbarrier of the cluster."""
         if self._cta is None:
             return None
         barriers = [barrier for barrier in self._cta.cluster.mbarriers() if barrier.expected]

@@ -12,7 +12,7 @@ from .machine import KernelImage, SharedBuffer
 
 @dataclass(frozen=True)
 class GridTooLarge(Fact):
-    """A grid of more CTAs than there may be. grid, most: in x, y and z."""
+    """A grid that exceeds the maximum number of CTAs. grid, most: in x, y and z."""
 
     grid: tuple[int, ...]
     most: tuple[int, ...]
@@ -28,7 +28,7 @@ class PartialCluster(Fact):
 
 @dataclass(frozen=True)
 class TooManyThreads(Fact):
-    """A CTA of more threads than the GPU allows."""
+    """A CTA with more threads than the GPU allows."""
 
     threads: int
     most: int
@@ -37,7 +37,7 @@ class TooManyThreads(Fact):
 
 @dataclass(frozen=True)
 class ClusterTooLarge(Fact):
-    """A cluster of more CTAs than the GPU allows."""
+    """A cluster with more CTAs than the GPU allows."""
 
     ctas: int
     most: int
@@ -46,7 +46,7 @@ class ClusterTooLarge(Fact):
 
 @dataclass(frozen=True)
 class TooManyRegisters(Fact):
-    """The threads of a CTA need more registers than an SM has. registers: of a thread."""
+    """A CTA that needs more registers than an SM has. registers: of a thread."""
 
     threads: int
     registers: int
@@ -55,7 +55,7 @@ class TooManyRegisters(Fact):
 
 @dataclass(frozen=True)
 class GridNotResident(Fact):
-    """A grid that synchronises has more CTAs than the GPU holds at a time: `most`."""
+    """A synchronising grid with more CTAs than can be resident at a time: `most`."""
 
     ctas: int
     most: int
@@ -64,7 +64,8 @@ class GridNotResident(Fact):
 
 @dataclass(frozen=True)
 class SharedMemoryExceeded(Fact):
-    """A CTA needs more shared memory than it can have, in bytes. buffers: its buffers; culprit: the first one over."""
+    """A CTA that needs more shared memory than it can have, in bytes. buffers: its buffers; culprit: the first one
+    over."""
 
     nbytes: int
     most: int
@@ -74,7 +75,7 @@ class SharedMemoryExceeded(Fact):
 
 
 def check_launch(image: KernelImage, spec: GpuSpec) -> None:
-    """Raise a fault where a kernel asks for more than the GPU has."""
+    """Raise a fault if a kernel exceeds the resources of the GPU."""
     launch, origin = image.launch, Origin("", "", "", image.span)
     if any(extent > most for extent, most in zip(launch.grid, MAX_GRID, strict=True)):
         raise Fault(GridTooLarge(origin, launch.grid, MAX_GRID))
@@ -95,7 +96,7 @@ def check_launch(image: KernelImage, spec: GpuSpec) -> None:
 
 
 def resident_clusters(image: KernelImage, spec: GpuSpec) -> int:
-    """How many clusters the GPU holds at a time; at least one."""
+    """Return the maximum number of resident clusters on the GPU, at least one."""
     sm = spec.architecture
     smem, threads, registers = needs(image, spec)
     rooms = [sm.ctas_per_sm, sm.threads_per_sm // threads, sm.smem_per_sm // smem]
@@ -105,7 +106,7 @@ def resident_clusters(image: KernelImage, spec: GpuSpec) -> int:
 
 
 def needs(image: KernelImage, spec: GpuSpec) -> tuple[int, int, int]:
-    """The resources that a CTA takes of its SM: (bytes of shared memory, threads, registers)."""
+    """Return the resources of a CTA on its SM: (bytes of shared memory, threads, registers)."""
     launch = image.launch
     threads = launch.warps * 32
     return launch.smem_bytes + spec.architecture.smem_reserved, threads, threads * image.registers

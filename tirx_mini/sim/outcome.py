@@ -16,9 +16,10 @@ from .timeline import Timeline
 
 @dataclass(frozen=True)
 class Size:
-    """The part of a launch that a run makes.
+    """The size of a partial run of a launch.
 
-    waves: of CTAs or of rounds over tiles. trips: iterations of its long loops. alone: whether of one cluster only.
+    waves: of CTAs or of rounds over tiles. trips: iterations of its long loops. alone: whether it runs a single
+    cluster.
     """
 
     waves: int
@@ -28,7 +29,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Sampled:
-    """The smaller runs that stand for the whole. whole: its size. sizes: of the runs."""
+    """The partial runs that represent a whole launch. whole: its size. sizes: of the runs."""
 
     whole: Size
     sizes: tuple[Size, ...]
@@ -36,10 +37,9 @@ class Sampled:
 
 @dataclass(frozen=True)
 class PlanNote:
-    """The plan by which a question was answered.
+    """The plan that answered a question.
 
-    assumed, saved: the assumption and the work left out, as clauses. others: the plans that were not used, each with
-    the reason.
+    assumed, saved: the assumption and the saved work, as clauses. others: the rejected plans, each with the reason.
     """
 
     name: str
@@ -53,18 +53,18 @@ class Outcome:
     """The results of a run.
 
     cycles: of the SM clock, from launch to the end of the last warp.
-    facts: in the order in which they were first stated, the fault last.
-    fault: what stopped the run, if something did.
-    blocked: warps that wait for ever, in the order of their CTAs; each has its `waiting`.
-    open_orders: where another order of the events may go otherwise; None where accesses were not checked.
+    facts: in order of first occurrence, the fault last.
+    fault: the fact that stopped the run, if any.
+    blocked: the deadlocked warps, in the order of their CTAs; each has its `waiting`.
+    open_orders: the points at which another order may differ; None in an unchecked run.
     mixed: phases of mbarriers that another order may complete with other signals.
-    tested: whether a test of an mbarrier found a phase complete that is not in another order.
-    stats: figures by name. trace: the timeline, where asked for. barrier_log: likewise.
-    repeats: waits of an mbarrier that found the same phase complete again. fresh_waits: first waits that passed before
-        any phase was complete.
-    unwritten: parts of arguments that no thread wrote, of a run with checks that came to its end. unread: results of
-        MMAs that no thread read, likewise.
-    sampled: of which parts it was worked out; None where all of the launch was run. plan: by which it was made.
+    tested: whether an mbarrier test found a phase complete that is incomplete in another order.
+    stats: figures by name. trace: the timeline, if requested. barrier_log: likewise.
+    repeats: waits of an mbarrier that observed the same phase twice. fresh_waits: first waits that passed before any
+        phase was complete.
+    unwritten: the unwritten parts of arguments, in a completed run with checks. unread: the unread results of MMAs,
+        likewise.
+    sampled: the partial runs behind it; None if the whole launch was run. plan: the plan that produced it.
     """
 
     cycles: float
@@ -86,18 +86,18 @@ class Outcome:
 
 
 class Standing:
-    """The progress of a run, for a reader in another thread: it reads the counters of the run."""
+    """The progress of a run, for a reader in another thread."""
 
     def __init__(self, share: Callable[[float], float]) -> None:
         self._share = share
 
     def share(self, flops: float = 0.0) -> float:
-        """Of CTAs that have ended, or of all `flops` that the kernel executes, whichever is more; at most 1.
+        """Return the fraction of ended CTAs, or of all `flops` executed, whichever is larger; at most 1.
 
-        flops: 0 if not known. The CTAs of a persistent kernel all end at its end.
+        flops: 0 if unknown. The CTAs of a persistent kernel all end at the end of the kernel.
         """
         return min(1.0, self._share(flops))
 
 
 Watch: TypeAlias = Callable[[Standing], None]
-"""A function that is called at the beginning of each run."""
+"""A function that is called at the start of each run."""

@@ -17,17 +17,16 @@ from .facts import Fact, Origin
 from .machine import Element, GlobalBuffer, GlobalMemory, element_of
 
 Interval = tuple[int, int]
-"""[start, stop) of one dimension."""
+"""A half-open interval [start, stop) of one dimension."""
 Box = tuple[Interval, ...]
 
 
 @dataclass(frozen=True)
 class NothingWritten(Fact):
-    """A kernel that ended, and wrote none of its arguments.
+    """A completed kernel that wrote none of its arguments.
 
-    results: the names of those that it does not read.
-    last: where it computes what nothing reads, or writes to shared memory last, or issues MMAs whose results nothing
-        reads.
+    results: the names of the arguments that it does not read.
+    last: the last unused computation, write to shared memory, or MMA with unread results.
     """
 
     results: tuple[str, ...]
@@ -36,9 +35,9 @@ class NothingWritten(Fact):
 
 @dataclass(frozen=True)
 class NanResult(Fact):
-    """NaN in an argument that a kernel has written, where no argument held one before.
+    """NaN in a written argument, although no argument contained one before.
 
-    element: the first. poison: whether its bits are those of memory that nothing has written.
+    element: the first NaN. poison: whether its bits are those of uninitialised memory.
     """
 
     buffer: str
@@ -50,7 +49,7 @@ class NanResult(Fact):
 class Unwritten:
     """The part of an argument that no thread wrote, although the kernel writes the argument.
 
-    shape: of the argument. boxes: disjoint, each with an interval for each dimension; empty where nothing was written.
+    shape: of the argument. boxes: disjoint, each with an interval per dimension; empty if nothing was written.
     """
 
     buffer: str
@@ -59,12 +58,12 @@ class Unwritten:
 
 
 def is_finite(array: npt.NDArray[Any]) -> bool:
-    """Return whether an array has no NaN, and no infinity, from which NaN may come."""
+    """Return whether an array contains neither NaN nor infinity."""
     return array.dtype.kind not in "fV" or bool(np.isfinite(array).all())
 
 
 def nan_result(buffer: GlobalBuffer, array: npt.NDArray[Any], span: Span | None) -> NanResult | None:
-    """The NaN in an argument, if there is any: first those of memory that nothing has written."""
+    """Return the NaN result in an argument, preferring NaNs of uninitialised memory; None if there is none."""
     flat = array.reshape(-1)
     places = np.flatnonzero(np.isnan(flat)) if array.dtype.kind in "fV" else np.zeros(0, np.int64)
     if not places.size:
@@ -77,7 +76,7 @@ def nan_result(buffer: GlobalBuffer, array: npt.NDArray[Any], span: Span | None)
 
 
 def unwritten(memory: GlobalMemory) -> list[Unwritten]:
-    """The parts that no thread wrote of the arguments that the kernel has stores to; only of a run with checks."""
+    """Return the unwritten parts of the arguments that the kernel stores to; only for a run with checks."""
     found: list[Unwritten] = []
     for slot, segment in memory.segments.items():
         found.extend(unwritten_of(memory.buffers[slot], segment.untouched(), segment.granule))
@@ -85,14 +84,14 @@ def unwritten(memory: GlobalMemory) -> list[Unwritten]:
 
 
 def unwritten_of(buffer: GlobalBuffer, untouched: npt.NDArray[np.bool_], granule: int) -> Iterator[Unwritten]:
-    """The part of an argument that no thread wrote, if there is one. untouched: its granules, of so many bytes."""
+    """Yield the unwritten part of an argument, if any. untouched: a mask of its granules, of `granule` bytes."""
     if untouched.any():
         boxes = () if untouched.all() else tuple(_boxes(buffer, untouched, granule))
         yield Unwritten(buffer.name, buffer.shape or (buffer.size,), boxes)
 
 
 def _boxes(buffer: GlobalBuffer, untouched: npt.NDArray[np.bool_], granule: int) -> Iterator[Box]:
-    """The boxes of a buffer's untouched elements; granule: bytes of an entry of `untouched`."""
+    """Yield the boxes of a buffer's untouched elements. granule: bytes per entry of `untouched`."""
     size, shape = buffer.dtype.itemsize, buffer.shape or (buffer.size,)
     marks = np.repeat(untouched, granule // size) if granule > size else untouched
     elements = marks[: prod(shape)] if granule >= size else marks.reshape(-1, size // granule).all(axis=1)
@@ -100,7 +99,7 @@ def _boxes(buffer: GlobalBuffer, untouched: npt.NDArray[np.bool_], granule: int)
 
 
 def boxes_of(marks: npt.NDArray[np.bool_]) -> Iterator[Box]:
-    """The marked elements as disjoint boxes: intervals of columns, in runs of rows that have the same."""
+    """Yield the marked elements as disjoint boxes: column intervals, over runs of identical rows."""
     rows = marks.reshape(-1, marks.shape[-1])
     edges = [0, *(np.flatnonzero((rows[1:] != rows[:-1]).any(axis=1)) + 1).tolist(), len(rows)]
     for start, stop in itertools.pairwise(edges):
@@ -109,7 +108,7 @@ def boxes_of(marks: npt.NDArray[np.bool_]) -> Iterator[Box]:
 
 
 def _outer(extents: tuple[int, ...], start: int, stop: int) -> Iterator[Box]:
-    """The rows [start, stop) as boxes in the outer dimensions; one row at a time where there are several of those."""
+    """Yield the rows [start, stop) as boxes in the outer dimensions; row by row if there are several."""
     if not extents:
         yield ()
     elif len(extents) == 1:
@@ -120,13 +119,13 @@ def _outer(extents: tuple[int, ...], start: int, stop: int) -> Iterator[Box]:
 
 
 def _runs(marked: npt.NDArray[np.bool_]) -> list[Interval]:
-    """The intervals in which a row is marked."""
+    """Return the intervals in which a row is marked."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], marked, [False]))))
     return [(int(first), int(last)) for first, last in edges.reshape(-1, 2)]
 
 
 def last_unused(func: PrimFunc) -> Span | None:
-    """The last store of a lowered function to registers that nothing reads, else its last one to shared memory."""
+    """Return the last store of a lowered function to unread registers, or else its last store to shared memory."""
     nodes = func.nodes
     read = {node.buffer.root for node in nodes if isinstance(node, (BufferLoad, AddressOf))}
     stores = [node for node in nodes if isinstance(node, BufferStore)]

@@ -14,7 +14,7 @@ from .outcome import Watch
 from .timing import Clock
 
 DEFAULT_LIMIT = 2000
-"""Schedules that an exploration tries at most."""
+"""The maximum number of schedules in an exploration."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,14 @@ class Question:
 
 @dataclass(frozen=True)
 class Circumstances:
-    """The order of events in one run of a launch, and the state of the L2 at its beginning.
+    """The order of events in one run of a launch, and the initial state of the L2.
 
     seed: of a random order; None for the deterministic one.
-    clock: what orders the events, where these are not ordered by their times alone.
-    mixed: phases that another order may complete with other signals: `Outcome.mixed` of the same run before.
-    late: whose tests of mbarriers precede the completions that another order lets them precede.
-    cold: whether the L2 is empty at first; otherwise it holds the arguments, if they fit.
+    clock: orders the events, if their times alone do not.
+    mixed: phases that another order may complete with other signals: `Outcome.mixed` of an earlier run of the same
+        launch.
+    late: the warps whose mbarrier tests precede completions, wherever another order allows it.
+    cold: whether the L2 is empty initially; otherwise it holds the arguments, if they fit.
     """
 
     seed: int | None = None

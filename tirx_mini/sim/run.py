@@ -1,4 +1,4 @@
-"""A lowered kernel with its arguments, ready to be executed on a modelled GPU as often as one likes."""
+"""A simulation: a lowered kernel with its arguments, which can be executed repeatedly on a modelled GPU."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .setup import Part
 
 
 class Simulation(BoundKernel):
-    """A kernel bound to its arguments, whose question is answered by the first plan that applies."""
+    """A bound kernel whose question is answered by the first applicable plan."""
 
     def run(self, circumstances: Circumstances = DETERMINISTIC) -> Outcome:
         """Execute the kernel once."""
         return answered(self, circumstances)
 
     def doubted(self, outcome: Outcome) -> tuple[int, ...]:
-        """The warps of the first CTA whose tests of mbarriers found a phase incomplete that another order completes.
+        """Return the warps of the first CTA whose mbarrier tests failed in this run but succeed in another order.
 
-        They are the numbers of their first events.
+        The warps are identified by the numbers of their first events.
         """
         doubts = [one.origin for one in outcome.open_orders or () if one.doubt is Doubt.TEST]
         warps = self.image.launch.warps
@@ -32,7 +32,7 @@ class Simulation(BoundKernel):
         return tuple(warp for warp in range(warps) if warp_name(warp, warps) in roles)
 
     def excerpt(self, clusters: Sequence[int], probe: Probe | None = None, *, trace: bool = False) -> Outcome:
-        """Execute some clusters alone on the GPU, with their data and without checks."""
+        """Execute some clusters alone on the GPU, with data and without checks."""
         setup = replace(self.limits, trace=trace, order=NO_ORDER, values=self.values, part=Part(clusters), probe=probe)
         with running(4 if trace else 1), Gpu(self.image, self.arrays, self.spec, setup) as machine:
             return machine.run()

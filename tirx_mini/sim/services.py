@@ -1,4 +1,4 @@
-"""The verbs that instructions need of the GPU (`isa.machine`): addresses become objects, and engines get work.
+"""The GPU services that instructions call (`isa.machine`): address translation and engine work.
 
 Long because one class answers `isa.machine.Machine`, verb by verb.
 """
@@ -68,14 +68,14 @@ from .ordering import Operation
 
 @dataclass(frozen=True)
 class NoSharedMemory(Fact):
-    """A shared::cluster address that no CTA of the cluster has."""
+    """A shared::cluster address outside every CTA of the cluster."""
 
     address: int
 
 
 @dataclass(frozen=True)
 class BadCtaMask(Fact):
-    """A mask of CTAs that is empty, or names some that the cluster does not have. ctas: how many it has."""
+    """A CTA mask that is empty or includes CTAs beyond the cluster. ctas: the size of the cluster."""
 
     mask: int
     ctas: int
@@ -83,7 +83,7 @@ class BadCtaMask(Fact):
 
 @dataclass(frozen=True)
 class NoSuchRank(Fact):
-    """mapa to a CTA that the cluster does not have. ctas: how many it has."""
+    """mapa to a rank beyond the cluster. ctas: the size of the cluster."""
 
     rank: int
     ctas: int
@@ -91,7 +91,7 @@ class NoSuchRank(Fact):
 
 @dataclass(frozen=True)
 class ForeignLoadBarrier(Fact):
-    """A TMA load into `into` signals a barrier of another CTA, `owner`, that it cannot reach."""
+    """A TMA load into `into` that signals an unreachable barrier of another CTA, `owner`."""
 
     into: str
     barrier: Element
@@ -100,7 +100,7 @@ class ForeignLoadBarrier(Fact):
 
 @dataclass(frozen=True)
 class ForeignBarrier(Fact):
-    """An mbarrier instruction with .shared::cta is given a barrier of another CTA, `owner`. effect: what it does."""
+    """An mbarrier instruction with .shared::cta on a barrier of another CTA, `owner`. effect: of the instruction."""
 
     barrier: Element
     owner: str
@@ -109,14 +109,14 @@ class ForeignBarrier(Fact):
 
 @dataclass(frozen=True)
 class ForeignStoreSource(Fact):
-    """A TMA store, or another bulk copy, from another CTA's shared memory. what: it is, in words."""
+    """A TMA store or other bulk copy from another CTA's shared memory. what: its name, in words."""
 
     what: str = "a TMA store"
 
 
 @dataclass(frozen=True)
 class ForeignCopyBarrier(Fact):
-    """A bulk copy to a CTA `into`, or st.async, and on a barrier of another one, `owner`. what: which of the two."""
+    """A bulk copy to CTA `into`, or st.async, with a barrier of another CTA, `owner`. what: which of the two."""
 
     what: str
     into: str
@@ -125,7 +125,7 @@ class ForeignCopyBarrier(Fact):
 
 
 class Services:
-    """The instructions' side of a `Gpu`, over the parts that the GPU makes."""
+    """The instruction interface of a `Gpu`."""
 
     spec: GpuSpec
     facts: FactLog
@@ -145,7 +145,7 @@ class Services:
     # -- addresses -----------------------------------------------------------------------------------------------
 
     def cta_at(self, w: RunningWarp, address: int) -> tuple[ResidentCta, int]:
-        """(CTA, byte) of a shared::cluster address; a fault where no CTA of the cluster has it."""
+        """Return the (CTA, byte) of a shared::cluster address; raise a fault if no CTA of the cluster has it."""
         offset = address - w.window
         if 0 <= offset < w.cta.smem.size:
             return w.cta, offset
@@ -156,7 +156,7 @@ class Services:
         return ctas[rank], offset
 
     def mbarrier(self, w: RunningWarp, address: int) -> Mbarrier:
-        """The mbarrier at a shared address."""
+        """Return the mbarrier at a shared address."""
         own = w.cta.mbarriers.get(address - w.window)
         if own is not None:
             return own
@@ -168,7 +168,7 @@ class Services:
         return cta.mbarriers.get(offset) or cta.mbarrier(offset)
 
     def own_mbarrier(self, w: RunningWarp, address: int, effect: BarrierEffect) -> Mbarrier:
-        """The mbarrier at a shared address, which must be the warp's own CTA's; where it is not, the run goes on."""
+        """Return the mbarrier at a shared address, and record a fact if it belongs to another CTA."""
         own = w.cta.mbarriers.get(address - w.window)
         if own is not None:
             return own
@@ -178,7 +178,7 @@ class Services:
         return barrier
 
     def peer_mbarriers(self, w: RunningWarp, address: int, cta_mask: int) -> list[Mbarrier]:
-        """The mbarriers at one offset in each CTA of a mask."""
+        """Return the mbarriers at one offset in each CTA of a mask."""
         offset = offset_of(address)
         size = len(w.cta.cluster.ctas)
         if cta_mask >> size or not cta_mask:
@@ -186,14 +186,14 @@ class Services:
         return [self.mbarrier(w, rank << WINDOW_BITS | offset) for rank in range(size) if cta_mask >> rank & 1]
 
     def map_shared_rank(self, w: RunningWarp, address: int, rank: int) -> int:
-        """mapa."""
+        """Execute mapa."""
         size = len(w.cta.cluster.ctas)
         if not 0 <= rank < size:
             raise Fault(NoSuchRank(w.origin, int(rank), size))
         return int(rank) << WINDOW_BITS | offset_of(address)
 
     def write_shared(self, w: RunningWarp, address: int, word: int) -> None:
-        """A 32-bit store by the warp."""
+        """Execute a 32-bit store by the warp."""
         cta, offset = self.cta_at(w, address)
         actor = w.stores
         actor.span = w.span
@@ -222,7 +222,7 @@ class Services:
         return self.scoped.update(w, access, address, op, value, compare)
 
     def fence_memory(self, w: RunningWarp, sem: str, scope: str) -> None:
-        """fence.sem.scope by the active lanes."""
+        """Execute fence.sem.scope for the active lanes."""
         self.scoped.fence(w, sem, scope)
 
     # -- barriers ------------------------------------------------------------------------------------------------
@@ -247,7 +247,7 @@ class Services:
         w.cta.named.arrive(w, w.uniform(number, "the barrier"), threads, aligned)
 
     def bar_count(self, w: RunningWarp, number: int, holds: Any) -> Generator[Wait, None, int]:
-        """bar.red: how many threads of the CTA say that it holds."""
+        """Execute bar.red: return the number of threads of the CTA for which the predicate holds."""
         lanes = np.broadcast_to(np.asarray(holds, bool), LANES)[w.mask.lanes]
         return w.cta.named.count(w, w.uniform(number, "the barrier"), int(lanes.sum()))
 
@@ -259,7 +259,7 @@ class Services:
         w.cta.cluster.barrier.arrive(w, releases, aligned, fenced)
 
     def _fenced(self, w: RunningWarp) -> Sequence[Any]:
-        """The clocks that a relaxed arrival at the cluster's barrier releases through the fences before it."""
+        """Return the clocks that a relaxed arrival at the cluster barrier releases through earlier fences."""
         cluster = w.cta.cluster
         clocks = self.scoped.fenced(w, "cluster")
         announced = [barrier for barrier in w.cta.initialised if barrier.init_by.announced_by(w)]
@@ -275,7 +275,7 @@ class Services:
         return w.cta.cluster.barrier.wait(w, aligned)
 
     def wgmma_of(self, warp: RunningWarp) -> WgmmaVerbs[Registers]:
-        """The warp's path to the tensor core of its warpgroup."""
+        """Return the warp's interface to the tensor core of its warpgroup."""
         return self.wgmma.of(warp)
 
     # -- tensor memory and tensor core ---------------------------------------------------------------------------
@@ -317,7 +317,7 @@ class Services:
         scales: BlockScales | None = None,
         kept: Kept = PLAIN,
     ) -> None:
-        """tcgen05.mma: check the accumulator's place, and issue."""
+        """Execute tcgen05.mma: check the location of the accumulator, and issue the MMA."""
         self.allocators.of(w.cta).use_group(w, cta_group)
         ctas = self.pair_of(w) if cta_group == 2 else [w.cta]
         lanes = (0, 16) if shape.half else (0,)
@@ -335,9 +335,9 @@ class Services:
         self.tensor.mma(w, d, a, a_start, b, b_start, shape, bool(accumulate), cta_group, scales, kept)
 
     def series(self, w: RunningWarp, key: Hashable) -> list[float] | None:
-        """Issue the MMAs of a loop that others have executed, without what `mma` checks: times to be filled.
+        """Issue the memoised MMAs of a loop without the checks of `mma`, and return a list for their issue times.
 
-        key: as in `TensorCores.series`. None where the loop has to be executed, also to find out what is wrong.
+        key: as in `TensorCores.series`. None if the loop must be executed, for example to report an error.
         """
         series = self.tensor.series(w, key)
         if series is None:
@@ -363,7 +363,7 @@ class Services:
         multicast: str,
         cta_group: int,
     ) -> None:
-        """tcgen05.cp: check the columns, and issue."""
+        """Execute tcgen05.cp: check the columns, and issue the copy."""
         self.allocators.of(w.cta).use_group(w, cta_group)
         column, (_, columns) = address & 0xFFFF, CP_SHAPES[shape, multicast]
         for cta in self.pair_of(w) if cta_group == 2 else [w.cta]:
@@ -371,14 +371,14 @@ class Services:
         self.tensor.copy(w, column, address >> 16, layout, start, shape, multicast, cta_group)
 
     def pair_of(self, w: RunningWarp) -> Sequence[ResidentCta]:
-        """The CTA pair that a warp belongs to."""
+        """Return the CTA pair of a warp."""
         ctas = w.cta.cluster.ctas[w.cta.rank & ~1 : (w.cta.rank & ~1) + 2]
         if len(ctas) < 2:
             raise Fault(NoPair(w.origin, ""))
         return ctas
 
     def commit(self, w: RunningWarp, barriers: Sequence[Mbarrier], cta_group: int) -> None:
-        """tcgen05.commit."""
+        """Execute tcgen05.commit."""
         self.allocators.of(w.cta).use_group(w, cta_group)
         usable = [barrier for barrier in barriers if barrier.usable(w, BarrierUse.COMMIT)]
         self.tensor.commit(w, usable)
@@ -396,7 +396,7 @@ class Services:
         cta_group: int,
         rows: bool,
     ) -> None:
-        """cp.async.bulk.tensor to shared memory."""
+        """Execute cp.async.bulk.tensor to shared memory."""
         cta, offset = self.cta_at(w, dst)
         own = w.cta.mbarriers.get(bar - w.window) if cta is w.cta and not cta_mask else None
         if own is not None:
@@ -420,14 +420,14 @@ class Services:
     def tma_store(
         self, w: RunningWarp, tensor_map: TensorMap, src: int, coords: Sequence[int], reduce: str | None, rows: bool
     ) -> None:
-        """cp.async.bulk.tensor to global memory."""
+        """Execute cp.async.bulk.tensor to global memory."""
         cta, offset = self.cta_at(w, src)
         if cta is not w.cta:
             raise Fault(ForeignStoreSource(w.origin))
         self.tma.store(w, tensor_map, offset, _numbers(coords), reduce, rows)
 
     def cancel_cluster(self, w: RunningWarp, handle: int, bar: int, multicast: bool) -> None:
-        """clusterlaunchcontrol.try_cancel."""
+        """Execute clusterlaunchcontrol.try_cancel."""
         _, offset = self.cta_at(w, handle)
         every = (1 << len(w.cta.cluster.ctas)) - 1
         barriers = self.peer_mbarriers(w, bar, every) if multicast else [self.mbarrier(w, bar)]
@@ -436,7 +436,7 @@ class Services:
             self.launches.ask(w, offset, barriers)
 
     def cancelled_cluster(self, w: RunningWarp, handle: int) -> int:
-        """clusterlaunchcontrol.query_cancel."""
+        """Execute clusterlaunchcontrol.query_cancel."""
         word = MemoryAccess("uint32", "weak", "cta", "shared", 1)
         first, found = (self.scoped.load(w, word, handle + 4 * i) for i in (0, 3))
         if not found:
@@ -444,7 +444,7 @@ class Services:
         return first if found else NONE_CANCELLED
 
     def bulk_load(self, w: RunningWarp, dst: int, src: int, nbytes: int, bar: int, cta_mask: int) -> None:
-        """cp.async.bulk to shared memory."""
+        """Execute cp.async.bulk to shared memory."""
         cta, offset = self.cta_at(w, dst)
         slot, first = self._bytes_at(w, src, nbytes)
         targets = [(b.cta, b) for b in self.peer_mbarriers(w, bar, cta_mask)] if cta_mask else []
@@ -458,7 +458,7 @@ class Services:
             self.tma.load_bytes(w, slot, first, nbytes, offset, targets)
 
     def bulk_copy(self, w: RunningWarp, dst: int, src: int, nbytes: int, bar: int) -> None:
-        """cp.async.bulk from shared to shared memory."""
+        """Execute cp.async.bulk from shared to shared memory."""
         (cta, target), (own, source) = self.cta_at(w, dst), self.cta_at(w, src)
         if own is not w.cta:
             raise Fault(ForeignStoreSource(w.origin, "a bulk copy"))
@@ -471,7 +471,7 @@ class Services:
     def store_async(
         self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers, bar: Any
     ) -> None:
-        """st.async, for the lanes that name one barrier at a time."""
+        """Execute st.async, for one barrier at a time."""
         lanes, bars = w.mask.lanes, np.broadcast_to(bar, (LANES,))
         for each in np.unique(bars[lanes]).tolist():
             some, barrier = lanes[bars[lanes] == each], self.mbarrier(w, each)
@@ -485,7 +485,7 @@ class Services:
     def bulk_store(
         self, w: RunningWarp, dst: int, src: int, nbytes: int, reduce: str | None, dtype: str
     ) -> None:
-        """cp.async.bulk to global memory, and cp.reduce.async.bulk."""
+        """Execute cp.async.bulk to global memory, or cp.reduce.async.bulk."""
         cta, offset = self.cta_at(w, src)
         if cta is not w.cta:
             raise Fault(ForeignStoreSource(w.origin))
@@ -493,7 +493,7 @@ class Services:
         self.tma.store_bytes(w, slot, first, nbytes, offset, reduce, dtype)
 
     def _bytes_at(self, w: RunningWarp, address: int, nbytes: int) -> tuple[int, int]:
-        """(slot, byte) of a range of an argument; a fault where no argument has all of it."""
+        """Return the (slot, byte) of a global range; raise a fault unless one argument contains all of it."""
         found, last = self.memory.locate(address), self.memory.locate(address + max(nbytes, 1) - 1)
         if found is None or last is None or found[0] is not last[0]:
             raise Fault(BadAddress(w.origin, "global", address, nbytes))
@@ -508,7 +508,7 @@ class Services:
         active = w.mask
         for lane in active.lanes.tolist():
             if self.tma.issued(w, lane):
-                w.select(active if active.count == 1 else Mask.of(1 << lane))  # only that thread knows they are done
+                w.select(active if active.count == 1 else Mask.of(1 << lane))  # only that thread has observed their completion
                 yield from self.tma.wait(w, lane, count, read)
         w.select(active)
 
@@ -525,7 +525,7 @@ class Services:
         self.cp_async_groups.of(w).arrive(w, self.own_mbarrier(w, bar, BarrierEffect.ARRIVE), more)
 
     def complete_bytes(self, w: RunningWarp, bar: int, nbytes: int) -> None:
-        """mbarrier.complete_tx, which releases nothing."""
+        """Execute mbarrier.complete_tx, which releases nothing."""
         barrier = self.mbarrier(w, bar)
         if barrier.usable(w, BarrierUse.EXPECT):
             agent = w.cta.cluster.causality.fork(w.agent, "complete_tx")
@@ -535,15 +535,15 @@ class Services:
             w.cta.cluster.causality.finish(agent)
 
     def fence_tensor_core(self, w: RunningWarp) -> None:
-        """tcgen05.fence::before_thread_sync, for what the thread gave its tensor core."""
+        """Execute tcgen05.fence::before_thread_sync for the thread's tensor-core operations."""
         self.tensor.fence(w)
 
     # -- lanes ---------------------------------------------------------------------------------------------------
 
     def shuffle(self, w: RunningWarp, value: Any, source: np.ndarray, mask: Any = None) -> Any:
-        """Each lane's value from the lane that `source` names; the last axis is the lanes.
+        """Return each lane's value from the lane in `source`; the last axis is the lanes.
 
-        mask: the lanes that execute it together, None for the whole warp. The value of another lane is unknown.
+        mask: the executing lanes, None for the whole warp. The value of any other lane is unspecified.
         """
         if mask is None:
             w.converged("shfl.sync")
@@ -558,22 +558,22 @@ class Services:
         return moved
 
     def nanoseconds(self, w: RunningWarp) -> int:
-        """%globaltimer, from the launch on."""
+        """Return %globaltimer, counted from the launch."""
         return int(w.time / self.spec.clock_ghz)
 
     def cycles(self, w: RunningWarp) -> int:
-        """%clock64, from the launch on."""
+        """Return %clock64, counted from the launch."""
         return int(w.time)
 
     def sleep(self, w: RunningWarp, nanoseconds: int) -> None:
-        """nanosleep."""
+        """Execute nanosleep."""
         w.time += float(np.max(nanoseconds)) * self.spec.clock_ghz
 
     def set_max_registers(self, w: RunningWarp, count: int, increase: bool) -> Blocking:
-        """setmaxnreg."""
+        """Execute setmaxnreg."""
         yield from w.cta.registers.set(w, count, increase)
 
 
 def _numbers(coords: Sequence[Any]) -> list[Any]:
-    """Coordinates as Python numbers; coordinates that differ between batched clusters stay arrays."""
+    """Convert coordinates to Python numbers; coordinates that differ between batched clusters remain arrays."""
     return [coord if type(coord) is int or isinstance(coord, PerCluster) else int(coord) for coord in coords]

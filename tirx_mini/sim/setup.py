@@ -1,4 +1,4 @@
-"""The setup of a machine for one execution of a launch, or of a part of it."""
+"""The setup of a machine for one execution of a launch or a part of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .timing import Clock
 
 @dataclass(frozen=True)
 class Part:
-    """A run of a part of a launch. clusters: their numbers. weight: of loads, as in `L2`."""
+    """A partial run of a launch. clusters: their numbers. weight: of loads, as in `L2`."""
 
     clusters: Sequence[int]
     weight: float = 1.0
@@ -23,7 +23,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Share:
-    """The clusters of a launch that have data. bare: the kernel as the others execute it, of which only time passes."""
+    """The clusters of a launch that run with data. bare: the kernel that the others execute for time alone."""
 
     clusters: range
     bare: KernelImage
@@ -33,25 +33,26 @@ class Share:
 class Setup:
     """The setup of one machine.
 
-    seed: None for the deterministic schedule, else randomises the order of simultaneous events, engine latencies and
-        the placement of CTAs.
-    clock: what orders the events, by default their times.
+    seed: None for the deterministic schedule; otherwise it randomises the order of simultaneous events, engine
+        latencies and the placement of CTAs.
+    clock: orders the events, by default by time.
     trace, log_barriers: whether to keep a timeline and every change of every mbarrier.
-    values: computes and moves values; without, only time passes, and no access is recorded.
-    order: finds accesses that nothing orders, and those of memory that nothing has written.
-    time: of engines and of memory; without, the results alone matter, and equal clusters are checked elsewhere.
-    pedantic: whether also for ordinary reads before writes of the async proxy with no fence between.
-    budget: iterations of loops that the run may make, all warps together.
-    mixed: phases that another order may complete with other signals: `Outcome.mixed` of the same run before.
-    late: whose tests of mbarriers come before completions, where another order has them there.
-    part: what is run of the launch; None for all of it.
-    share: which clusters have data, where only some do.
-    cold: whether the L2 holds nothing at first; otherwise it holds the arguments, if they fit.
-    functions: what functions of CUDA C++ that the kernel calls compute, by their names.
-    equal: whether to check a few clusters for all that are equal. The machine raises `Unequal` where there is anything
-        to report.
-    strips: as for `TmaEngine`; the arguments that nothing writes are then the same in all of its runs.
-    probe: changes the data on their way, to see what results depend on.
+    values: computes and moves values; without it, only time passes, and no access is recorded.
+    order: finds unordered accesses and uninitialised reads.
+    time: of engines and of memory; without it, only the results matter, and equal clusters are checked elsewhere.
+    pedantic: whether to report missing fences between ordinary reads and writes of the async proxy as well.
+    budget: the maximum total number of loop iterations of all warps.
+    mixed: phases that another order may complete with other signals: `Outcome.mixed` of an earlier run of the same
+        launch.
+    late: the warps whose mbarrier tests precede completions, wherever another order allows it.
+    part: the part of the launch to run; None for all of it.
+    share: the clusters with data, if only some have data.
+    cold: whether the L2 is empty initially; otherwise it holds the arguments, if they fit.
+    functions: the semantics of CUDA C++ functions that the kernel calls, by name.
+    equal: whether to check a few clusters on behalf of all equal ones. The machine raises `Unequal` if there is a
+        finding.
+    strips: as in `TmaEngine`; read-only arguments are then the same in all of its runs.
+    probe: perturbs the data in flight, to find what results depend on.
     """
 
     seed: int | None = None
@@ -75,4 +76,4 @@ class Setup:
 
 
 DEFAULT_SETUP = Setup()
-"""Everything of a launch is executed and checked, in the deterministic order."""
+"""The default setup: the whole launch is executed and checked, in the deterministic order."""

@@ -1,8 +1,8 @@
-"""Launches in which all that happens is that warps look at memory, which nobody is left to change.
+"""Livelock detection: launches in which all warps only poll memory that no warp will change.
 
-A loop is *steady* if an iteration does nothing but look: what it finds is the same until somebody else acts. Where each
-event that is due is the next look of such a loop, and all have looked since anything else happened, nothing ever will.
-If CTAs are left that have not started, the loops keep them from it.
+A loop is *steady* if an iteration only reads memory: it has the same result until another warp acts. If each pending
+event is the next poll of such a loop, and all of them have polled since the last other event, nothing will ever change.
+If there are CTAs that have not started, the loops keep them from starting.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from .machine import Mask, RunningWarp
 from .timing import Clock
 
 LOOKS = 8
-"""The looks of one warp, with nothing else in between, after which the others are looked at: once in so many."""
+"""The number of consecutive polls of one warp between two checks for livelock."""
 
 
 @dataclass(frozen=True)
 class CtasNeverStart(Fact):
-    """Warps wait in loops for what changes memory, and hold the place of CTAs that have not started.
+    """Warps that poll memory forever while they occupy the SMs that waiting CTAs need.
 
-    first: the blockIdx of the first of these, as in "CTA 148". waiting: how many have not started. ctas: of the grid.
-    resident: how many have started and not ended.
+    first: the blockIdx of the first waiting CTA, such as "CTA 148". waiting: the number of CTAs that have not started.
+    ctas: of the grid. resident: the number of CTAs that have started and not ended.
     """
 
     first: str
@@ -33,7 +33,7 @@ class CtasNeverStart(Fact):
 
 
 class Stillness:
-    """The looks of steady loops since anything else has happened, by the warps that made them."""
+    """The polls of steady loops since the last other event, by warp."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -41,13 +41,13 @@ class Stillness:
         self._lanes: dict[RunningWarp, set[Mask]] = {}
 
     def moved(self) -> None:
-        """Something happens other than a look."""
+        """Reset the polls after an event other than a poll."""
         if self._looks:
             self._looks.clear()
             self._lanes.clear()
 
     def looked(self, warp: RunningWarp) -> bool:
-        """A warp looks at memory in a steady loop. Return whether nothing but such looks will ever happen."""
+        """Register a poll of memory by a warp in a steady loop. Return whether only such polls will ever happen."""
         looks, lanes = self._looks, self._lanes.setdefault(warp, set())
         if lanes and warp.mask not in lanes:  # lanes have left the loop
             self.moved()
@@ -61,6 +61,6 @@ class Stillness:
 
 
 def never_starts(warp: RunningWarp, first: str, waiting: int, resident: int) -> Fault:
-    """The exception to raise in a launch that is still, with CTAs that have not started."""
+    """Return the exception for a livelocked launch with CTAs that have not started."""
     launch, gpu = warp.cta.gpu.image.launch, warp.cta.gpu.spec.name
     return Fault(CtasNeverStart(warp.origin, first, waiting, resident, launch.num_ctas, gpu))

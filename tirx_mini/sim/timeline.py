@@ -1,7 +1,7 @@
 """The timeline of a run: the actor, the start and the end of each action, and every change of every mbarrier.
 
-Times are cycles of the SM clock from the launch on. A `Track` is whose time it is: a warp's, or that of an engine of a
-CTA. Renderers and rules read a `Timeline`.
+Times are cycles of the SM clock since the launch. A `Track` is the time line of a warp, or of an engine of a CTA.
+Renderers and rules read a `Timeline`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .machine import Signal
 
 
 class TrackKind(Enum):
-    """Whose time a track is. The values are words for a reader."""
+    """The kind of actor of a track. The values are display names."""
 
     WARP = "warp"
     TENSOR = "tensor core"
@@ -32,7 +32,7 @@ class TrackKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """A warp, or an engine, of one CTA. cta: its linear number in the grid, x fastest. warp: which one, for a warp."""
+    """A warp or an engine of one CTA. cta: its linear index in the grid, x fastest. warp: its number, for a warp."""
 
     cta: int
     kind: TrackKind
@@ -40,7 +40,7 @@ class Track:
 
 
 class Activity(Enum):
-    """A warp executes (RUN) or is blocked (WAIT); an engine works (BUSY)."""
+    """The activity in an interval: a warp executes (RUN) or is blocked (WAIT), or an engine works (BUSY)."""
 
     RUN = "run"
     WAIT = "wait"
@@ -51,7 +51,7 @@ class Activity(Enum):
 
 
 class Awaited(Enum):
-    """The object of a wait that is no mbarrier, by the word that names the wait (`isa.Instruction.awaits`)."""
+    """The awaited object of a wait other than for an mbarrier, by the name of the wait (`isa.Instruction.awaits`)."""
 
     THREADS = "bar.sync"
     CLUSTER = "barrier.cluster"
@@ -65,19 +65,19 @@ class Awaited(Enum):
 
     @classmethod
     def named(cls, name: str) -> Awaited | None:
-        """The object of the wait with this name: THREADS for "bar.sync 0"."""
+        """Return the awaited object for the name of a wait: THREADS for "bar.sync 0"."""
         word = name.split(" ")[0]
         return cls(word) if word in cls._value2member_map_ else None
 
     @property
     def threads(self) -> bool:
-        """Return whether it is for other threads, at a barrier."""
+        """Return whether the wait is for other threads at a barrier."""
         return self in (Awaited.THREADS, Awaited.CLUSTER)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An mbarrier. cta: whose shared memory holds it. name: as the source has it, "tma2mma[1]"."""
+    """An mbarrier. cta: the CTA whose shared memory holds it. name: its source name, "tma2mma[1]"."""
 
     cta: int
     name: str
@@ -89,14 +89,15 @@ class Interval:
 
     The intervals of a warp follow one another. Those of an engine may overlap: several copies are in flight at once.
 
-    name: RUN: the instruction in PTX, or "arithmetic", "load", "store". WAIT: what for, as in "tma2mma[1]", "bar.sync
-        0", "bulk-group". BUSY: as in "MMA", "load A", "store D".
-    span: where in the source; the user's line is `span.user`.
-    operands: (name, value) for a reader, as in ("bar", "tma2mma[1]"), ("bytes", "32768").
+    name: RUN: the instruction in PTX, or "arithmetic", "load", "store". WAIT: the awaited object, such as "tma2mma[1]",
+        "bar.sync 0", "bulk-group". BUSY: the work, such as "MMA", "load A", "store D".
+    span: the source location; the user's line is `span.user`.
+    operands: displayed (name, value) pairs, such as ("bar", "tma2mma[1]"), ("bytes", "32768").
     stage: of the pipeline: the index of the mbarrier, or of the tile in shared memory; None without one.
-    barrier: of a wait, the mbarrier waited for; of an engine, the one that the end signals.
-    phase: of that barrier, counted from 0, that is waited for or signalled.
-    moved: of a copy: from when to when its bytes come to shared memory (a load) or leave it (a store); None for others.
+    barrier: for a wait, the awaited mbarrier; for an engine, the one that its end signals.
+    phase: the awaited or signalled phase of that barrier, counted from 0.
+    moved: for a copy, the start and end of its transfer to shared memory (a load) or from it (a store); None for
+        others.
     """
 
     track: Track
@@ -113,24 +114,24 @@ class Interval:
 
     @property
     def awaited(self) -> Awaited | None:
-        """Of a wait, what it is for; None for an mbarrier, and for memory that another thread writes."""
+        """The object of a wait; None for an mbarrier, or for memory that another thread writes."""
         waits = self.activity is Activity.WAIT and self.barrier is None
         return Awaited.named(self.name) if waits else None
 
     @property
     def cycles(self) -> float:
-        """How long it lasts."""
+        """The duration in cycles."""
         return self.end - self.start
 
 
 @dataclass(frozen=True, slots=True)
 class BarrierChange:
-    """A change of an mbarrier.
+    """A state change of an mbarrier.
 
-    source: who made it; of COMPLETE, who made the last change before.
-    phase: how many phases were complete before it: the number of the phase that it is of.
-    pending: arrivals that the phase still lacks after it. tx: bytes that it still expects (negative: that have landed
-        and are not expected yet). After COMPLETE they are those of the next phase.
+    source: the track that made it; for COMPLETE, the one that made the last change before.
+    phase: the number of phases completed before it, which is the index of its phase.
+    pending: the arrivals missing in the phase after it. tx: the bytes still expected (negative: arrived and not
+        expected yet). After COMPLETE they belong to the next phase.
     """
 
     time: float
@@ -145,7 +146,7 @@ class BarrierChange:
 
 @dataclass(frozen=True, slots=True)
 class CtaTime:
-    """The life of a CTA. name: "CTA (3, 0)". sm: where. cluster, rank: its place there. start, end: in cycles."""
+    """The lifetime of a CTA. name: "CTA (3, 0)". sm: its SM. cluster, rank: its position. start, end: in cycles."""
 
     cta: int
     name: str
@@ -158,10 +159,10 @@ class CtaTime:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One output tile of a CTA. name: the part of the output, "D[0:128, 256:384]", or "tile 2" where that is unknown.
+    """One output tile of a CTA. name: the part of the output, "D[0:128, 256:384]", or "tile 2" if unknown.
 
-    start, end: from the end of the CTA's work for the tile before to the end of its own, in cycles.
-    multiplied: when its last MMA ended, which may be before `start`, while the tile before is written; 0 without MMAs.
+    start, end: from the end of the CTA's work for the previous tile to the end of its own, in cycles.
+    multiplied: the end of its last MMA, which may precede `start`, while the previous tile is written; 0 without MMAs.
     """
 
     cta: int
@@ -173,11 +174,12 @@ class Tile:
 
 @dataclass(frozen=True)
 class Timeline(Displayed):
-    """All that one run did. intervals: by start. changes: by time. ctas: by number. tiles: by CTA, then start.
+    """The recorded events of one run. intervals: by start. changes: by time. ctas: by number. tiles: by CTA, then
+    start.
 
-    roles: of each warp, by what it issued: "TMA", "MMA", "write-back", "TMA, MMA", "all".
-    cycles: when the kernel ended, or stopped. stuck: when nothing could advance any more; None for a run that ended.
-    label: the kernel, the GPU and what came of the run, for a heading. clock_ghz: of the SM clock; None if not known.
+    roles: of each warp, by its issued operations: "TMA", "MMA", "write-back", "TMA, MMA", "all".
+    cycles: the time at which the kernel ended, or stopped. stuck: the time of a deadlock; None for a run that ended.
+    label: the kernel, the GPU and the result of the run, for a heading. clock_ghz: of the SM clock; None if unknown.
     """
 
     intervals: tuple[Interval, ...] = ()
@@ -194,9 +196,9 @@ class Timeline(Displayed):
         return f"<Timeline {self.label!r}: {len(self.ctas)} CTAs, {len(self.intervals)} intervals>"  # all are megabytes
 
     def ended_by(self, wait: Interval) -> BarrierChange | None:
-        """The change that completed the phase a wait was for; None where it waits for something else, or for ever.
+        """Return the change that completed the awaited phase; None for other waits or waits without end.
 
-        An arrow goes from its (source, time) to the wait's end.
+        In a picture, an arrow leads from its (source, time) to the end of the wait.
         """
         if wait.barrier is None or wait.phase is None:
             return None
@@ -206,7 +208,7 @@ class Timeline(Displayed):
 
     @cached_property
     def _ends(self) -> dict[tuple[Place, int], list[BarrierChange]]:
-        """The last change before each completion of a phase, by the phase."""
+        """The last change before each completion of a phase, by phase."""
         ends: dict[tuple[Place, int], list[BarrierChange]] = {}
         last: dict[tuple[Place, int], BarrierChange] = {}
         for change in self.changes:
@@ -219,12 +221,12 @@ class Timeline(Displayed):
 
 
 def base_name(name: str) -> str:
-    """The name of a barrier without its index: "tma2mma" for "tma2mma[1]"."""
+    """Return the name of a barrier without its index: "tma2mma" for "tma2mma[1]"."""
     return name.partition("[")[0]
 
 
 def covered(spans: Iterable[tuple[float, float]]) -> float:
-    """How long at least one of the spans, (start, end), lasts."""
+    """Return the total length of the union of the spans (start, end)."""
     total, reached = 0.0, float("-inf")
     for start, end in sorted(spans):
         if end > reached:

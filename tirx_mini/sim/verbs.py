@@ -1,6 +1,7 @@
-"""Static assertions that the simulator provides every verb of which instructions are made; pyright checks them.
+"""Static assertions, checked by pyright, that the simulator implements every verb of the instructions.
 
-Nothing is executed: where a class lacks a verb of `tirx_mini.isa`, or has one of another type, a `return` is an error.
+Nothing is executed: a class that lacks a verb of `tirx_mini.isa`, or has one of another type, makes a `return` an
+error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What bounded a run: its critical path, the times of its warps and engines, and the causes in words.
+"""Performance bounds of a run: its critical path, the times of its warps and engines, and the causes in words.
 
 bound = bound_of(timeline, spec, stats, time_us)
 bound.sentence, bound.shares, bound.lanes, bound.usage
@@ -21,7 +21,7 @@ __all__ = [
 
 
 def bound_of(timeline: Timeline, spec: GpuSpec, stats: Mapping[str, float], time_us: float) -> Bound:
-    """What bounded a run that came to its end. stats: of its report. time_us: predicted."""
+    """Return the performance bound of a completed run. stats: of its report. time_us: predicted."""
     facts = Facts(timeline, spec, stats, time_us)
     whole = sum(facts.path_cycles.values())
     shares = tuple(

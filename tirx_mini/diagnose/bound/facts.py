@@ -1,4 +1,4 @@
-"""The figures of a run that say what bounded it: those of one SM, the one that ended last."""
+"""The figures of a run that determine its bound; they describe the SM that ended last."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .path import Path, Resource, critical_path
 from .scene import Scene
 
 LEAST_SHARE = 0.005
-"""Waits that are shorter than this share of a lane are left out."""
+"""The minimum share of a lane for a wait to be listed."""
 
 
 @dataclass(frozen=True)
 class Loop:
-    """The work on one tile of a CTA, from its first MMA to its last.
+    """The main loop of a CTA for one tile, from its first MMA to its last.
 
     batches: of MMAs, one for each tile of K. busy: cycles of the tensor core. last: when the last batch starts.
     loads: when the CTA began to load.
@@ -35,9 +35,8 @@ class Loop:
 
     @property
     def steady(self) -> float:
-        """How long all batches take at the pace from the first to the last.
-
-        The loads of the first ones come before the loop.
+        """The duration of all batches at the pace between the first and the last. The loads of the first batches
+        precede the loop.
         """
         if self.batches == 1:
             return self.end - self.loads
@@ -45,9 +44,9 @@ class Loop:
 
 
 class Facts:
-    """What the rules ask about a run that came to its end.
+    """The figures of a completed run, as the rules use them.
 
-    stats: of its report. time_us: predicted. launch_us: the part of it that is the latency of the launch.
+    stats: of its report. time_us: predicted. launch_us: the launch latency included in it.
     """
 
     def __init__(self, timeline: Timeline, spec: GpuSpec, stats: Mapping[str, float], time_us: float) -> None:
@@ -62,32 +61,32 @@ class Facts:
         self.path: Path = critical_path(self.scene)
 
     def us(self, cycles: float) -> float:
-        """Cycles as microseconds."""
+        """Convert cycles to microseconds."""
         return cycles / (self.clock_ghz * 1e3)
 
     # -- the grid ----------------------------------------------------------------------------------------------------
 
     @cached_property
     def sms_used(self) -> int:
-        """SMs on which a CTA had something to multiply; on which one ran, where none multiplied."""
+        """The number of SMs with a multiplying CTA, or with any CTA if none multiplies."""
         homes = {cta.cta: cta.sm for cta in self.timeline.ctas}
         return len({homes[cta] for cta in self._working or homes})
 
     @cached_property
     def _working(self) -> set[int]:
-        """The CTAs that have something to multiply."""
+        """The CTAs that execute MMAs."""
         return {interval.track.cta for interval in self.timeline.intervals if interval.name == "MMA"}
 
     @cached_property
     def tiles(self) -> int:
-        """Tiles of the output, of all CTAs; a pair works on two at once."""
+        """The number of output tiles of all CTAs; a pair works on two at once."""
         return sum(tile.cta in self._working for tile in self.timeline.tiles)
 
     # -- the work ----------------------------------------------------------------------------------------------------
 
     @cached_property
     def loops(self) -> list[Loop]:
-        """The tiles of the SM, by start."""
+        """The tile loops of the SM, by start."""
         found: list[Loop] = []
         for cta in self.scene.ctas:
             lane = self.scene.lane(cta.cta, TrackKind.TENSOR)
@@ -106,24 +105,24 @@ class Facts:
 
     @cached_property
     def loop_cycles(self) -> float:
-        """How long the SM was between the first and the last MMA of some tile."""
+        """The total time for which some tile loop of the SM is active."""
         return covered((loop.start, loop.end) for loop in self.loops)
 
     @cached_property
     def loop_gaps(self) -> float:
-        """How long the SM was in none of its loops, between the first and the last."""
+        """The total time between the first and the last tile loop in which none is active."""
         if not self.loops:
             return 0.0
         return max(loop.end for loop in self.loops) - self.loops[0].start - self.loop_cycles
 
     @cached_property
     def _part(self) -> float:
-        """The SM's part of the work of the GPU."""
+        """The SM's share of the GPU's work."""
         return len(self.loops) / self.tiles if self.tiles else 0.0
 
     @cached_property
     def usage(self) -> tuple[Usage, ...]:
-        """How busy the SM kept the tensor core, shared memory, the L2 and the HBM in its loops."""
+        """The utilisation of the tensor core, shared memory, the L2 and HBM by the SM in its tile loops."""
         spec = self.spec
         if not self.loops:
             return ()
@@ -139,19 +138,19 @@ class Facts:
         return tuple(Usage(name, min(1.0, self.in_loops(key) / (cycles * rate))) for name, key, rate in rates)
 
     def in_loops(self, key: str) -> float:
-        """The SM's part of a figure of the statistics, without what the write-back adds to it.
+        """Return the SM's share of a statistic, without the contribution of the write-back.
 
-        What TMA stores is first written to shared memory, and read from there.
+        A TMA store first writes its data to shared memory, and then reads them from there.
         """
         after = {"shared_bytes": 2.0, "l2_bytes": 1.0}.get(key, 0.0) * self.stats.get("tma_store_bytes", 0.0)
         return max(0.0, self.stats.get(key, 0.0) - after) * self._part
 
     def used(self, name: str) -> float:
-        """The usage of a part by name."""
+        """Return the utilisation of a unit by name."""
         return next((usage.share for usage in self.usage if usage.name == name), 0.0)
 
     def per_batch(self, key: str) -> float:
-        """A figure of the statistics for one K tile of the SM."""
+        """Return a statistic per K tile of the SM."""
         batches = sum(loop.batches for loop in self.loops)
         return self.in_loops(key) / batches if batches else 0.0
 
@@ -159,13 +158,13 @@ class Facts:
 
     @cached_property
     def path_cycles(self) -> dict[Resource, float]:
-        """The critical path by resource, with the latency of the launch; the longest part first."""
+        """The cycles of the critical path by resource, including the launch latency; the largest first."""
         total = self.path.cycles()
         total[Resource.LAUNCH] = total.get(Resource.LAUNCH, 0.0) + self.launch_us * self.clock_ghz * 1e3
         return dict(sorted(total.items(), key=lambda part: -part[1]))
 
     def share(self, *resources: Resource) -> float:
-        """The share of the predicted time that the critical path spends with these resources."""
+        """Return the share of the predicted time that the critical path spends on the given resources."""
         whole = sum(self.path_cycles.values())
         return sum(self.path_cycles.get(resource, 0.0) for resource in resources) / whole if whole else 0.0
 
@@ -173,19 +172,19 @@ class Facts:
 
     @cached_property
     def focus(self) -> CtaTime:
-        """The CTA of the SM that issued MMAs in the longest time; of a pair the one whose warp issues them."""
+        """The MMA-issuing CTA in the cluster of the SM's longest-lived CTA."""
         cluster = self.scene.cluster_of(max(self.scene.ctas, key=lambda cta: cta.end - cta.start).cta)
         issuers = [n for n in sorted(cluster) if any("MMA" in self.role(t) for t in self.scene.warps(n))]
         return self.scene.around[issuers[0] if issuers else min(cluster)]
 
     def role(self, track: Track) -> str:
-        """What a warp does: "all" stands for loads, MMAs and write-back."""
+        """Return the role of a warp, with "all" expanded to loads, MMAs and write-back."""
         role = self.scene.role(track)
         return "TMA, MMA, write-back" if role == "all" else role
 
     @cached_property
     def window(self) -> tuple[float, float]:
-        """From the first load or MMA of the CTA in focus to its last MMA; its life where it has none."""
+        """The interval from the first load or MMA of the CTA in focus to its last MMA; its lifetime if it has none."""
         cta = self.focus
         lane = self.scene.lane(cta.cta, TrackKind.TENSOR)
         end = max((m.end for m in lane.intervals), default=cta.end) if lane is not None else cta.end
@@ -207,7 +206,7 @@ class Facts:
         return tuple(lanes)
 
     def lane_of(self, part: str) -> LaneTime | None:
-        """The time of the role that does `part`: "MMA"."""
+        """Return the time of the role that includes `part`, such as "MMA"."""
         full = ((lane, "TMA, MMA, write-back" if lane.name == "all" else lane.name) for lane in self.lanes)
         return next((lane for lane, name in full if lane.warps and part in name.split(", ")), None)
 

@@ -1,4 +1,4 @@
-"""What bounded a run, as data: figures of its critical path, of warps and engines, and the causes in words."""
+"""The data model of performance bounds: critical-path shares, utilisations, and the causes in words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .path import Resource
 
 @dataclass(frozen=True)
 class Share:
-    """How much of the critical path belongs to a resource. cycles: of the SM clock. share: of the predicted time."""
+    """The share of a resource in the critical path. cycles: of the SM clock. share: of the predicted time."""
 
     resource: Resource
     cycles: float
@@ -18,7 +18,7 @@ class Share:
 
 @dataclass(frozen=True)
 class WaitShare:
-    """A share of a warp's time. name: what it waits for: a barrier without its index, "bar.sync 0", "wgmma-group"."""
+    """A share of a warp's time. name: the awaited object: a barrier without its index, "bar.sync 0", "wgmma-group"."""
 
     name: str
     share: float
@@ -26,10 +26,10 @@ class WaitShare:
 
 @dataclass(frozen=True)
 class LaneTime:
-    """The time of a role or an engine, in shares of the time from the first load or MMA of its CTA to the last MMA.
+    """The time of a role or an engine, as shares of the interval from its CTA's first load or MMA to the last MMA.
 
-    name: "MMA", "TMA", "write-back", "tensor core", "TMA loads". warps: how many have the role; 0 for an engine.
-    waits: the longest first. idle: neither busy nor waiting.
+    name: "MMA", "TMA", "write-back", "tensor core", "TMA loads". warps: the number of warps with the role; 0 for an
+    engine. waits: the longest first. idle: neither busy nor waiting.
     """
 
     name: str
@@ -40,15 +40,15 @@ class LaneTime:
 
     @property
     def waiting(self) -> float:
-        """The share of all waits."""
+        """The total share of all waits."""
         return sum(wait.share for wait in self.waits)
 
 
 @dataclass(frozen=True)
 class Usage:
-    """How much of what a part of the GPU can do was used between the first and the last MMA of the tiles.
+    """The utilisation of a unit of the GPU between the first and the last MMA of the tiles.
 
-    name: "tensor core", "shared memory", "L2", "HBM". share: 1 is all that one SM can have.
+    name: "tensor core", "shared memory", "L2", "HBM". share: 1 is the full capacity available to one SM.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class Cause:
-    """One thing that bounds a kernel. kind: a key. name: in a few words. sentence: with figures and a remedy."""
+    """A cause that bounds a kernel. kind: a key. name: in a few words. sentence: with figures and a remedy."""
 
     kind: str
     name: str
@@ -66,11 +66,11 @@ class Cause:
 
 @dataclass(frozen=True)
 class Bound:
-    """What bounded a run that came to its end.
+    """The performance bound of a completed run.
 
-    causes: the one to remove first comes first; each rests on the ones before it being removed.
+    causes: in the order in which to remove them; each assumes that the earlier ones are removed.
     shares: of the critical path of the SM that ended last, the largest first; they add up to the predicted time.
-    lanes: roles, then engines, of the CTA of that SM. usage: of the parts of the GPU, as that SM sees them.
+    lanes: roles, then engines, of the CTA of that SM. usage: of the units of the GPU, as that SM sees them.
     """
 
     causes: tuple[Cause, ...]

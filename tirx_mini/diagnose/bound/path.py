@@ -1,8 +1,8 @@
-"""The critical path of a run: what each moment of it was waited for, walked back from the end.
+"""The critical path of a run: the chain of causes, walked back from the end.
 
-The path through a warp is what it executes. A wait leads to who ended it: the warp or engine that made the last signal
-before the phase was complete. An engine's work leads to the work that kept the engine busy before, or to its issue. The
-start of a CTA leads to the end of the one before it on the same SM.
+The path through a warp is its sequence of instructions. A wait leads to its cause: the warp or engine that made the
+last signal before the phase completed. The work of an engine leads to the earlier work that kept the engine busy, or to
+its issue. The start of a CTA leads to the end of the previous CTA on the same SM.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .scene import ACCESSES, EPSILON, Lane, Scene
 
 
 class Resource(Enum):
-    """What a moment of the critical path belongs to. The values are words for a reader."""
+    """The resource that a part of the critical path is attributed to. The values are display names."""
 
     TENSOR = "tensor core"
     COMPLETION = "completion of MMAs"
@@ -35,7 +35,7 @@ class Resource(Enum):
 
 @dataclass(frozen=True)
 class Step:
-    """A part of the path, from `start` to `end`, in cycles. interval: what was done then; None for a gap."""
+    """A part of the path, from `start` to `end`, in cycles. interval: the activity in it; None for a gap."""
 
     resource: Resource
     start: float
@@ -45,12 +45,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Path:
-    """A critical path. steps: the last one first."""
+    """A critical path. steps: in reverse order of time."""
 
     steps: tuple[Step, ...]
 
     def cycles(self) -> dict[Resource, float]:
-        """How much of the path belongs to each resource that is on it."""
+        """Return the cycles of the path by resource."""
         total: dict[Resource, float] = {}
         for step in self.steps:
             total[step.resource] = total.get(step.resource, 0.0) + step.end - step.start
@@ -58,7 +58,7 @@ class Path:
 
 
 def critical_path(scene: Scene) -> Path:
-    """The path through the SM of a scene, from its last event back to the launch."""
+    """Return the critical path through the SM of a scene, from its last event back to the launch."""
     walk = _Walk(scene)
     last = scene.ctas[-1]
     for cta in scene.ctas:
@@ -70,7 +70,7 @@ def critical_path(scene: Scene) -> Path:
 
 
 class _Walk:
-    """A walk back through time. steps: what it has passed."""
+    """A backward walk through time. steps: the parts visited."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -79,7 +79,7 @@ class _Walk:
         self.at: tuple[Track, float] | None = None
 
     def cta_end(self, cta: CtaTime, time: float) -> None:
-        """Walk from a time at which a CTA ends."""
+        """Walk back from the end of a CTA."""
         self._to_last_warp(cta, time)
         seen: set[tuple[Track, float]] = set()
         while self.at is not None:
@@ -93,7 +93,7 @@ class _Walk:
                 self._warp(track, now)
 
     def stores_after(self, cta: CtaTime) -> None:
-        """The kernel ends when its last stores arrive, which may be after its last warp has ended."""
+        """Add the time from the end of the last warp to the arrival of the last stores."""
         self._pass(Resource.WRITE_BACK, cta.end, self.scene.timeline.cycles)
 
     def _pass(self, resource: Resource, start: float, end: float, interval: Interval | None = None) -> None:
@@ -101,7 +101,7 @@ class _Walk:
             self.steps.append(Step(resource, start, end, interval))
 
     def _to_last_warp(self, cta: CtaTime, time: float) -> None:
-        """Go on with the warp of a CTA that was the last to do something before `time`."""
+        """Continue with the warp of a CTA that was active last before `time`."""
         tracks = self.scene.warps(cta.cta)
         ends = {track: last.end for track in tracks if (last := self.scene.lanes[track].ended(time)) is not None}
         if ends:
@@ -126,7 +126,7 @@ class _Walk:
         self.at = track, interval.start
 
     def _cta_start(self, cta: CtaTime, now: float) -> None:
-        """A CTA starts when another one on its SM has ended, or at the launch."""
+        """Continue from the start of a CTA: after the end of an earlier CTA on its SM, or at the launch."""
         before = [other for other in self.scene.ctas if other.end <= cta.start + EPSILON and other is not cta]
         previous = max(before, key=lambda other: other.end, default=None)
         self._pass(Resource.LAUNCH, previous.end if previous else 0.0, now)
@@ -134,7 +134,7 @@ class _Walk:
             self._to_last_warp(previous, previous.end)
 
     def resource_of(self, track: Track, interval: Interval) -> Resource:
-        """What an instruction of a warp belongs to."""
+        """Return the resource that an instruction of a warp is attributed to."""
         scene, role = self.scene, self.scene.role(track)
         if interval.start < scene.first_work[track.cta] - EPSILON and interval.name not in ACCESSES:
             return Resource.LAUNCH
@@ -172,7 +172,7 @@ class _Walk:
             self.at = track, wait.start
 
     def _meeting(self, track: Track, wait: Interval, now: float) -> None:
-        """A barrier of the CTA or the cluster: whoever came last let the others go."""
+        """Walk back from a barrier of the CTA or the cluster to the warp that arrived last."""
         scene = self.scene
         ctas = scene.cluster_of(track.cta) if wait.awaited is Awaited.CLUSTER else {track.cta}
         latest, who = wait.start, track
@@ -193,7 +193,7 @@ class _Walk:
             self.at = track, wait.start
 
     def _columns(self, track: Track, wait: Interval, now: float) -> None:
-        """Tensor memory that another CTA of the SM held."""
+        """Walk back from a wait for tensor memory to the CTA that held it."""
         self._pass(Resource.LAUNCH, wait.start, now, wait)
         holders = [cta for cta in self.scene.ctas if cta.cta != track.cta and wait.start < cta.end <= now + 1000]
         holder = max((cta for cta in holders if cta.start < now), key=lambda cta: cta.end, default=None)
@@ -207,7 +207,7 @@ class _Walk:
     # -- engines -----------------------------------------------------------------------------------------------------
 
     def _engine(self, track: Track, time: float) -> bool:
-        """Go through the work of an engine that ended at `time` or before; whether there was any."""
+        """Walk back through the work of an engine that ended by `time`; return whether there was any."""
         lane = self.scene.lanes.get(track)
         work = lane.ended(time) if lane is not None else None
         if work is None or lane is None:
@@ -227,7 +227,7 @@ class _Walk:
                 break
             if issue is not None and issue.start >= earlier.end:
                 break
-            # The core was still busy when this MMA was issued; after that, its operands came late from shared memory.
+            # The core was still busy when this MMA was issued; after that, its operands arrived late from shared memory.
             self._pass(Resource.SHARED, earlier.end, work.start, work)
             work = earlier
         if issue is None:
@@ -260,7 +260,7 @@ class _Walk:
         return True
 
     def _issue_of_load(self, work: Interval) -> Interval | None:
-        """What a warp executed when it issued a load."""
+        """Return the interval in which a warp issued a load."""
         found: Interval | None = None
         for track in self.scene.warps():
             if track.cta not in self.scene.cluster_of(work.track.cta):
@@ -274,7 +274,7 @@ class _Walk:
 
 
 def _ahead(lane: Lane, work: Interval, first: float) -> Interval | None:
-    """The load whose bytes came right before those of `work`, which begin at `first`."""
+    """Return the load whose bytes arrived directly before those of `work`, which begin at `first`."""
     best: Interval | None = None
     for other in lane.intervals:
         if other.start > work.start + EPSILON:

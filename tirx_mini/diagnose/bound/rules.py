@@ -1,7 +1,7 @@
-"""The causes that bound a kernel, in the order in which they can be removed.
+"""The rules for the causes that bound a kernel, in the order in which they can be removed.
 
-Each rule looks at the facts of a run, and rests on the rules before it: a pipeline needs loads that nobody waits for by
-copying, roles need a loop over tiles, a bandwidth matters when enough loads are in flight.
+Each rule examines the facts of a run, and assumes the rules before it: a pipeline requires asynchronous loads, roles
+require a tile loop, and a bandwidth matters only if enough loads are in flight.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from .scene import multiplies
 from .stages import count, number, stages_of
 
 MUCH, SOME, LITTLE = 0.5, 0.2, 0.02
-"""Shares of a time that count as most of it, as a part that is worth removing, and as one that is worth a word."""
+"""The shares of time that count as most of it, as worth removing, and as worth mentioning."""
 BUSY, FULL = 0.85, 0.9
-"""The usage from which on a part of the GPU bounds a kernel, and from which on more requests in flight do not help.
-Both are less than 1, since requests come unevenly."""
+"""The utilisations above which a unit bounds a kernel, and above which more requests in flight do not help. Both are
+below 1, because requests arrive unevenly."""
 
 Rule = Callable[[Facts], "Cause | None"]
 
 
 def causes_of(facts: Facts) -> tuple[Cause, ...]:
-    """All causes that apply, the first one to remove first; at least one."""
+    """Return all causes that apply, at least one, in the order in which to remove them."""
     return tuple(cause for rule in RULES if (cause := rule(facts)) is not None) or (_what_is_left(facts),)
 
 
 def one_batch(facts: Facts) -> Cause | None:
-    """A CTA has one tile of K to multiply, and all the rest of its time is overhead."""
+    """Check for CTAs with a single K tile, whose remaining time is overhead."""
     fixed = facts.share(Resource.LAUNCH, Resource.WRITE_BACK)
     if not facts.loops or fixed < MUCH or max(loop.batches for loop in facts.loops) > 1:
         return None
@@ -45,7 +45,7 @@ def one_batch(facts: Facts) -> Cause | None:
 
 
 def one_cta(facts: Facts) -> Cause | None:
-    """The grid is so small that nearly all SMs have nothing to do."""
+    """Check for a grid that leaves nearly all SMs idle."""
     if len(facts.timeline.ctas) > 1 or facts.spec.sms < 4:
         return None
     inside = facts.us(facts.timeline.cycles)
@@ -57,7 +57,7 @@ def one_cta(facts: Facts) -> Cause | None:
 
 
 def copies_by_threads(facts: Facts) -> Cause | None:
-    """Warps move the operands."""
+    """Check for operands that warps copy themselves."""
     share = facts.share(Resource.COPIES)
     if not facts.loops or share < SOME:
         return None
@@ -69,7 +69,7 @@ def copies_by_threads(facts: Facts) -> Cause | None:
 
 
 def one_stage(facts: Facts) -> Cause | None:
-    """The only buffer is loaded and multiplied in turns."""
+    """Check for a single buffer that is loaded and multiplied alternately."""
     stages = stages_of(facts)
     share = facts.share(Resource.LATENCY, Resource.L2, Resource.SHARED)
     lane = facts.lane_of("MMA")
@@ -85,7 +85,7 @@ def one_stage(facts: Facts) -> Cause | None:
 
 
 def ctas_in_turn(facts: Facts) -> Cause | None:
-    """An SM runs CTAs one after the other, each for one tile."""
+    """Check for SMs that execute CTAs of one tile each in sequence."""
     loops = facts.loops
     share = facts.loop_gaps / facts.timeline.cycles
     if len(loops) < 2 or len({loop.cta for loop in loops}) < len(loops) or share < LITTLE:
@@ -105,7 +105,7 @@ def ctas_in_turn(facts: Facts) -> Cause | None:
 
 
 def one_role(facts: Facts) -> Cause | None:
-    """The warp that issues the MMAs also loads: while it waits for one, it does nothing for the other."""
+    """Check for a warp that issues both MMAs and loads, and stalls both while it waits for one."""
     lane = facts.lane_of("MMA")
     busy = facts.used("tensor core")
     if lane is None or lane is not facts.lane_of("TMA") or not 0 < busy <= BUSY:
@@ -127,7 +127,7 @@ def one_role(facts: Facts) -> Cause | None:
 
 
 def one_accumulator(facts: Facts) -> Cause | None:
-    """The MMAs of a tile wait until the write-back has read the tile before."""
+    """Check for MMAs of a tile that wait for the write-back of the previous tile."""
     lane = facts.lane_of("MMA")
     if lane is None or not lane.waits or lane.waits[0].share < SOME:
         return None
@@ -142,7 +142,7 @@ def one_accumulator(facts: Facts) -> Cause | None:
 
 
 def too_few_stages(facts: Facts) -> Cause | None:
-    """More loads in flight would hide their latency: nothing that they use is busy."""
+    """Check for loads whose latency more stages would hide."""
     stages = stages_of(facts)
     lane = facts.lane_of("MMA")
     if stages is None or lane is None or _busiest(facts)[1] > FULL or stages.needed <= stages.number:
@@ -160,7 +160,7 @@ def too_few_stages(facts: Facts) -> Cause | None:
 
 
 def bandwidth(facts: Facts) -> Cause | None:
-    """A memory has no time to spare: it moves too many bytes for each MMA."""
+    """Check for a memory that is saturated by too many bytes per MMA."""
     tensor = facts.used("tensor core")
     shared = _shares(facts)
     least = BUSY if shared else max(BUSY, tensor)
@@ -190,7 +190,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def _what_is_left(facts: Facts) -> Cause:
-    """What bounds a kernel to which no rule applies: the part that is busiest, else the longest part of the path."""
+    """Return the cause of a kernel to which no rule applies: the busiest unit, or else the largest part of the path."""
     name, share = _busiest(facts)
     top = next(iter(facts.path_cycles))
     if not facts.loops:
@@ -217,7 +217,7 @@ def _what_is_left(facts: Facts) -> Cause:
 
 
 def percent(share: float) -> str:
-    """A share for a reader."""
+    """Format a share as a percentage."""
     return f"{share * 100:.0f} %"
 
 
@@ -235,7 +235,7 @@ def _busiest(facts: Facts) -> tuple[str, float]:
 
 
 def _own_mmas(facts: Facts) -> str:
-    """The barrier by which a warp that issues MMAs waits for their completion; "" for none."""
+    """Return the barrier on which an MMA-issuing warp awaits their completion; "" for none."""
     lane = facts.scene.lane(facts.focus.cta, TrackKind.TENSOR)
     names = {base_name(m.barrier.name) for m in (lane.intervals if lane else ()) if m.barrier is not None}
     found = facts.lane_of("MMA")
@@ -244,7 +244,7 @@ def _own_mmas(facts: Facts) -> str:
 
 
 def _freed_by_write_back(facts: Facts) -> set[str]:
-    """The barriers at which only warps of the write-back arrive."""
+    """Return the barriers at which only write-back warps arrive."""
     arrived: dict[str, set[str]] = {}
     for change in facts.scene.timeline.changes:
         if change.kind is not Signal.COMPLETE:
@@ -253,12 +253,12 @@ def _freed_by_write_back(facts: Facts) -> set[str]:
 
 
 def _shares(facts: Facts) -> bool:
-    """Return whether CTAs of a cluster share operands."""
+    """Return whether the CTAs of a cluster share operands."""
     return any(cta.rank for cta in facts.timeline.ctas)
 
 
 def _consumers(facts: Facts) -> int:
-    """How many roles of a cluster multiply: warps that issue tcgen05.mma, warpgroups that issue wgmma."""
+    """Return the number of MMA-issuing roles of a cluster: warps for tcgen05.mma, warpgroups for wgmma."""
     cluster = facts.scene.cluster_of(facts.focus.cta)
     issuers = {
         (run.track.cta, run.track.warp if "tcgen05" in run.name else (run.track.warp or 0) // 4)

@@ -1,4 +1,4 @@
-"""The part of a timeline around one SM, in lanes that a walk back through time can search."""
+"""The part of a timeline around one SM, as lanes that can be searched backwards."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tirx_mini.hardware import GpuSpec
 from tirx_mini.sim import Activity, CtaTime, Interval, Timeline, Track, TrackKind
 
 EPSILON = 1e-3
-"""Cycles: times that are nearer are equal."""
+"""The tolerance, in cycles, for equality of times."""
 ACCESSES = ("load", "store", "copy", "arithmetic")
-"""What a warp executes beside the instructions of the table."""
+"""The activities of a warp besides instructions of the table."""
 
 
 class Lane:
@@ -24,21 +24,20 @@ class Lane:
         self._ends = sorted((interval.end, index) for index, interval in enumerate(intervals))
 
     def before(self, time: float) -> Interval | None:
-        """The last interval that starts before `time`."""
+        """Return the last interval that starts before `time`."""
         at = bisect_left(self._starts, time - EPSILON) - 1
         return self.intervals[at] if at >= 0 else None
 
     def ended(self, time: float) -> Interval | None:
-        """The interval that ends last, at `time` or before."""
+        """Return the interval with the latest end up to `time`."""
         at = bisect_right(self._ends, (time + EPSILON, len(self.intervals))) - 1
         return self.intervals[self._ends[at][1]] if at >= 0 else None
 
 
 class Scene:
-    """The part of a timeline around one SM: the CTAs that ran on it, and the others of their clusters.
+    """The part of a timeline around one SM: its CTAs, and the other CTAs of their clusters.
 
-    ctas: those of the SM, in the order of their starts. lanes: of all of these CTAs and engines. timeline: what
-    concerns them.
+    ctas: the CTAs of the SM, in order of their starts. lanes: of all CTAs and engines. timeline: restricted to these.
     """
 
     def __init__(self, timeline: Timeline, spec: GpuSpec, sm: int) -> None:
@@ -64,24 +63,24 @@ class Scene:
         self._issue_starts = [run.start for run in self._issues]
 
     def lane(self, cta: int, kind: TrackKind) -> Lane | None:
-        """The lane of an engine."""
+        """Return the lane of an engine."""
         return self.lanes.get(Track(cta, kind))
 
     def warps(self, cta: int | None = None) -> list[Track]:
-        """The tracks of the warps of a CTA; of all CTAs without one."""
+        """Return the tracks of the warps of a CTA, or of all CTAs."""
         return [t for t in self.lanes if t.kind is TrackKind.WARP and (cta is None or t.cta == cta)]
 
     def cluster_of(self, cta: int) -> set[int]:
-        """The CTAs of the cluster of a CTA."""
+        """Return the CTAs in the cluster of a CTA."""
         index = self.around[cta].cluster
         return {number for number, other in self.around.items() if other.cluster == index}
 
     def role(self, track: Track) -> str:
-        """What a warp is for."""
+        """Return the role of a warp."""
         return self.timeline.roles.get(track, "")
 
     def _first_work(self, cta: int) -> float:
-        """When a CTA begins to load, or to multiply; what comes before is its set-up."""
+        """Return the time at which a CTA begins to load or to multiply, after its set-up."""
         starts = [
             lane.intervals[0].start
             for track, lane in self.lanes.items()
@@ -96,7 +95,7 @@ class Scene:
         return min(starts, default=self.around[cta].end)
 
     def _last_products(self, cta: int) -> list[tuple[float, float, float]]:
-        """(start, end of the last MMA, end) of each tile of a CTA."""
+        """Return (start, end of the last MMA, end) of each tile of a CTA."""
         return [
             (tile.start, tile.multiplied, tile.end)
             for tile in self.timeline.tiles
@@ -104,11 +103,11 @@ class Scene:
         ]
 
     def writes_back(self, cta: int, interval: Interval) -> bool:
-        """Whether a warp of a CTA does something between the last MMA of a tile and the first load of the next."""
+        """Return whether an interval lies between the last MMA of a tile and the first load of the next."""
         return any(last - EPSILON <= interval.start < end for _, last, end in self._products[cta])
 
     def issue_of_mma(self, work: Interval) -> Interval | None:
-        """What a warp of the cluster executed when it issued the MMAs of an interval of a tensor core."""
+        """Return the interval in which a warp of the cluster issued the MMAs of a tensor-core interval."""
         cluster = self.cluster_of(work.track.cta)
         found: Interval | None = None
         for index in range(bisect_right(self._issue_starts, work.start + EPSILON) - 1, -1, -1):
@@ -124,5 +123,5 @@ class Scene:
 
 
 def multiplies(interval: Interval) -> bool:
-    """Return whether a warp issues an MMA."""
+    """Return whether a warp issues an MMA in an interval."""
     return interval.activity is Activity.RUN and ".mma" in interval.name

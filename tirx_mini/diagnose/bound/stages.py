@@ -1,4 +1,4 @@
-"""The stages of a pipeline: how many there are, how long one goes round, and how many would hide that."""
+"""The stages of a pipeline: their number, the latency of a turn, and the number that would hide it."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from tirx_mini.sim import Interval, TrackKind, base_name
 from .facts import Facts
 
 MARGIN = 1.1
-"""Turns are not all equally long: so much of the mean should be hidden."""
+"""The safety factor on the mean turn, because turns vary in length."""
 
 
 @dataclass(frozen=True)
 class Stages:
-    """The stages of a CTA's loads. Times are cycles, medians over the run; a turn is inside of a tile.
+    """The stages of a CTA's loads.
+
+    Times are cycles, medians over the run; a turn lies within a tile.
 
     number: of stages. loaded: the barrier that loads signal, without its index.
-    load: from the issue of the first load of a stage until all have landed.
-    turn: from there until the first load into the same stage again, which is the load, the MMAs and their signals.
-    multiply: what the MMAs of a stage take, from their issue until their completion is known.
-    work: the time of one stage where nothing is waited for: of its MMAs, or of its bytes.
-    room: how many stages the shared memory of a CTA can hold.
+    load: from the issue of the first load of a stage to the completion of its last.
+    turn: from there to the first load into the same stage again: the load, the MMAs and their signals.
+    multiply: from the issue of a stage's MMAs to the observation of their completion.
+    work: the time of one stage without waits: of its MMAs, or of its bytes.
+    room: the number of stages that fit in the shared memory of a CTA.
     """
 
     number: int
@@ -38,17 +40,17 @@ class Stages:
 
     @property
     def hidden(self) -> float:
-        """How much of a turn the work on all stages covers."""
+        """The part of a turn that the work on all stages covers."""
         return self.number * self.work
 
     @property
     def needed(self) -> int:
-        """How many stages cover a turn."""
+        """The number of stages that cover a turn."""
         return ceil(MARGIN * self.turn / self.work) if self.work else self.number
 
 
 def stages_of(facts: Facts) -> Stages | None:
-    """The stages of the CTA in focus; None where TMA loads nothing that a tensor core multiplies."""
+    """Return the stages of the CTA in focus; None if no tensor core consumes its TMA loads."""
     loads = facts.scene.lane(facts.focus.cta, TrackKind.TMA_LOAD)
     mmas = facts.scene.lane(facts.focus.cta, TrackKind.TENSOR)
     if loads is None or mmas is None:
@@ -70,14 +72,14 @@ def stages_of(facts: Facts) -> Stages | None:
 
 
 def _room(facts: Facts, loads: Sequence[Interval], stages: int, fills: int) -> int:
-    """How many stages fit in the shared memory of a CTA, beside what else it holds."""
+    """Return the number of stages that fit in a CTA's shared memory beside its other contents."""
     size = sum(int(dict(load.operands).get("bytes", 0)) for load in loads) / fills
     free = facts.spec.architecture.smem_per_cta - facts.stats.get("smem_bytes", 0)
     return stages + int(free // size) if size else stages
 
 
 def _fills(loads: Sequence[Interval]) -> list[tuple[int | None, float, float]]:
-    """(stage, start, end) of the loads of one phase of a barrier together, by start."""
+    """Return (stage, start, end) of the merged loads of each barrier phase, by start."""
     found: dict[tuple[object, int | None], tuple[int | None, float, float]] = {}
     for load in loads:
         key = load.barrier, load.phase
@@ -87,18 +89,18 @@ def _fills(loads: Sequence[Interval]) -> list[tuple[int | None, float, float]]:
 
 
 def _work(facts: Facts) -> float:
-    """The cycles that a stage needs of the part of the GPU that it keeps busy longest."""
+    """Return the cycles per stage of the unit that it keeps busy longest."""
     return max((usage.share for usage in facts.usage), default=0.0) * facts.loop_cycles / max(
         1, sum(loop.batches for loop in facts.loops)
     )
 
 
 def number(value: int) -> str:
-    """A small number as a word."""
+    """Return a small number as a word."""
     words = ("one", "two", "three", "four", "five", "six", "seven", "eight")
     return words[value - 1] if 1 <= value <= len(words) else str(value)
 
 
 def count(value: int, noun: str) -> str:
-    """ "two stages", "one tile" """
+    """Format a count with its noun: "two stages", "one tile"."""
     return f"{number(value)} {noun}{'s' * (value != 1)}"

@@ -1,4 +1,4 @@
-"""Deadlocks: who waits for what, which instructions could have provided it, and the most likely reason why none did.
+"""Deadlocks: the waiting warps, the instructions that could release them, and the most likely cause.
 
 `signals`, `states`, `threads`, `bytes`, `counts`, `rounds` and `general` hold the rules; each names its finding's code.
 """

@@ -1,4 +1,4 @@
-"""States of roles that advance before their first use: the first wait is then for the second round."""
+"""States that advance before their first use, so that the first wait is for the second round."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .sites import Assignment, Site, Sites
 
 
 def advanced_first(sites: Sites, waits: Sequence[Site]) -> Explanation | None:
-    """Why one of these waits is for another phase than its role begins with: its state advances ahead of it.
+    """Explain a wait whose first phase is wrong because the role's state advances before it.
 
-    Only for a wait that is known to be wrong: a state may begin one step back. It is not said of a loop that another
-    wait of the role precedes, which may be that of the first round.
+    This applies only to a wait that is known to be wrong: a correct state may begin one step back. A loop is skipped if
+    another wait of the role precedes it, because that wait may belong to the first round.
     """
     for wait in waits:
         if wait.effect is not BarrierEffect.WAIT or not wait.loops or _waited_before(sites, wait):
@@ -36,7 +36,7 @@ def advanced_first(sites: Sites, waits: Sequence[Site]) -> Explanation | None:
 
 
 def _steps(sites: Sites, wait: Site) -> list[Assignment]:
-    """The assignments of the state of a wait, in the loop that is next around it."""
+    """Return the assignments of a wait's state in the innermost loop around it."""
     variables = [*sites.variables(wait.argument("phase"))[0]]
     if wait.index is not None:
         variables += sites.variables(wait.index)[0]
@@ -48,6 +48,6 @@ def _steps(sites: Sites, wait: Site) -> list[Assignment]:
 
 
 def _waited_before(sites: Sites, wait: Site) -> bool:
-    """Return whether the role waits for the barrier ahead of the loop, too."""
+    """Return whether the role also waits for the barrier before the loop."""
     others = sites.of(wait.barrier, BarrierEffect.WAIT)
     return any(one.order < wait.order and (one.threads & wait.threads).any() for one in others)

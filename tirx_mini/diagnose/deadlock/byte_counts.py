@@ -1,4 +1,4 @@
-"""What one round of a kernel announces to its barriers and delivers to them, in bytes."""
+"""The expected and delivered bytes per round of each barrier."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .sites import Site, Sites, find_sites
 
 @dataclass(frozen=True)
 class ByteCount:
-    """What one round announces to a barrier and what its TMA loads deliver, in bytes. barrier: the buffer's name."""
+    """The bytes per round that are expected at a barrier and that its TMA loads deliver. barrier: the buffer's name."""
 
     barrier: str
     announced: int
@@ -23,11 +23,11 @@ class ByteCount:
     loads: tuple[Site, ...]
 
     def sentence(self, name: str) -> str:
-        """What is wrong with `name`."""
+        """Return a sentence about the mismatch at `name`."""
         return f"each round announces {self.announced} bytes to {name}, and its TMA loads deliver {self.delivered}"
 
     def other_barrier(self, name: str) -> tuple[str, str] | None:
-        """What is wrong and what to write, where the bytes are right and the loads name another CTA's barrier."""
+        """Return the message and the hint if the bytes are right, but the loads signal another CTA's barrier."""
         own = [load for load in self.loads if not load.remote]
         if not own or not self.announce.remote or self.delivered * 2 != self.announced:
             return None
@@ -45,7 +45,7 @@ class ByteCount:
 
 
 def byte_count(func: PrimFunc, sites: Sites, barrier: str) -> ByteCount | None:
-    """The bytes of one round of the barriers of this name, where the program tells both sides; else None."""
+    """Return the byte count per round of the barriers with this name, or None if the program does not determine it."""
     announce = [site for site in sites.all if site.barrier == barrier and site.effect and site.effect.expects_bytes]
     loads = sites.of(barrier, BarrierEffect.COMPLETE_TX)
     if not announce or not loads or func.launch is None:
@@ -56,9 +56,9 @@ def byte_count(func: PrimFunc, sites: Sites, barrier: str) -> ByteCount | None:
 
 
 def _rounds(announce: Sequence[Site], loads: Sequence[Site]) -> list[list[Site]]:
-    """The loads that belong to each announcement, none where that is not known.
+    """Return the loads of each announcement, an empty list if they are unknown.
 
-    There are several announcements where one function is inlined several times: each load of it is there as often.
+    There are several announcements if a function is inlined several times; its loads then have as many copies.
     """
     if len(announce) == 1:
         return [list(loads)]
@@ -76,7 +76,7 @@ def _line(site: Site) -> Hashable:
 
 
 def _count(func: PrimFunc, barrier: str, announce: Site, loads: Sequence[Site]) -> ByteCount | None:
-    """What is announced at one place, and what these loads deliver; None where either is not known."""
+    """Return the bytes expected at one announcement and delivered by the loads; None if either is unknown."""
     assert func.launch is not None
     announced = int_value(announce.argument("bytes"))
     delivered = [_delivered(func, site, announce) for site in loads]
@@ -87,10 +87,10 @@ def _count(func: PrimFunc, barrier: str, announce: Site, loads: Sequence[Site]) 
 
 
 def _delivered(func: PrimFunc, load: Site, announce: Site) -> int | None:
-    """The bytes of a load in one round of the loop that announces them; None where that is not known.
+    """Return the bytes of a load per round of the loop that announces them, or None if unknown.
 
-    Loads that signal one CTA's barrier from every CTA of the cluster count once for each, and so do announcements. A
-    guard around the load alone leaves it open how often it runs.
+    Loads that signal one CTA's barrier from every CTA of the cluster count once for each CTA, and so do announcements.
+    A guard around the load alone leaves its number of executions unknown.
     """
     assert func.launch is not None
     maps: dict[Var, TensorMap] = {tensor_map.var: tensor_map for tensor_map in func.tensor_maps}
@@ -104,7 +104,7 @@ def _delivered(func: PrimFunc, load: Site, announce: Site) -> int | None:
 
 @dataclass(frozen=True)
 class Suspect:
-    """Barriers whose two sides do not agree, whatever the run did. span: of the announcement."""
+    """A mistake that the program shows, independently of the run. span: of the announcement."""
 
     kind: Kind
     explanation: Explanation
@@ -118,7 +118,7 @@ BYTE_COUNT = Kind(
 
 
 def suspects(func: PrimFunc) -> list[Suspect]:
-    """The barriers to which a round announces other bytes than it delivers, or none at all."""
+    """Return the barriers whose expected bytes per round differ from the delivered ones, or are missing."""
     sites = find_sites(func)
     loads = [site for site in sites.all if site.effect is BarrierEffect.COMPLETE_TX]
     found: list[Suspect] = []
@@ -137,7 +137,7 @@ def suspects(func: PrimFunc) -> list[Suspect]:
 
 
 def _unannounced(func: PrimFunc, name: str, loads: list[Site]) -> Suspect:
-    """A barrier whose loads nothing announces: each phase completes with its arrivals, before or after its bytes."""
+    """Return the suspect for a barrier whose delivered bytes are never announced."""
     explanation = Explanation(
         f"{deliveries(loads)} deliver bytes to {name}, and nothing announces them: its phases do not wait for these",
         announce_hint(loads, name),
@@ -148,12 +148,12 @@ def _unannounced(func: PrimFunc, name: str, loads: list[Site]) -> Suspect:
 
 
 def deliveries(sites: Sequence[Site]) -> str:
-    """The operations that deliver bytes, in words: "TMA loads and st.async operations"."""
+    """Return the byte-delivering operations in words: "TMA loads and st.async operations"."""
     return " and ".join(dict.fromkeys(_PLURALS.get(site.role, f"{site.role} operations") for site in sites))
 
 
 def announce_hint(sites: Sequence[Site], name: str) -> str:
-    """Who announces the bytes that these deliver to the barrier `name`."""
+    """Return the hint to announce the bytes that the sites deliver to the barrier `name`."""
     own = all(site.role == "TMA load" for site in sites)
     who = "the thread that issues the loads" if own else "a thread of the CTA that receives the bytes"
     return f"let {who} call Tx.ptx.mbarrier.arrive.expect_tx on {name}, with their bytes"
@@ -163,7 +163,7 @@ _PLURALS = {"TMA load": "TMA loads", "bulk copy": "bulk copies"}
 
 
 def bytes_hint(func: PrimFunc) -> str:
-    """What to announce."""
+    """Return the hint about the number of bytes to announce."""
     hint = "announce the bytes of the copies that signal the barrier: elements of their tiles × bytes of an element"
     clusters = func.launch is not None and func.launch.cluster_size > 1
     return hint + (", of all CTAs whose copies signal it" if clusters else "")

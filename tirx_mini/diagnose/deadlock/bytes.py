@@ -1,4 +1,4 @@
-"""Deadlocks in which a phase lacks bytes, or has too many."""
+"""Deadlocks in which a phase lacks bytes or receives too many."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .situation import Group, Situation
     "PTX ISA: mbarrier, tx-count",
 )  # fmt: skip
 def bytes_differ(situation: Situation, group: Group) -> Explanation | None:
-    """All threads have arrived, and a round announces other bytes than it delivers."""
+    """Check for a phase with all arrivals whose expected bytes per round differ from the delivered ones."""
     barrier = group.mbarrier
     if barrier is None or barrier.pending == barrier.expected or not barrier.tx:
         return None
@@ -34,7 +34,7 @@ def bytes_differ(situation: Situation, group: Group) -> Explanation | None:
     "PTX ISA: mbarrier, tx-count",
 )  # fmt: skip
 def bytes_astray(situation: Situation, group: Group) -> Explanation | None:
-    """Bytes are missing or too many, though not by what a round announces; or they came, and no thread arrived."""
+    """Check for missing or excess bytes that the byte counts do not explain, or bytes without an arrival."""
     barrier = group.mbarrier
     if barrier is None or not barrier.tx or (barrier.pending == barrier.expected and barrier.tx > 0):
         return None
@@ -48,7 +48,7 @@ def bytes_astray(situation: Situation, group: Group) -> Explanation | None:
 
 
 def _one_stage_for_all(situation: Situation, name: str) -> Explanation | None:
-    """Loads that signal one barrier of a ring in every round, while the bytes are announced at that of the round."""
+    """Check for loads that always signal one barrier of a ring while their bytes are announced at the current stage."""
     sites = situation.sites
     loads = [load for load in sites.of(name, BarrierEffect.COMPLETE_TX) if load.loops]
     announce = [site for site in sites.signals(name) if site.effect and site.effect.expects_bytes]

@@ -1,4 +1,4 @@
-"""Deadlocks whose cause is the count that a barrier was initialised with: more than arrive in a round, or fewer."""
+"""Deadlocks caused by an mbarrier's initial count that differs from the arrivals per round."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .situation import Group, Situation, role_name
     "PTX ISA: mbarrier.init",
 )  # fmt: skip
 def too_few_arrive(situation: Situation, group: Group) -> Explanation | None:
-    """The barrier was initialised for more arrivals than there are instructions and threads to make."""
+    """Check for a barrier whose initial count exceeds the arrivals that the program can make."""
     barrier = group.mbarrier
     if barrier is None or not barrier.pending or barrier.pending == barrier.expected:
         return None
     signals = situation.signals(barrier)
     if situation.overrun(barrier, signals):
-        return None  # somebody has already made the arrivals of this phase, in a phase before
+        return None  # the arrivals of this phase were already made in an earlier phase
     later = _later(situation, group, barrier, signals)
     if later is None:
         return None
@@ -54,9 +54,10 @@ def too_few_arrive(situation: Situation, group: Group) -> Explanation | None:
 
 
 def _later(situation: Situation, group: Group, barrier: Mbarrier, signals: Sequence[Site]) -> list[Group] | None:
-    """Who arrives too, but never in this phase, as they wait for those who have; None where others are still to come.
+    """Return the groups that never arrive in this phase because they wait for arrived groups; None if others may still
+    arrive.
 
-    Whoever arrives once a phase has arrived in this one where it has made more rounds than phases are complete.
+    A warp that arrives once per phase has arrived in this one if it has made more rounds than phases are complete.
     """
     arrived: list[Group] = []
     absent: list[Group] = []
@@ -72,9 +73,9 @@ def _later(situation: Situation, group: Group, barrier: Mbarrier, signals: Seque
 
 
 def _to_come(group: Group, site: Site, barrier: Mbarrier) -> list[RunningWarp]:
-    """The warps that may arrive there in this phase: not those that have executed the instruction for it already.
+    """Return the warps that may still arrive at a site in this phase.
 
-    Who waits again for a barrier, before the instruction in its loop, has executed it once for each wait.
+    A warp that waits again for a barrier, before the instruction in its loop, has executed it once for each wait.
     """
     warps = group.coming(site, barrier)
     awaited = group.mbarrier
@@ -102,7 +103,7 @@ def _in_this_phase(
 
 
 def _have_arrived(barrier: Mbarrier, warps: Sequence[RunningWarp]) -> bool:
-    """Return whether all of the warps have arrived at the barrier at some time."""
+    """Return whether all of the warps have ever arrived at the barrier."""
     roles = {arrival.role for arrival in barrier.history.arrivals.values()}
     return all(warp.place in roles or warp.role in roles for warp in warps)
 
@@ -111,7 +112,7 @@ def _have_arrived(barrier: Mbarrier, warps: Sequence[RunningWarp]) -> bool:
     "too-many-arrive", "TX116", 110, "A phase completes as soon as its arrivals have come.", "PTX ISA: mbarrier.init",
 )  # fmt: skip
 def too_many_arrive(situation: Situation, group: Group) -> Explanation | None:
-    """More threads arrive in a round than the barrier was initialised for, so its phases run ahead."""
+    """Check for more arrivals per round than the barrier's initial count, so that its phases run ahead."""
     for barrier in group.warps[0].cta.mbarriers.values():
         sites = situation.signals(barrier)
         own = group.mbarrier is barrier or all(g.mbarrier is not barrier for g in situation.groups)
@@ -120,7 +121,7 @@ def too_many_arrive(situation: Situation, group: Group) -> Explanation | None:
         if not sites or not all(site.certain for site in sites) or not _ran_ahead(situation, barrier, sites):
             continue
         number, ranks = barrier.element.stage or 0, [cta.rank for cta in situation.cluster.ctas]
-        # A round has its arrivals from one site: where there are several, as for the last round, they are alike.
+        # The arrivals of a round are from one site: several sites, as for the last round, are equivalent.
         coming = {sum(site.arriving(number, barrier.cta.rank, rank) for rank in ranks) for site in sites}
         if len(coming) == 1 and max(coming) > barrier.expected > 0 and situation.in_step(barrier):
             name, few = barrier.element.buffer, counted(barrier.expected, "thread")
@@ -134,6 +135,6 @@ def too_many_arrive(situation: Situation, group: Group) -> Explanation | None:
 
 
 def _ran_ahead(situation: Situation, barrier: Mbarrier, sites: Sequence[Site]) -> bool:
-    """Return whether it has completed more phases than any arriving role has made rounds."""
+    """Return whether the barrier has completed more phases than any arriving role has made rounds."""
     rounds = [situation.rounds_of(warp, barrier, sites) for cta in situation.cluster.ctas for warp in cta.warps]
     return barrier.phase > max(rounds, default=0) > 0

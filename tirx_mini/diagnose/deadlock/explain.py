@@ -1,7 +1,7 @@
-"""Why nothing can advance: the most likely cause in one sentence, what to change in another.
+"""The explanation of a deadlock: the most likely cause in one sentence, and the fix in another.
 
-Each rule looks at one group of warps that wait for the same barrier at the same line, and recognises one mistake. Rules
-are tried in the order of their certainty; the first that applies to any group names the cause.
+Each rule examines one group of warps that wait for the same barrier at the same line, and recognises one mistake. Rules
+are tried in order of certainty; the first that applies to any group names the cause.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ RULES: tuple[DeadlockRule, ...] = tuple(
         key=lambda rule: -rule.certainty,
     )
 )
-"""All deadlock rules, the most certain first."""
+"""All deadlock rules, in descending order of certainty."""
 
 
 @dataclass(frozen=True)
 class Deadlock:
-    """The cause of a deadlock. situation, group: where the rule applies. situations: all ways of being stuck."""
+    """The cause of a deadlock. situation, group: where the rule applies. situations: all distinct deadlock states."""
 
     rule: DeadlockRule
     explanation: Explanation
@@ -39,19 +39,19 @@ class Deadlock:
 
     @property
     def about_bytes(self) -> bool:
-        """Return whether the cause is that a round announces other bytes than it delivers."""
+        """Return whether the cause is a mismatch between expected and delivered bytes."""
         return self.rule is bytes.bytes_differ
 
     @property
     def after_bytes(self) -> bool:
-        """Return whether wrong counts of bytes lead to this cause, too: it is less certain than they are."""
+        """Return whether wrong byte counts may also lead to this cause."""
         return self.rule.certainty < bytes.bytes_differ.certainty
 
 
 def explain_deadlock(
     func: PrimFunc, blocked: Sequence[RunningWarp], repeats: Sequence[RepeatedWait] = ()
 ) -> Deadlock:
-    """The most certain cause of a deadlock. blocked: the warps that wait for ever. repeats: as in `Outcome`."""
+    """Return the most certain cause of a deadlock. blocked: the deadlocked warps. repeats: as in `Outcome`."""
     situations = _situations(func, blocked, repeats)
     for rule in RULES:
         for situation in situations:
@@ -65,7 +65,7 @@ def explain_deadlock(
 def _situations(
     func: PrimFunc, blocked: Sequence[RunningWarp], repeats: Sequence[RepeatedWait]
 ) -> list[Situation]:
-    """A situation for each way in which a cluster is stuck, the first cluster standing for all of them."""
+    """Return one situation for each distinct state of a deadlocked cluster."""
     sites = find_sites(func)
     found: dict[Hashable, Situation] = {}
     for cluster in dict.fromkeys(warp.cta.cluster for warp in blocked):

@@ -14,7 +14,7 @@ from .situation import Group, Situation
     consequence=True,
 )  # fmt: skip
 def in_general(situation: Situation, group: Group) -> Explanation | None:
-    """The barrier's phase lacks arrivals or bytes, for a reason that no rule recognises."""
+    """Report the missing arrivals or bytes of a phase, for an unknown reason."""
     barrier = group.mbarrier
     if barrier is None or (not situation.cycle(group) and any(map(situation.cycle, situation.groups))):
         return None  # it waits for some of those that wait for one another
@@ -30,7 +30,7 @@ def in_general(situation: Situation, group: Group) -> Explanation | None:
 
 @cause("anything", "TX113", 10, "A warp waits for something that a warp which can run provides.", consequence=True)
 def anything(situation: Situation, group: Group) -> Explanation | None:
-    """A wait for something else."""
+    """Report a wait for anything else."""
     if group.counting is not None and any(g.counting is None for g in situation.groups):
         return None
     message = f"{group.role} {group.waits} for {group.waits_for}, and nothing can provide it"

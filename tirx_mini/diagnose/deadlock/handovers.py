@@ -1,7 +1,7 @@
-"""Handovers between roles that the program itself shows to be wrong: for a run with an error that may follow from them.
+"""Incorrect handovers between roles, as the program itself shows them; for runs with an error.
 
-A role waits for a barrier, uses what was handed over, and signals another barrier. Each function below recognises one
-mistake of that pattern. A right program may look the same for reasons of its own, so none of them is a finding alone.
+A role waits for a barrier, uses the data handed over, and signals another barrier. Each function below recognises one
+mistake in this pattern. A correct program may match for other reasons, so a match alone is not a finding.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ OTHER_ROUNDS = Kind(
 def handover_suspect(
     func: PrimFunc, fresh: Sequence[FreshWait], blocked: Sequence[RunningWarp] = ()
 ) -> Suspect | None:
-    """The first handover that the program shows to be wrong.
+    """Return the first incorrect handover in the program.
 
-    fresh: the first waits that passed on a fresh barrier. blocked: the warps that wait for ever.
+    fresh: the first waits that passed on a fresh barrier. blocked: the deadlocked warps.
     """
     sites, fresh = find_sites(func), [*fresh, *_first_waits(blocked)]
     return (
@@ -68,7 +68,7 @@ def handover_suspect(
 
 
 def _early_commit(sites: Sites) -> Suspect | None:
-    """A barrier all of whose commits come before the first MMA of their threads."""
+    """Check for a barrier whose commits all precede the first MMA of their threads."""
     multiplies = [site for site in sites.all if site.instruction.completion is Completion.COMMIT]
     commits = [site for site in sites.all if site.effect is BarrierEffect.COMMIT and site.barrier]
     for commit in commits:
@@ -89,13 +89,13 @@ def _early_commit(sites: Sites) -> Suspect | None:
 
 
 def _named(sites: Sites, site: Site) -> str:
-    """The barrier that a site names, with its index where its buffer has several and the index is a number."""
+    """Return the name of a site's barrier, with its index if it is one of several and constant."""
     index = None if site.index is None or sites.depth(site) == 1 else int_value(site.index)
     return site.barrier if index is None else f"{site.barrier}[{index}]"
 
 
 def _leads(commit: Site, mma: Site) -> bool:
-    """Return whether a commit is executed before the MMA in each round of its loops, the first one too."""
+    """Return whether a commit precedes the MMA in each round of its loops."""
     around = {id(guard.cond) for guard in mma.guards}
     return (
         commit.order < mma.order
@@ -112,19 +112,19 @@ def _same(loops: Sequence[Stmt], others: Sequence[Stmt]) -> bool:
 
 
 def fullness(sites: Sites, name: str) -> int:
-    """How surely a barrier says "data is there" (high) rather than "the place is free" (low), by who signals it."""
+    """Return the certainty that a barrier means "data is there" rather than "the place is free"."""
     if sites.of(name, BarrierEffect.ARRIVE_EXPECT_TX, BarrierEffect.COMPLETE_TX):
         return 2
     return 1 if sites.of(name, BarrierEffect.COMMIT) else 0
 
 
 def _passes_at_once(sites: Sites, fresh: Sequence[FreshWait]) -> Suspect | None:
-    """Of two roles that wait for one another, both began as if the other one had signalled already."""
+    """Check for two roles that wait for each other, and whose first waits both pass."""
     for user in fresh:
         for filler in fresh:
             full, empty = user.barrier.buffer, filler.barrier.buffer
             if user.barrier.stage or fullness(sites, full) <= fullness(sites, empty):
-                continue  # where only a later stage passes at once, its parity is wrong
+                continue  # if only a later stage passes at once, its parity is wrong
             if not (_hands_over(sites, user, empty) and _hands_over(sites, filler, full)):
                 continue
             waits = [site for site in sites.at(user.origin.span) if site.barrier == full]
@@ -152,7 +152,7 @@ def _passes_at_once(sites: Sites, fresh: Sequence[FreshWait]) -> Suspect | None:
 
 
 def _first_waits(blocked: Sequence[RunningWarp]) -> list[FreshWait]:
-    """The first waits of warps that would have passed on a fresh barrier, and now do not end: it is not fresh."""
+    """Return the deadlocked first waits that would have passed on a fresh barrier."""
     found: list[FreshWait] = []
     for warp in blocked:
         wait = warp.waiting
@@ -162,7 +162,7 @@ def _first_waits(blocked: Sequence[RunningWarp]) -> list[FreshWait]:
 
 
 def _hands_over(sites: Sites, wait: FreshWait, signalled: str) -> bool:
-    """Return whether the warp of a wait signals a barrier in a loop around the wait."""
+    """Return whether the waiting warp signals a barrier in a loop around the wait."""
     loops = {id(loop) for site in sites.at(wait.origin.span) for loop in site.loops}
     return any(
         site.threads[wait.warp].any() and loops & set(map(id, site.loops)) for site in sites.signals(signalled)
@@ -174,13 +174,13 @@ def _hands_over(sites: Sites, wait: FreshWait, signalled: str) -> bool:
 
 @cause("stage-and-phase-swapped", SWAPPED.code, 147, SWAPPED.rule, SWAPPED.isa, root=True)
 def stage_and_phase_swapped(situation: Situation, group: Group) -> Explanation | None:
-    """A role waits for the stage that its phase names, with the parity of its stage."""
+    """Explain a wait that exchanges the stage and the parity of its state."""
     found = _stage_for_phase(situation.sites)
     return None if found is None else replace(found.explanation, span=found.span)
 
 
 def _stage_for_phase(sites: Sites) -> Suspect | None:
-    """A wait that swaps the two: other instructions of its loop take its parity as the stage, and none its stage."""
+    """Check for a wait with swapped stage and phase: other instructions of its loop use its parity as the stage."""
     for wait in _ring_waits(sites):
         stage, phase = _only(sites, wait, "index"), _only(sites, wait, "phase")
         if stage is None or phase is None or stage is phase:
@@ -206,7 +206,7 @@ def _stage_for_phase(sites: Sites) -> Suspect | None:
 
 
 def _only(sites: Sites, site: Site, what: str) -> Buffer | None:
-    """The one variable that the stage ("index") or the parity ("phase") of a site depends on."""
+    """Return the only variable that determines the stage ("index") or the parity ("phase") of a site."""
     expr = site.index if what == "index" else site.argument(what)
     if expr is None:
         return None
@@ -215,14 +215,14 @@ def _only(sites: Sites, site: Site, what: str) -> Buffer | None:
 
 
 def _ring_waits(sites: Sites) -> Iterator[Site]:
-    """The waits for a stage of a ring, in a loop."""
+    """Yield the waits for a stage of a ring, inside loops."""
     for site in sites.all:
         if site.effect is BarrierEffect.WAIT and site.loops and site.index is not None and sites.depth(site) > 1:
             yield site
 
 
 def other_stage(sites: Sites) -> Suspect | None:
-    """A role that, in one round, waits for a stage of one ring and signals another stage of a second ring."""
+    """Check for a role that, in one round, waits for one stage and signals a different stage of a second ring."""
     for signal in sites.all:
         if signal.effect is None or not signal.effect.arrives or signal.index is None or signal.by_thread:
             continue
@@ -240,13 +240,13 @@ def other_stage(sites: Sites) -> Suspect | None:
 
 
 def _unconditional(signal: Site, wait: Site) -> bool:
-    """Whether every round that waits signals: the signal's own guards choose threads and CTAs, and not rounds."""
+    """Return whether a signal executes in every round of a wait: its own guards select only threads and CTAs."""
     around = {id(guard.cond) for guard in wait.guards}
     return all(guard.of_all_rounds(signal.warps) for guard in signal.guards if id(guard.cond) not in around)
 
 
 def _apart(sites: Sites, wait: Site, signal: Site, depth: int) -> Suspect | None:
-    """What is wrong with the stage of the signal; None where it is that of the wait, or not known."""
+    """Return the mistake in a signal's stage; None if it matches the wait or is unknown."""
     assert wait.index is not None and signal.index is not None
     steps = difference(sites, signal.index, wait.index, depth)
     word, about = signal.role, {"barrier": signal.barrier}
@@ -279,7 +279,7 @@ def _apart(sites: Sites, wait: Site, signal: Site, depth: int) -> Suspect | None
 
 
 def _fills(sites: Sites, signal: Site, depth: int) -> bool:
-    """Return whether loads go to the stage that a signal names."""
+    """Return whether loads fill the stage that a signal names."""
     loads = [load for load in sites.of(signal.barrier, BarrierEffect.COMPLETE_TX) if _same(load.loops, signal.loops)]
     return bool(loads) and all(
         load.index is not None and signal.index is not None and difference(sites, load.index, signal.index, depth) == 0
@@ -288,7 +288,7 @@ def _fills(sites: Sites, signal: Site, depth: int) -> bool:
 
 
 def _step_between(sites: Sites, wait: Site, signal: Site) -> Assignment | None:
-    """An assignment of the stage between a wait and the signal, in their loop."""
+    """Return an assignment of the stage between a wait and the signal, inside their loop."""
     assert wait.index is not None
     variables = sites.variables(wait.index)[0]
     for one in sites.assignments:
@@ -302,7 +302,7 @@ def _step_between(sites: Sites, wait: Site, signal: Site) -> Assignment | None:
 
 
 def _other_rounds(func: PrimFunc, sites: Sites) -> Suspect | None:
-    """A barrier of which more phases complete in a round of the outer loop than a role waits for, or fewer."""
+    """Check for a barrier that completes a different number of phases per outer round than a role waits for."""
     found = next(differing_rounds(func, sites), None)
     if found is None:
         return None
@@ -333,7 +333,7 @@ def _other_rounds(func: PrimFunc, sites: Sites) -> Suspect | None:
 
 
 def _count(sites: Sites, found: Rounds) -> Explanation:
-    """Both sides make the same number of rounds, and more threads arrive in each than init was given."""
+    """Explain a barrier with equal rounds on both sides but more arrivals per round than its initial count."""
     name, few = found.barrier, counted(found.count, "thread")
     return Explanation(
         f"{name} was initialised for {counted(found.count, 'arrival')} a phase, and {found.arrivals} arrive in each "
@@ -349,7 +349,7 @@ def _count(sites: Sites, found: Rounds) -> Explanation:
 
 
 def _inner_loops(signal: Site, wait: Site) -> Iterator[tuple[str, Stmt]]:
-    """The innermost loops of both sides, where they are two."""
+    """Yield the innermost loops of a signal and a wait if they differ."""
     if len(signal.loops) == len(wait.loops) and signal.loops and signal.loops[-1] is not wait.loops[-1]:
         yield "the loop of the signal is here", signal.loops[-1]
         yield "the loop of the wait is here", wait.loops[-1]

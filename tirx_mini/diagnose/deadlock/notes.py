@@ -1,4 +1,4 @@
-"""The places of the source that show the cause of a deadlock."""
+"""Source locations that show the cause of a deadlock."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from .sites import Guard, Site
 
 
 def guard_notes(guards: Sequence[Guard]) -> Notes:
-    """The conditions around a site."""
+    """Return notes on the conditions around a site."""
     return tuple((f"under the guard `{guard.text}`", guard.cond.span or guard.span) for guard in guards)
 
 
 def site_notes(sites: Sequence[Site], text: str) -> Notes:
-    """Each place of the source once, even if it is inlined several times. text: of the note; {role} is the site's."""
+    """Return a note for each distinct source location. text: of the note; {role} is the site's."""
     found = {(site.span.file, site.span.line): site for site in reversed(sites) if site.span is not None}
     return tuple((text.format(role=site.role), site.span) for site in reversed(found.values()))

@@ -1,4 +1,4 @@
-"""How many phases of a barrier complete in one round of a kernel's outer loop, and how many its roles wait for."""
+"""The number of phases of a barrier per round of the outer loop: completed and awaited."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .sites import Site, Sites
 
 @dataclass(frozen=True)
 class Rounds:
-    """What the two sides of a barrier do in one round of the outer loop.
+    """The phases of a barrier in one round of the outer loop, as completed and as awaited.
 
-    phases: that complete. rounds: that a thread waits for. count: arrivals that complete a phase. alike: whether all
-    signals and waits are executed equally often.
+    phases: the number completed. rounds: the number that a thread waits for. count: arrivals that complete a phase.
+    alike: whether all signals and waits execute equally often.
     """
 
     barrier: str
@@ -31,12 +31,12 @@ class Rounds:
 
     @property
     def arrivals(self) -> int:
-        """How many arrive for each phase that is waited for."""
+        """The number of arrivals per awaited phase."""
         return self.phases * self.count // self.rounds
 
 
 def differing_rounds(func: PrimFunc, sites: Sites) -> Iterator[Rounds]:
-    """The barriers that complete another number of phases than any thread waits for, where the program tells both."""
+    """Yield the barriers that complete a different number of phases than any thread waits for."""
     assert func.launch is not None
     names = dict.fromkeys(site.barrier for site in sites.all if site.effect is BarrierEffect.WAIT and site.barrier)
     for name in names:
@@ -52,7 +52,7 @@ def differing_rounds(func: PrimFunc, sites: Sites) -> Iterator[Rounds]:
 
 
 def _rounds(sites: Sites, name: str, stage: int, ctas: int) -> Rounds | None:
-    """Both sides of one barrier, in a round of the loop whose length is not known; None where they are not known."""
+    """Return the rounds of one barrier per iteration of the unbounded loop, or None if unknown."""
     count = _count(sites, name, stage)
     around = [site for site in sites.all if site.barrier == name and site.effect]
     signals = [site for site in around if site.effect and site.effect.arrives and _outer(site) is not None]
@@ -81,21 +81,21 @@ def _rounds(sites: Sites, name: str, stage: int, ctas: int) -> Rounds | None:
 
 
 def _count(sites: Sites, name: str, stage: int) -> int | None:
-    """The arrivals of a phase, where the inits of the barrier name one number."""
+    """Return the initial count of a barrier if all of its inits agree."""
     inits = [site for site in sites.of(name, BarrierEffect.INIT) if site.threads_for(stage).any()]
     counts = {int_value(site.argument("count")) for site in inits}
     return counts.pop() if len(counts) == 1 else None
 
 
 def _outer(site: Site) -> int | None:
-    """The number of the outermost loop of unknown length around a site."""
+    """Return the index of the outermost loop of unknown length around a site."""
     return next((number for number, loop in enumerate(site.loops) if _length(loop) is None), None)
 
 
 def _pace(sites: Sites, site: Site) -> Hashable:
-    """How the outer loop around a site goes on: equal where two loops go through the same rounds.
+    """Return a key of the rounds that the outer loop around a site makes; equal for loops with equal rounds.
 
-    Roles that take turns go on by several rounds at once, and each of them makes only some of the rounds.
+    Roles that take turns advance by several rounds at once, and each makes only some of the rounds.
     """
     loop = site.loops[_outer(site) or 0]
     if not isinstance(loop, While):
@@ -109,7 +109,7 @@ def _pace(sites: Sites, site: Site) -> Hashable:
 
 
 def _trips(site: Site) -> int | None:
-    """How often a site is executed in a round of that loop; None where its guards or inner loops leave it open."""
+    """Return the executions of a site per round of the unbounded loop; None if guards or inner loops leave it open."""
     outer = _outer(site)
     if outer is None or any(_length(loop) is None for loop in site.loops[outer + 1 :]):
         return None
@@ -119,7 +119,7 @@ def _trips(site: Site) -> int | None:
 
 
 def _length(loop: object) -> int | None:
-    """The iterations of a loop; None where they are not known."""
+    """Return the trip count of a loop, or None if unknown."""
     if not isinstance(loop, For):
         return None
     start, stop = int_value(loop.start), int_value(loop.stop)

@@ -1,4 +1,4 @@
-"""Deadlocks of roles that go round through the stages of a pipeline, and are not where the others expect them."""
+"""Deadlocks of roles that cycle through pipeline stages and get out of step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .twice import state_notes
     "PTX ISA: mbarrier.try_wait",
 )  # fmt: skip
 def wrong_first_phase(situation: Situation, group: Group) -> Explanation | None:
-    """Two roles wait for one another from the start: the producer's first wait must pass on a fresh barrier."""
+    """Check for a producer whose first wait must pass on a fresh barrier but has parity 0."""
     barrier = group.mbarrier
     if barrier is None or barrier.phase or group.parity != 0:
         return None
@@ -49,7 +49,7 @@ def wrong_first_phase(situation: Situation, group: Group) -> Explanation | None:
 
 
 def _nobody_begins(situation: Situation, group: Group) -> Explanation | None:
-    """Roles that do the same wait for one another from the start: the first wait of one of them must pass."""
+    """Check for symmetric roles that wait for one another from the start."""
     cycle = situation.cycle(group)
     barriers = [g.mbarrier for g in cycle if g.mbarrier is not None and g.mbarrier.fresh and g.parity == 0]
     if not cycle or cycle[0] is not group or len(barriers) < len(cycle):
@@ -75,7 +75,7 @@ def _nobody_begins(situation: Situation, group: Group) -> Explanation | None:
 
 @cause("wrong-stage", "TX120", 90, "A role signals the stage that it waited for.", "PTX ISA: mbarrier")
 def wrong_stage(situation: Situation, group: Group) -> Explanation | None:
-    """A role has signalled a stage more often than it has waited for that stage, in a loop that does both."""
+    """Check for a role that signals a stage more often than it waits for that stage."""
     shown = other_stage(situation.sites)
     for barrier in group.warps[0].cta.mbarriers.values():
         name, sites = barrier.element.buffer, situation.signals(barrier)
@@ -100,7 +100,7 @@ def wrong_stage(situation: Situation, group: Group) -> Explanation | None:
 
 
 def _more_often_than_waited(situation: Situation, barrier: Mbarrier, ring: str, sites: list[Site]) -> str | None:
-    """Which warp of the barrier's CTA has arrived at it more often than it went through the same stage of `ring`."""
+    """Return the warp that has arrived at a barrier more often than it passed the same stage of `ring`."""
     barriers = situation.cta_of(barrier).mbarriers.values()
     stages = {b.element.stage: b for b in barriers if b.element.buffer == ring}
     awaited = stages.get(barrier.element.stage)
@@ -118,7 +118,7 @@ def _more_often_than_waited(situation: Situation, barrier: Mbarrier, ring: str, 
 
 
 def _signalled_twice(situation: Situation, sites: Sequence[Site]) -> bool:
-    """Return whether one round of a loop has two sites that name the same barrier, by the variables of loops alone."""
+    """Return whether two sites in one round of a loop name the same barrier by loop variables alone."""
     seen: set[Hashable] = set()
     for site in sites:
         if site.index is None or situation.sites.variables(site.index)[0]:
@@ -131,7 +131,7 @@ def _signalled_twice(situation: Situation, sites: Sequence[Site]) -> bool:
 
 
 def _waited_before(situation: Situation, sites: list[Site]) -> Iterator[str]:
-    """The rings of barriers that those who come to `sites` wait for before, in the same loop."""
+    """Yield the barrier rings that the warps of `sites` wait for earlier in the same loop."""
     if not sites or any(site.by_thread or not site.certain or not site.loops for site in sites):
         return
     threads = np.logical_or.reduce([site.threads for site in sites])
@@ -147,7 +147,7 @@ def _waited_before(situation: Situation, sites: list[Site]) -> Iterator[str]:
 
 @cause("stage-stands-still", "TX109", 100, "Both sides of a pipeline go on to the next stage in each iteration.")
 def stage_stands_still(situation: Situation, group: Group) -> Explanation | None:
-    """All arrivals go to one stage of a barrier array, and none to the one that is waited for."""
+    """Check for arrivals that all go to one stage of a ring, and none to the awaited one."""
     barrier = group.mbarrier
     if barrier is None or barrier.tx < 0:  # loads do signal this stage
         return None
@@ -166,10 +166,10 @@ def stage_stands_still(situation: Situation, group: Group) -> Explanation | None
 
 
 def _stays(situation: Situation, ahead: Mbarrier, behind: Mbarrier) -> bool:
-    """Return whether somebody signals `ahead` again and again without the stage `behind`.
+    """Return whether a warp signals `ahead` repeatedly without the stage `behind`.
 
-    One of those who take turns may do so where they are as many as the stages, but not as often as all of them: there
-    it shows only in one who has been at no other stage.
+    With as many alternating warps as stages, a single warp may do so, but not all of them together; then only a warp
+    that has signalled no other stage counts.
     """
     name, sites = ahead.element.buffer, [site for site in situation.signals(ahead) if not site.by_thread]
     others = [b for b in situation.cta_of(ahead).mbarriers.values() if b.element.buffer == name and b is not ahead]
@@ -187,7 +187,7 @@ def _stays(situation: Situation, ahead: Mbarrier, behind: Mbarrier) -> bool:
     "PTX ISA: mbarrier",
 )  # fmt: skip
 def signalled_sometimes(situation: Situation, group: Group) -> Explanation | None:
-    """Roles that wait for one another, of which one signals in some of its rounds only."""
+    """Check for roles that wait for each other where one signals only in some rounds."""
     barrier = group.mbarrier
     if barrier is None or barrier.pending < barrier.expected or barrier.tx or not situation.cycle(group):
         return None
@@ -212,7 +212,7 @@ def signalled_sometimes(situation: Situation, group: Group) -> Explanation | Non
     "PTX ISA: mbarrier", consequence=True,
 )  # fmt: skip
 def out_of_step(situation: Situation, group: Group) -> Explanation | None:
-    """A role waits for a round while the round before it was used by nobody, and all others wait for that role."""
+    """Check for a role that waits for a round whose predecessor no role has used."""
     barrier = group.mbarrier
     if barrier is None or not barrier.phase or barrier.pending < barrier.expected or barrier.history.observers:
         return None
@@ -237,7 +237,7 @@ def out_of_step(situation: Situation, group: Group) -> Explanation | None:
     consequence=True,
 )  # fmt: skip
 def overtaken(situation: Situation, group: Group) -> Explanation | None:
-    """A role waits for a phase that is over: the next one of its parity is never made."""
+    """Check for a wait for a phase that is over, while the next phase of its parity never completes."""
     barrier = group.mbarrier
     if barrier is None or any(situation.coming(site, barrier) for site in situation.signals(barrier)):
         return None
@@ -245,7 +245,7 @@ def overtaken(situation: Situation, group: Group) -> Explanation | None:
     signals = [site for site in situation.signals(barrier) if site.threads_for(stage).any()]
     threads = np.logical_or.reduce([site.threads_for(stage) for site in signals])
     if any(site.effect is BarrierEffect.WAIT and (site.threads & threads).any() for site in situation.sites.all):
-        return None  # they do wait for somebody, and the rules of pipelines know more
+        return None  # they do wait for other roles; the pipeline rules are more precise
     counts = barrier.history.wait_counts
     passed = {counts[warp.place].count if warp.place in counts else 0 for warp in group.warps}
     # A role that has waited for each phase so far waits for phase `waited` now, and its parity is right.
@@ -266,7 +266,7 @@ def overtaken(situation: Situation, group: Group) -> Explanation | None:
     "PTX ISA: mbarrier", consequence=True,
 )  # fmt: skip
 def rounds_differ(situation: Situation, group: Group) -> Explanation | None:
-    """Those who should arrive have left the loop in which they did."""
+    """Check for arriving roles that have left the loop of their arrivals."""
     barrier = group.mbarrier
     if barrier is None or not barrier.phase:
         return None

@@ -1,4 +1,4 @@
-"""Deadlock rules: each looks at one group of stuck warps, and recognises one mistake."""
+"""Deadlock rules: each examines a group of stuck warps, and recognises one mistake."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Diagnosis = Callable[[Situation, Group], "Explanation | None"]
 class DeadlockRule:
     """A rule that recognises a cause of deadlocks.
 
-    kind: of the finding. certainty: rules of higher certainty are asked first; no two have the same.
-    consequence: whether it says what is missing and not why: a race, where one is found, shows the cause better.
-    root: whether all else that was found follows from it.
-    diagnose: the explanation of a group that the rule applies to, else None.
+    kind: of the finding. certainty: rules of higher certainty are tried first; no two are equal.
+    consequence: whether the rule reports the symptom rather than the cause; a race, if found, shows the cause better.
+    root: whether all other findings follow from it.
+    diagnose: returns the explanation of a group that the rule applies to, or None.
     """
 
     kind: Kind
@@ -32,6 +32,7 @@ def cause(
     name: str, code: str, certainty: int, rule: str, isa: str = "", *, consequence: bool = False,
     root: bool = False,
 ) -> Callable[[Diagnosis], DeadlockRule]:
-    """Decorates the function that recognises the cause `name`. The arguments are those of `Kind` and `DeadlockRule`."""
+    """Return a decorator for the function that recognises the cause `name`. The arguments are the fields of `Kind` and
+    `DeadlockRule`."""
     kind = Kind(name, code, "deadlock", rule, isa)
     return lambda diagnose: DeadlockRule(kind, certainty, consequence, root, diagnose)

@@ -1,4 +1,4 @@
-"""Deadlocks in which nothing signals the barrier: no init, no arrival, guards that no thread satisfies."""
+"""Deadlocks in which nothing signals the barrier: no init, no arrival, or unsatisfiable guards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .situation import Group, Situation
     "never-initialised", "TX101", 190, "A wait on memory that holds no mbarrier never ends.", "PTX ISA: mbarrier.init",
 )  # fmt: skip
 def never_initialised(situation: Situation, group: Group) -> Explanation | None:
-    """The barrier's memory holds no barrier."""
+    """Check for a barrier that was never initialised."""
     barrier = group.mbarrier
     if barrier is None or barrier.expected:
         return None
@@ -59,7 +59,7 @@ def never_initialised(situation: Situation, group: Group) -> Explanation | None:
     "PTX ISA: mbarrier",
 )  # fmt: skip
 def nobody_signals(situation: Situation, group: Group) -> Explanation | None:
-    """No instruction of the kernel arrives at the barrier, or only instructions after the wait for it."""
+    """Check for a barrier without arrivals in the program, or only after the wait for it."""
     barrier = group.mbarrier
     if barrier is None or not barrier.pending:
         return None
@@ -90,7 +90,7 @@ def nobody_signals(situation: Situation, group: Group) -> Explanation | None:
 
 
 def _names_one(group: Group) -> bool:
-    """Return whether the wait names a barrier by a number, or by the thread's number, and so goes round no ring."""
+    """Return whether the wait names a fixed barrier, by a constant or the thread index."""
     return bool(group.sites) and all(site.fixed for site in group.sites)
 
 
@@ -100,7 +100,7 @@ def _may_name(site: Site, stage: int | None) -> bool:
 
 
 def _only_itself(situation: Situation, group: Group) -> Explanation | None:
-    """Nobody has ever arrived at the barrier, and only those who wait for it would, once they have."""
+    """Check for a barrier at which only its own waiters would arrive."""
     barrier = group.mbarrier
     if barrier is None or not barrier.fresh or not group.sites or _overran(situation, barrier):
         return None
@@ -130,14 +130,14 @@ def _only_itself(situation: Situation, group: Group) -> Explanation | None:
 
 
 def _never_awaited(situation: Situation) -> list[Site]:
-    """The signals of barriers for which no instruction waits."""
+    """Return the signals of barriers without any wait."""
     awaited = {site.barrier for site in situation.sites.all if site.effect in (BarrierEffect.WAIT, BarrierEffect.TEST)}
     signals = [site for site in situation.sites.all if site.effect and site.effect.arrives]
     return [site for site in signals if site.barrier and site.barrier not in awaited | {""}]
 
 
 def _overran(situation: Situation, barrier: Mbarrier) -> bool:
-    """Return whether arrivals meant for the barrier may have gone to another stage: that one has got too many."""
+    """Return whether arrivals for the barrier may have gone to another stage, which has received too many."""
     name, signals = barrier.element.buffer, situation.signals(barrier)
     stages = [b for b in situation.cta_of(barrier).mbarriers.values() if b.element.buffer == name]
     return any(situation.overrun(stage, signals) for stage in stages)
@@ -145,7 +145,7 @@ def _overran(situation: Situation, barrier: Mbarrier) -> bool:
 
 @cause("signal-never-runs", "TX104", 160, "Code under guards that exclude each other runs in no thread.")
 def signal_never_runs(situation: Situation, group: Group) -> Explanation | None:
-    """The instructions that would arrive are under guards that no thread satisfies."""
+    """Check for arrivals under guards that no thread satisfies."""
     barrier = group.mbarrier
     if barrier is None or not barrier.pending:
         return None
@@ -165,7 +165,7 @@ def signal_never_runs(situation: Situation, group: Group) -> Explanation | None:
     "PTX ISA: tcgen05.commit",
 )  # fmt: skip
 def one_cta_signals(situation: Situation, group: Group) -> Explanation | None:
-    """The barrier of one CTA of the cluster gets arrivals, that of another does not."""
+    """Check for a barrier that receives arrivals in one CTA of the cluster but not in another."""
     barrier = group.mbarrier
     if barrier is None or barrier.phase or barrier.pending < barrier.expected:
         return None
@@ -200,6 +200,6 @@ def one_cta_signals(situation: Situation, group: Group) -> Explanation | None:
 
 
 def _contradiction(site: Site) -> str:
-    """Why no thread gets to the site."""
+    """Return the reason why no thread reaches the site."""
     texts = [f"`{guard.text}`" for guard in site.conflict()]
     return f"no thread satisfies {'both ' if len(texts) == 2 else ''}{' and '.join(texts)}"

@@ -1,4 +1,4 @@
-"""Where a kernel uses each of its mbarriers, and under which guards: the evidence for explaining a deadlock."""
+"""The sites at which a kernel uses its mbarriers, with their guards: the evidence for deadlock explanations."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ WORDS: Mapping[BarrierEffect, str] = {
     BarrierEffect.ARRIVE_EXPECT_TX: "arrive",
     BarrierEffect.COMPLETE_TX: "TMA load",
 }
-"""The words of findings for effects on a barrier; any other is called by its value."""
+"""The words for barrier effects in findings; other effects use their values."""
 
 
 @dataclass(frozen=True)
 class Guard:
-    """A condition around a site. holds: whether the site is in the arm where it is true."""
+    """A condition around a site. holds: whether the site is in the true arm."""
 
     cond: Expr
     holds: bool
@@ -71,39 +71,39 @@ class Guard:
         return written if self.holds else f"not ({written})"
 
     def threads(self, warps: int) -> np.ndarray:
-        """bool[warps, 32]: the threads that may get past it."""
+        """Return bool[warps, 32]: the threads that may pass the guard."""
         holds, fails = selected(self.cond, warps)
         return holds if self.holds else fails
 
     @property
     def known(self) -> bool:
-        """Return whether which threads it lets through depends on nothing but their numbers."""
+        """Return whether the guard depends only on thread indices."""
         return self.elects or not any(isinstance(node, (BufferLoad, Call)) or _of_cta(node) for node in walk(self.cond))
 
     def of_threads(self, warps: int) -> bool:
-        """Return whether the number of a thread alone decides, in every CTA and in every round."""
+        """Return whether the thread index alone decides, in every CTA and in every round."""
         return self.elects or thread_values(self.cond, warps) is not None
 
     def of_all_rounds(self, warps: int) -> bool:
-        """Return whether it asks for nothing but the thread and the CTA, and so holds in every round or in none."""
+        """Return whether the guard depends only on the thread and the CTA, and therefore not on the round."""
         return self.of_threads(warps) or not any(isinstance(n, (BufferLoad, Call, Var)) for n in walk(self.cond))
 
     @property
     def elects(self) -> bool:
-        """Return whether it lets one thread of each warp through."""
+        """Return whether the guard is elect.sync, which passes one thread of each warp."""
         return self.holds and any(entry.elects for entry in instructions(self.cond))
 
 
 def _of_cta(node: object) -> bool:
-    """Return whether its value is another one in each CTA."""
+    """Return whether a value differs between CTAs."""
     return isinstance(node, Special) and node.name not in ("threadIdx.x", "warp_id_in_cta")
 
 
 @dataclass(frozen=True)
 class Site:
-    """A call of an instruction, and the barrier that it affects ("" if none).
+    """A call of an instruction, with the barrier that it affects ("" if none).
 
-    index: which barrier of the buffer of that name. order: its place in the program.
+    index: the index of the barrier in its buffer. order: the position in the program.
     """
 
     instruction: Instruction
@@ -119,55 +119,55 @@ class Site:
 
     @property
     def effect(self) -> BarrierEffect | None:
-        """Its effect on the barrier."""
+        """The instruction's effect on the barrier."""
         return self.instruction.barrier
 
     @property
     def threads_arrive(self) -> bool:
-        """Return whether each thread that executes it arrives at the barrier."""
+        """Return whether each executing thread arrives at the barrier."""
         return self.effect in (BarrierEffect.ARRIVE, BarrierEffect.ARRIVE_EXPECT_TX)
 
     @property
     def role(self) -> str:
-        """The word for it in findings."""
+        """The word for the instruction in findings."""
         if self.effect is BarrierEffect.COMPLETE_TX and self.instruction.reads is not Memory.GLOBAL:
             return "bulk copy" if self.instruction.reads is Memory.SHARED else self.instruction.name
         return self.instruction.name if self.effect is None else WORDS.get(self.effect, self.effect.value)
 
     @property
     def counts(self) -> bool:
-        """Return whether it arrives with a count of its own."""
+        """Return whether the instruction has an explicit arrival count."""
         return self.threads_arrive and any(operand.name == "count" for operand in self.instruction.operands)
 
     def argument(self, name: str) -> Expr:
-        """The operand `name` of the instruction."""
+        """Return the operand `name` of the instruction."""
         return self.instruction.argument(self.call, name)
 
     def leads_to(self, other: Site) -> bool:
-        """Return whether a thread that is here may come to `other`: it comes later, or a loop leads back to it."""
+        """Return whether a thread at this site may reach `other`: it comes later, or a loop leads back to it."""
         return self.order < other.order or any(loop in other.loops for loop in self.loops)
 
     @property
     def remote(self) -> bool:
-        """Return whether it names a barrier that may be another CTA's."""
+        """Return whether the barrier may belong to another CTA."""
         return any(peer is not None for peer in map(_peer, self._operands))
 
     @property
     def of_peer(self) -> bool:
-        """Return whether it names the barrier of a CTA by its rank."""
+        """Return whether the site names the barrier of a CTA by its rank."""
         return self._target is not None
 
     @property
     def by_cta(self) -> bool:
-        """Return whether only some CTAs of a cluster get here."""
+        """Return whether only some CTAs of a cluster reach the site."""
         return any(guard.of_all_rounds(self.warps) and not guard.of_threads(self.warps) for guard in self.guards)
 
     def ctas(self, cluster_size: int) -> int:
-        """How many CTAs of a cluster signal the same barrier here."""
+        """Return the number of CTAs of a cluster that signal the same barrier here."""
         return cluster_size if self.remote and not self.by_cta else 1
 
     def rounds_within(self, loops: Sequence[Stmt]) -> int | None:
-        """How often it is executed in one round of `loops`, which are around it; None where that is not known."""
+        """Return the executions per round of the enclosing `loops`, or None if unknown."""
         total = 1
         for loop in self.loops:
             if loop not in loops:
@@ -179,7 +179,7 @@ class Site:
 
     @cached_property
     def threads(self) -> np.ndarray:
-        """bool[warps, 32]: the threads of a CTA that may get here."""
+        """bool[warps, 32]: the threads of a CTA that may reach the site."""
         alive = np.ones((self.warps, LANES), bool)
         for guard in self.guards:
             alive &= guard.threads(self.warps)
@@ -188,7 +188,7 @@ class Site:
         return alive
 
     def threads_for(self, stage: int) -> np.ndarray:
-        """bool[warps, 32]: the threads that may get here with the barrier of this stage."""
+        """Return bool[warps, 32]: the threads that may reach the site with the barrier of this stage."""
         stages = None if self.index is None else thread_values(self.index, self.warps)
         return self.threads if stages is None else self.threads & np.broadcast_to(stages == stage, self.threads.shape)
 
@@ -204,7 +204,7 @@ class Site:
         return stages is not None and bool((stages != stages.flat[0]).any())
 
     def signals(self, rank: int, own: int) -> bool:
-        """Whether, in the CTA of rank `own` of the cluster, it may arrive at a barrier of the CTA of rank `rank`."""
+        """Return whether the CTA of rank `own` may signal a barrier of the CTA of rank `rank` here."""
         mask = self.call.attr("cta_mask", None)
         if self.effect is BarrierEffect.COMMIT and multicasts(mask):
             return bool(mask >> rank & 1)
@@ -213,7 +213,8 @@ class Site:
         return rank == own if self._target is None else int_value(self._target) in (None, rank)
 
     def arriving(self, stage: int, rank: int, own: int) -> int:
-        """How many threads of the CTA of rank `own` may arrive here at the barrier of this stage of the CTA `rank`."""
+        """Return the number of threads of the CTA `own` that may arrive here at this stage's barrier in the CTA
+        `rank`."""
         if not self.signals(rank, own):
             return 0
         ranks = None if self._target is None else thread_values(self._target, self.warps)
@@ -222,17 +223,17 @@ class Site:
 
     @cached_property
     def _target(self) -> Expr | None:
-        """The rank of the CTA whose barrier it names; None for its own."""
+        """The rank of the CTA whose barrier the site names; None for its own."""
         return next((peer for peer in map(_peer, (self.call, *self._operands)) if peer is not None), None)
 
     @property
     def _operands(self) -> Iterator[Call]:
-        """The instructions whose results are operands, by names too."""
+        """The instructions whose results are operands, directly or through variables."""
         yield from (node for node in _behind(self.call.args, self.bound) if isinstance(node, Call))
 
     @property
     def certain(self) -> bool:
-        """Return whether each thread that may get here does, in each round of the loops around."""
+        """Return whether each thread that may reach the site does so in each round of the enclosing loops."""
         return all(guard.known for guard in self.guards)
 
     @property
@@ -240,7 +241,7 @@ class Site:
         return bool(self.threads.any())
 
     def conflict(self) -> tuple[Guard, ...]:
-        """The fewest guards that no thread satisfies together; () where some thread does."""
+        """Return the smallest set of guards that no thread satisfies together; () if some thread does."""
         masks = [guard.threads(self.warps) for guard in self.guards]
         for i, guard in enumerate(self.guards):
             if not masks[i].any():
@@ -254,7 +255,7 @@ class Site:
 
 @dataclass(frozen=True)
 class Assignment:
-    """A store to a local variable, as the stage or the phase of a role. order: the number of sites before it."""
+    """A store to a local variable, such as the stage or the phase of a role. order: the number of sites before it."""
 
     variable: Buffer
     value: Expr
@@ -266,9 +267,9 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Sites:
-    """All sites of one lowered function, and what determines their operands.
+    """All sites of one lowered function, with the definitions of their operands.
 
-    assignments: of local variables. bound: the expressions that names stand for.
+    assignments: of local variables. bound: the expressions of named values.
     """
 
     all: tuple[Site, ...]
@@ -276,7 +277,7 @@ class Sites:
     bound: Mapping[Var, Expr] = field(default_factory=dict)
 
     def variables(self, expr: Expr) -> tuple[list[Buffer], list[Var]]:
-        """The local variables whose values determine an expression, and the names, as of loops, that do."""
+        """Return the local variables and the named values that determine an expression."""
         found: dict[int, Buffer] = {}
         names: list[Var] = []
         for node in _behind([expr], self.bound):
@@ -287,7 +288,7 @@ class Sites:
         return list(found.values()), names
 
     def origins(self, expr: Expr) -> list[Assignment]:
-        """The assignments outside of loops to the local variables that determine an expression."""
+        """Return the assignments outside loops to the local variables that determine an expression."""
         found: dict[int, Assignment] = {}
         stack = self.variables(expr)[0]
         while stack:
@@ -299,34 +300,34 @@ class Sites:
         return list(found.values())
 
     def of(self, barrier: str, *effects: BarrierEffect) -> list[Site]:
-        """The sites that have one of `effects` on the barrier buffer with this name."""
+        """Return the sites with one of `effects` on the barrier buffer of this name."""
         return [site for site in self.all if site.barrier == barrier and site.effect in effects]
 
     def signals(self, barrier: str) -> list[Site]:
-        """The sites that arrive at the barrier buffer with this name."""
+        """Return the sites that arrive at the barrier buffer of this name."""
         return [site for site in self.all if site.barrier == barrier and site.effect and site.effect.arrives]
 
     def depth(self, site: Site) -> int:
-        """How many barriers the buffer has that a site names one of."""
+        """Return the number of barriers in the buffer that a site names."""
         for node in _behind(site.call.args, self.bound):
             if isinstance(node, AddressOf) and node.buffer.name == site.barrier:
                 return node.buffer.size
         return 1
 
     def own_guards(self, site: Site) -> list[Guard]:
-        """The guards of a site that do not stand around all else in its innermost loop."""
+        """Return the guards of a site that do not enclose all other sites of its innermost loop."""
         inside = {id(loop) for loop in site.loops}
         peers = [other for other in self.all if other is not site and {id(loop) for loop in other.loops} == inside]
         around = [{id(guard) for guard in other.guards} for other in peers]
         return [guard for guard in site.guards if any(id(guard) not in guards for guards in around)]
 
     def at(self, span: Span | None) -> list[Site]:
-        """The sites of one place in the source."""
+        """Return the sites at one source location."""
         return [site for site in self.all if place_key(site.span) == place_key(span)]
 
 
 def find_sites(func: PrimFunc) -> Sites:
-    """The sites of a lowered function."""
+    """Return the sites of a lowered function."""
     assert func.launch is not None
     warps = func.launch.warps
     found: list[Site] = []
@@ -348,7 +349,7 @@ def find_sites(func: PrimFunc) -> Sites:
 def _reached(
     stmt: Stmt | None, guards: tuple[Guard, ...], loops: tuple[Stmt, ...]
 ) -> Iterator[tuple[Stmt, tuple[Guard, ...], tuple[Stmt, ...]]]:
-    """The statements that hold no others, in program order, each with the guards and the loops around it."""
+    """Yield the leaf statements in program order, each with its enclosing guards and loops."""
     if isinstance(stmt, Seq):
         for child in stmt.stmts:
             yield from _reached(child, guards, loops)
@@ -364,7 +365,7 @@ def _reached(
 
 
 def _barriers(call: Call, bound: Mapping[Var, Expr]) -> Iterator[tuple[str, Expr | None]]:
-    """The mbarriers among the operands, by the name and index of each; "" for an instruction that names none."""
+    """Yield the mbarriers among the operands, by name and index; "" for an instruction without one."""
     names: dict[str, Expr] = {}
     for node in _behind(call.args, bound):
         if isinstance(node, Address):
@@ -377,7 +378,7 @@ def _barriers(call: Call, bound: Mapping[Var, Expr]) -> Iterator[tuple[str, Expr
 
 
 def _behind(exprs: Sequence[Any], bound: Mapping[Var, Expr]) -> Iterator[Any]:
-    """The nodes of expressions, and of those that their names stand for, each name once."""
+    """Yield the nodes of expressions and, once each, of the definitions of their variables."""
     stack = list(exprs)
     seen: set[Var] = set()
     while stack:
@@ -391,7 +392,7 @@ def _behind(exprs: Sequence[Any], bound: Mapping[Var, Expr]) -> Iterator[Any]:
 
 
 def _number_of(pointer: Address) -> Expr:
-    """Which barrier of its array a computed address names, where it is written as the first one and a distance."""
+    """Return the array index of a computed barrier address, if it is written as a base plus an offset."""
     value, distance = pointer.value, None
     if isinstance(value, Binary) and value.op == "+":
         value, distance = value.a, value.b
@@ -401,13 +402,13 @@ def _number_of(pointer: Address) -> Expr:
 
 
 def _peer(call: Call) -> Expr | None:
-    """The rank of the CTA whose shared memory a call addresses; None for the executing CTA's."""
+    """Return the rank of the CTA whose shared memory a call addresses; None for the executing CTA's."""
     entry = instruction_of(call)
     return None if entry is None else entry.peer(call)
 
 
 def source_text(span: Span | None) -> str:
-    """The text of a span that lies in one line, else ""."""
+    """Return the text of a span within one line, or ""."""
     if span is None:
         return ""
     line = linecache.getline(span.file, span.line)

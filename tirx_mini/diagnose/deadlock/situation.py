@@ -1,4 +1,4 @@
-"""The warps of a machine in which nothing can advance, in the words of the source."""
+"""The warps of a deadlocked machine, in terms of the source."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BARRIER_CALLS = ("cta_sync", "cluster_sync", "warpgroup_sync", "syncthreads")
 
 @dataclass
 class Group:
-    """Warps that wait for one barrier in one state at one line. sites: the instruction, as often as it was inlined."""
+    """Warps that wait for one barrier in one state at one line. sites: the inlined instances of the instruction."""
 
     wait: Wait
     warps: list[RunningWarp]
@@ -46,7 +46,7 @@ class Group:
 
     @property
     def waits_for(self) -> str:
-        """What for, as the end of "warp 3 waits for …"."""
+        """The awaited object, as the end of "warp 3 waits for …"."""
         return wait_text(self.wait)
 
     @property
@@ -55,7 +55,7 @@ class Group:
 
     @property
     def parity(self) -> int | None:
-        """Of the phase that an mbarrier is waited for."""
+        """The parity of the awaited mbarrier phase."""
         return self.wait.parity if isinstance(self.wait, MbarrierWait) else None
 
     @property
@@ -68,17 +68,17 @@ class Group:
 
     @property
     def waits(self) -> str:
-        """ "waits" or "wait"."""
+        """The verb form: "waits" or "wait"."""
         return "wait" if " and " in self.role or self.role.startswith("warps") else "waits"
 
     @property
     def call(self) -> str:
-        """The call in the words of the source: "cta_sync", or the name of the instruction."""
+        """The source name of the call: "cta_sync", or the name of the instruction."""
         text = source_text(self.span.user if self.span else None)
         return next((name for name in BARRIER_CALLS if name in text), self.wait.instruction)
 
     def coming(self, site: Site, barrier: Mbarrier | None = None) -> list[RunningWarp]:
-        """The warps of the group that would come to `site` if they ran on, and there signal `barrier`."""
+        """Return the warps of the group that would reach `site` if they continued, and signal `barrier` there."""
         if not any(here.leads_to(site) for here in self.sites):
             return []
         threads = site.threads if barrier is None else site.threads_for(barrier.element.stage or 0)
@@ -88,7 +88,7 @@ class Group:
 
     @property
     def key(self) -> Hashable:
-        """Equal for groups that say the same in different CTAs."""
+        """A key that is equal for equivalent groups in different CTAs."""
         b = self.mbarrier
         state = (b.name, b.expected, b.pending, b.phase, b.tx) if b is not None else self.wait.instruction
         return place_key(self.span), state, self.parity, tuple(w.warp_id for w in self.warps)
@@ -96,9 +96,9 @@ class Group:
 
 @dataclass
 class Situation:
-    """One cluster that is stuck.
+    """A deadlocked cluster.
 
-    repeats: the waits of the run that found one round complete twice. clusters: how many are stuck in just this way.
+    repeats: the waits of the run that observed one round twice. clusters: the number of clusters in this state.
     """
 
     func: PrimFunc
@@ -133,19 +133,19 @@ class Situation:
         return tuple(group.key for group in self.groups)
 
     def cta_of(self, barrier: Mbarrier) -> ResidentCta:
-        """The CTA whose shared memory holds a barrier."""
+        """Return the CTA whose shared memory holds a barrier."""
         return next(cta for cta in self.cluster.ctas if cta is barrier.cta)
 
     def signals(self, barrier: Mbarrier) -> list[Site]:
-        """The instructions that arrive at a barrier of this name."""
+        """Return the instructions that arrive at a barrier of this name."""
         return self.sites.signals(barrier.element.buffer)
 
     def coming(self, site: Site, barrier: Mbarrier | None = None) -> list[Group]:
-        """The groups that would come to `site` if they ran on, and there signal `barrier`."""
+        """Return the groups that would reach `site` if they continued, and signal `barrier` there."""
         return [group for group in self.groups if group.coming(site, barrier)]
 
     def needed_by(self, group: Group) -> list[Group]:
-        """The groups that have to run on before `group` can."""
+        """Return the groups that must continue before `group` can."""
         barrier = group.mbarrier
         if barrier is not None:
             found = [g for site in self.signals(barrier) for g in self.coming(site, barrier)]
@@ -154,7 +154,7 @@ class Situation:
         return list({id(g): g for g in found if g is not group}.values())
 
     def behind(self, ahead: Sequence[Group]) -> list[Group]:
-        """The groups that cannot run on before one of `ahead` does: all that each of them needs is there or behind."""
+        """Return the groups that are blocked, directly or transitively, only by groups in `ahead`."""
         found: dict[int, Group] = {}
         while True:
             known = {*map(id, ahead), *found}
@@ -170,13 +170,13 @@ class Situation:
             found |= more
 
     def rounds_of(self, warp: RunningWarp, barrier: Mbarrier, sites: Sequence[Site]) -> int:
-        """How often the warp has been at `sites`, the instructions that arrive at the barrier, and arrived there."""
+        """Return how often the warp has executed `sites` and arrived at the barrier."""
         threads = [int(site.threads_for(barrier.element.stage or 0)[warp.warp_id].sum()) for site in sites]
         count = sum(a.count for a in barrier.history.arrivals.values() if a.role in (warp.place, warp.role))
         return -(-count // min((number for number in threads if number), default=1))
 
     def overrun(self, barrier: Mbarrier, sites: Sequence[Site]) -> bool:
-        """Whether a warp has arrived more often than phases have begun with arrivals: it did not wait for them."""
+        """Return whether a warp has arrived more often than phases have begun, and so did not wait for them."""
         numbers = [site.threads_for(barrier.element.stage or 0).any(axis=1) for site in sites]
         able = np.logical_or.reduce(numbers) if numbers else ()
         begun = barrier.phase + (barrier.pending < barrier.expected)
@@ -187,10 +187,10 @@ class Situation:
         )
 
     def in_step(self, barrier: Mbarrier) -> bool:
-        """Return whether those who arrive began with one round of each ring of barriers that they wait for.
+        """Return whether the arriving warps all began with the same round of each ring that they wait for.
 
-        Those who take turns begin at different stages, or in different phases: each arrives in rounds of its own, so
-        that two of them at one stage have come out of turn, and no count is wrong.
+        Warps that take turns begin at different stages or phases: each arrives in its own rounds, so two of them at one
+        stage are out of turn, but no count is wrong.
         """
         sites = self.signals(barrier)
         loops = {id(loop) for site in sites for loop in site.loops}
@@ -217,7 +217,7 @@ class Situation:
         return True
 
     def cycle(self, start: Group) -> list[Group]:
-        """Groups each of which waits for the next, and the last for the first; [] where none leads back."""
+        """Return groups that wait for one another in a cycle; [] if there is none."""
         return self._cycle_from((start,))
 
     def _cycle_from(self, path: tuple[Group, ...]) -> list[Group]:
@@ -230,7 +230,7 @@ class Situation:
         return []
 
     def stuck_role(self, group: Group) -> StuckRole:
-        """The group as a result."""
+        """Return the group as a result for pages and JSON."""
         facts: dict[str, Any] = {}
         barrier = group.mbarrier
         if barrier is not None:
@@ -242,7 +242,7 @@ class Situation:
         return StuckRole(group.role, group.span, group.waits_for, ctas, example, providers=providers, **facts)
 
     def providers(self, group: Group) -> tuple[str, ...]:
-        """Who should complete what the group waits for, and where they are."""
+        """Return the roles that should complete the wait of a group, and their locations."""
         barrier = group.mbarrier
         if barrier is None:
             return tuple(f"{g.role} {g.waits} elsewhere ({line(g.span)})" for g in self.needed_by(group))
@@ -262,7 +262,7 @@ class Situation:
 
 
 def so_far(barrier: Mbarrier) -> tuple[str, ...]:
-    """Who has arrived at the barrier, and how often: a phrase for each place."""
+    """Return phrases about the arrivals at the barrier so far, by source location."""
     found: dict[tuple[Signal, str, Hashable], tuple[Span | None, list[str], int, int]] = {}
     own = f" of {barrier.cta.name}"
     for arrival in barrier.history.arrivals.values():
@@ -278,7 +278,7 @@ def so_far(barrier: Mbarrier) -> tuple[str, ...]:
 
 
 def barrier_of(wait: Wait | None) -> Mbarrier | CountingBarrier | None:
-    """The barrier that is waited for; None for a wait for something else."""
+    """Return the awaited barrier; None for any other wait."""
     return wait.barrier if isinstance(wait, (MbarrierWait, CountingWait)) else None
 
 
@@ -287,7 +287,7 @@ def line(span: Span | None) -> str:
 
 
 def role_name(warps: Sequence[RunningWarp]) -> str:
-    """Warps in words: "warp 3 of warpgroup 1", "warpgroup 0", "warps 1 and 2 of warpgroup 1", "every warp"."""
+    """Return warps in words: "warp 3 of warpgroup 1", "warpgroup 0", "warps 1 and 2 of warpgroup 1", "every warp"."""
     total = warps[0].gpu.image.launch.warps
     ids = sorted({warp.warp_id for warp in warps})
     if len(ids) == 1:

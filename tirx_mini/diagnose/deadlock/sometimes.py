@@ -1,4 +1,4 @@
-"""Deadlocks in which one side of a handover takes part in some rounds only, or in a round too few."""
+"""Deadlocks in which one side of a handover skips some rounds or makes one too few."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .states import WRONG_PARITY
 
 
 def _of_some_rounds(site: Site, others: Sequence[Site]) -> list[Guard]:
-    """The guards of a site that choose rounds, and that stand around none of the others."""
+    """Return the guards of a site that select rounds and enclose none of the others."""
     around = {id(guard.cond) for other in others for guard in other.guards}
     return [g for g in site.guards if not g.of_all_rounds(site.warps) and id(g.cond) not in around]
 
@@ -27,7 +27,7 @@ def _of_some_rounds(site: Site, others: Sequence[Site]) -> list[Guard]:
     "PTX ISA: mbarrier, tx-count",
 )  # fmt: skip
 def announced_sometimes(situation: Situation, group: Group) -> Explanation | None:
-    """A load is issued in each round, and its bytes are announced in some."""
+    """Check for a load in each round whose bytes are announced only in some."""
     barrier = group.mbarrier
     if barrier is None or not barrier.phase:
         return None
@@ -52,7 +52,7 @@ def announced_sometimes(situation: Situation, group: Group) -> Explanation | Non
     "PTX ISA: cp.async.mbarrier.arrive",
 )  # fmt: skip
 def copies_beside_the_count(situation: Situation, group: Group) -> Explanation | None:
-    """Only cp.async.mbarrier.arrive without .noinc arrives, which is not one of the arrivals that init counts."""
+    """Check for a barrier whose only arrivals are cp.async.mbarrier.arrive without .noinc, which add to the count."""
     barrier = group.mbarrier
     signals = [] if barrier is None else situation.signals(barrier)
     if barrier is None or not signals or not all(s.instruction.adds_arrival for s in signals):
@@ -70,7 +70,7 @@ def copies_beside_the_count(situation: Situation, group: Group) -> Explanation |
     "arrives-sometimes", "TX107", 132, "Each round of a barrier gets all of its arrivals.", "PTX ISA: mbarrier.init"
 )
 def arrives_sometimes(situation: Situation, group: Group) -> Explanation | None:
-    """A round was complete before, and now a thread is missing whose arrival is under a condition on the round."""
+    """Check for a missing arrival that is conditional on the round."""
     barrier = group.mbarrier
     if barrier is None or not barrier.phase or not 0 < barrier.pending < barrier.expected:
         return None
@@ -101,7 +101,7 @@ def arrives_sometimes(situation: Situation, group: Group) -> Explanation | None:
 
 @cause("phase-not-flipped", WRONG_PARITY.code, 144, WRONG_PARITY.rule, WRONG_PARITY.isa)
 def phase_not_flipped(situation: Situation, group: Group) -> Explanation | None:
-    """Of the waits of a role for one barrier, one does not go on to the next phase, as the others do."""
+    """Check for a wait that does not advance to the next phase, unlike the role's other waits for the barrier."""
     sites = situation.sites
     for name in dict.fromkeys(site.barrier for site in sites.all if site.barrier):
         waits = [site for site in sites.of(name, BarrierEffect.WAIT) if site.loops]
@@ -121,7 +121,7 @@ def phase_not_flipped(situation: Situation, group: Group) -> Explanation | None:
 
 
 def _flips(sites: Sites, wait: Site, before: Site | None) -> Iterator[Assignment]:
-    """The assignments of the phase of a wait, behind it in its own loop; those ahead of the site `before`."""
+    """Yield the assignments of a wait's phase after it in its own loop, up to the site `before`."""
     variables = sites.variables(wait.argument("phase"))[0]
     for one in sites.assignments:
         ahead = before is None or one.order <= before.order
@@ -135,7 +135,7 @@ def _flips(sites: Sites, wait: Site, before: Site | None) -> Iterator[Assignment
 
 @cause("no-first-turn", "TX111", 55, "A barrier waits for every thread that it counts.", "PTX ISA: bar.sync")
 def no_first_turn(situation: Situation, group: Group) -> Explanation | None:
-    """Warps wait for turns that others give after their own, and nobody gives the first."""
+    """Check for warps that take turns without an initial arrival."""
     turns: dict[int, list[RunningWarp]] = {}
     for warp in (warp for other in situation.groups for warp in other.warps):
         if isinstance(warp.waiting, NamedBarrierWait):
@@ -157,7 +157,7 @@ def no_first_turn(situation: Situation, group: Group) -> Explanation | None:
 
 
 def _gives(situation: Situation, number: int, warps: Sequence[RunningWarp]) -> list[Site]:
-    """Where warps arrive at a named barrier without waiting, behind the places at which they wait now."""
+    """Return the arrivals of warps at a named barrier after their current waits."""
     ids = [warp.warp_id for warp in warps]
     places = [place for warp in warps if warp.waiting for place in situation.sites.at(warp.waiting.span)]
     return [

@@ -1,7 +1,7 @@
-"""Stages and phases that do not go round with the rounds of their barriers: a wait that finds one round complete twice.
+"""Pipeline states that do not advance with the rounds: a wait that observes one round twice.
 
-The simulator says which waits did; the program says why: what the stage and the parity of the wait depend on, and where
-that changes.
+The simulator reports the waits; the program shows the cause: the variables of the wait's stage and parity, and the
+assignments to them.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ LAP = "flip the phase once a lap, where the stage is 0 again: if stage == 0: pha
 
 @cause("state-never-advances", STANDS_STILL.code, 146, STANDS_STILL.rule, root=True)
 def state_never_advances(situation: Situation, group: Group) -> Explanation | None:
-    """A role waits for a round that it has waited for before, as its state does not go on."""
+    """Explain a wait for a past round, caused by a state that does not advance."""
     return _of_kind(situation, STANDS_STILL)
 
 
 @cause("parity-of-another-lap", WRONG_PARITY.code, 145, WRONG_PARITY.rule, WRONG_PARITY.isa, root=True)
 def parity_of_another_lap(situation: Situation, group: Group) -> Explanation | None:
-    """The phase of a role does not flip once a lap."""
+    """Explain a phase that does not flip once per lap."""
     return _of_kind(situation, WRONG_PARITY)
 
 
@@ -50,7 +50,7 @@ def _of_kind(situation: Situation, kind: Kind) -> Explanation | None:
 
 
 def _stale(situation: Situation) -> list[RepeatedWait]:
-    """The waits that do not end, for the parity of the same warp's last wait there: its phase has gone by."""
+    """Return the endless waits for the parity of the same warp's last wait, whose phase has passed."""
     found: list[RepeatedWait] = []
     for warp in (warp for group in situation.groups for warp in group.warps):
         wait = warp.waiting
@@ -67,10 +67,10 @@ def _stale(situation: Situation) -> list[RepeatedWait]:
 def state_suspects(
     func: PrimFunc, repeats: Sequence[RepeatedWait], stale: Sequence[RepeatedWait] = ()
 ) -> list[Suspect]:
-    """Why waits found one round complete twice, and states that cannot be right; for a run with an error.
+    """Return explanations of repeated waits, and of states that cannot be correct; for a run with an error.
 
-    repeats: the waits that did. stale: those that do not end, for a parity that the same warp has waited for, whose
-    phase has gone by. Roles that take turns may do so too, so these are explained only where the program shows why.
+    repeats: the repeated waits. stale: the endless waits for a parity that the same warp has waited for, and whose
+    phase has passed. Roles that take turns may also wait so, and are explained only if the program shows the cause.
     """
     sites = find_sites(func)
     found: dict[object, Suspect] = {}
@@ -92,7 +92,7 @@ def state_suspects(
 
 @dataclass(frozen=True)
 class _Wait:
-    """A wait in a loop. stage, phase: the variables that its barrier and its parity depend on. depth: of the ring."""
+    """A wait in a loop. stage, phase: the variables that determine its barrier and its parity. depth: of the ring."""
 
     site: Site
     sites: Sites
@@ -103,32 +103,32 @@ class _Wait:
 
     @property
     def advance(self) -> str:
-        """What to write so that the state goes on."""
+        """The hint to advance the state."""
         made = self.changes([*self.stage, *self.phase], ())
         if self.stage or any(one.span is not None and one.span.library for one in made):
             return ADVANCE
         return FLIP
 
     def changes(self, variables: Sequence[Buffer], loops: Sequence[Stmt]) -> list[Assignment]:
-        """The assignments of `variables` in any of `loops`; everywhere, if there are no `loops`."""
+        """Return the assignments of `variables` in any of `loops`, or everywhere if `loops` is empty."""
         around = {id(loop) for loop in loops}
         changed = {id(variable) for variable in variables}
         found = [one for one in self.sites.assignments if id(one.variable) in changed]
         return [one for one in found if not loops or around & set(map(id, one.loops))]
 
     def own_guards(self, change: Assignment) -> list[Guard]:
-        """The guards of an assignment that are not around the wait, except those that test the state."""
+        """Return the guards of an assignment that do not enclose the wait, except those that test the state."""
         around = {(id(guard.cond), guard.holds) for guard in self.site.guards}
         return [g for g in change.guards if (id(g.cond), g.holds) not in around and not self.asks_state(g)]
 
     def asks_state(self, guard: Guard) -> bool:
-        """Return whether a guard depends on the state itself, as on the stage that is 0 again."""
+        """Return whether a guard depends on the state itself, such as on the stage being 0 again."""
         asked, _ = self.sites.variables(guard.cond)
         return any(one is variable for one in asked for variable in (*self.stage, *self.phase))
 
 
 def _waits(sites: Sites) -> list[_Wait]:
-    """The waits for mbarriers that are in loops."""
+    """Return the waits for mbarriers inside loops."""
     found: list[_Wait] = []
     for site in sites.all:
         if site.effect is not BarrierEffect.WAIT or not site.loops or site.index is None:
@@ -142,7 +142,7 @@ def _waits(sites: Sites) -> list[_Wait]:
 
 
 def _flips_each_time(wait: _Wait) -> Suspect | None:
-    """A wait whose stage goes on in its loop, and whose phase flips whenever it does."""
+    """Check for a wait whose phase flips with every stage instead of every lap."""
     inner = wait.site.loops[-1:]
     # A step leads from one stage to the next; an assignment of a stage, as 0, begins a lap.
     steps = [one for one in wait.changes(wait.stage, inner) if _of_itself(wait, one)]
@@ -170,18 +170,18 @@ def _flips_each_time(wait: _Wait) -> Suspect | None:
 
 
 def _of_itself(wait: _Wait, change: Assignment) -> bool:
-    """Return whether the value of an assignment depends on the variable's own."""
+    """Return whether an assignment updates a variable from its own value."""
     return any(one is change.variable for one in wait.sites.variables(change.value)[0])
 
 
 def _is_constant(wait: _Wait, change: Assignment) -> bool:
-    """Return whether an assignment always leaves the same value."""
+    """Return whether an assignment always stores the same value."""
     used, names = wait.sites.variables(change.value)
     return not used and not names and not any(isinstance(node, BufferLoad) for node in walk(change.value))
 
 
 def _unchanged(wait: _Wait, repeat: RepeatedWait) -> Suspect | None:
-    """Why the stage or the phase of a wait does not go on, where its loops show that."""
+    """Return the reason why a wait's stage or phase does not advance, if its loops show it."""
     again, loops = _again(repeat), wait.site.loops
     variables = [*wait.stage, *wait.phase]
     inner, around = wait.changes(variables, loops[-1:]), wait.changes(variables, loops)
@@ -210,7 +210,7 @@ def _unchanged(wait: _Wait, repeat: RepeatedWait) -> Suspect | None:
 
 
 def _same_again(wait: _Wait, repeat: RepeatedWait) -> Suspect:
-    """A wait for one round twice, for a reason that its loops do not show."""
+    """Return the suspect of a repeated wait whose cause its loops do not show."""
     ring = f"of a ring of {wait.depth} stages " if wait.depth > 1 else ""
     at = f"at stage r % {wait.depth}, with parity r // {wait.depth} % 2" if wait.depth > 1 else "at parity r % 2"
     return _suspect(
@@ -222,7 +222,7 @@ def _same_again(wait: _Wait, repeat: RepeatedWait) -> Suspect:
 
 
 def _again(repeat: RepeatedWait) -> str:
-    """What the wait did."""
+    """Return a clause about the repeated wait."""
     who = repeat.origin.place
     if not repeat.phase:
         return f"{who} waits again for the first round of {repeat.barrier}, which is free"
@@ -232,7 +232,7 @@ def _again(repeat: RepeatedWait) -> str:
 def _suspect(
     kind: Kind, message: str, hint: str, wait: _Wait, change: Span | None = None, guards: Sequence[Guard] = ()
 ) -> Suspect:
-    """A suspect at the assignment that is wrong, or at the wait where none is."""
+    """Return a suspect at the incorrect assignment, or at the wait if there is none."""
     notes = guard_notes(guards)
     if change is not None:
         notes += (("the wait is here", wait.site.span),)

@@ -1,4 +1,4 @@
-"""Warps that wait for the same thing, as a result that pages and JSON show."""
+"""Groups of stuck warps, as results for pages and JSON."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from tirx_mini.ir import Span
 
 @dataclass(frozen=True)
 class StuckRole:
-    """Some warps that wait for the same thing at the same place, in a machine where nothing can advance.
+    """Warps that wait for the same event at the same location in a deadlocked machine.
 
-    role: which warps, in words ("warp 3 of warpgroup 1"). ctas: in how many CTAs, with `example` the first.
-    waits_for: what for, in words ("tma2mma[1] to complete phase 0").
-    barrier, stage: the barrier's name in the source and its index there. parity: the phase parity waited for.
-    phase: the number of phases the barrier has completed. expected, pending: arrivals per phase, and still missing.
-    tx_bytes: bytes expected that have not arrived (negative: bytes arrived that nobody expected).
-    providers: who should arrive, and where they are, one sentence each. so_far: who has arrived at the barrier, how
-        often in all rounds.
+    role: the warps in words ("warp 3 of warpgroup 1"). ctas: the number of CTAs, with `example` the first.
+    waits_for: the awaited object in words ("tma2mma[1] to complete phase 0").
+    barrier, stage: the source name of the barrier and its index. parity: the awaited phase parity.
+    phase: the number of phases the barrier has completed. expected, pending: arrivals per phase, and missing ones.
+    tx_bytes: expected bytes that have not arrived (negative: arrived bytes that are not expected).
+    providers: the roles that should arrive and their locations, one sentence each.
+    so_far: the arrivals at the barrier over all rounds.
     """
 
     role: str
@@ -37,7 +37,7 @@ class StuckRole:
 
     @property
     def lacking(self) -> str:
-        """What the barrier's current phase still lacks; "" where it is not an mbarrier."""
+        """The missing arrivals and bytes of the barrier's current phase; "" unless it is an mbarrier."""
         if self.expected is None or self.pending is None:
             return ""
         if not self.expected:

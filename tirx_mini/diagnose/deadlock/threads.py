@@ -1,4 +1,4 @@
-"""Deadlocks of barriers that count threads, and of instructions for whole warps and warpgroups."""
+"""Deadlocks of thread-counting barriers, and of instructions for whole warps and warpgroups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .situation import Group, Situation, barrier_of, line, role_name
     "PTX ISA: bar.sync, barrier.cluster",
 )  # fmt: skip
 def part_of_a_warp(situation: Situation, group: Group) -> Explanation | None:
-    """A barrier for whole warps is reached by some lanes only."""
+    """Check for a whole-warp barrier that only some lanes reach."""
     if group.counting is None:
         return None
     some = next((w for w in group.warps if w.mask is not w.all_lanes), None)
@@ -35,7 +35,7 @@ def part_of_a_warp(situation: Situation, group: Group) -> Explanation | None:
 
 @cause("some-never-call", "TX111", 50, "A barrier waits for every thread that it counts.", "PTX ISA: bar.sync")
 def some_never_call(situation: Situation, group: Group) -> Explanation | None:
-    """Warps that a barrier counts wait at another one, or have ended."""
+    """Check for warps that wait at another barrier, or have ended, instead of arriving."""
     barrier = group.counting
     if barrier is not None and isinstance(group.wait, GridBarrierWait):
         return Explanation(
@@ -56,7 +56,7 @@ def some_never_call(situation: Situation, group: Group) -> Explanation | None:
     if not absent or any(number in able for number, other in waits if isinstance(other, Mbarrier)):
         return None
     if any(other is None for _, other in waits):
-        return None  # the cause is what those wait for
+        return None  # the cause is the wait of the others
     gone = [w for w in absent if w.done]
     places: dict[str, list[RunningWarp]] = {}
     for w in absent:
@@ -77,7 +77,7 @@ def some_never_call(situation: Situation, group: Group) -> Explanation | None:
     "PTX ISA: setmaxnreg",
 )  # fmt: skip
 def too_many_registers(situation: Situation, group: Group) -> Explanation | None:
-    """setmaxnreg asks for more registers than there are when every other warp has executed its own."""
+    """Check for a setmaxnreg whose request exceeds the registers left after all other warps' requests."""
     cta = group.warps[0].cta
     if not isinstance(group.wait, RegisterWait):
         return None
@@ -92,7 +92,7 @@ def too_many_registers(situation: Situation, group: Group) -> Explanation | None
     "PTX ISA: setmaxnreg",
 )  # fmt: skip
 def out_of_registers(situation: Situation, group: Group) -> Explanation | None:
-    """setmaxnreg asks for more registers than the CTA's other warps will ever give up."""
+    """Check for a setmaxnreg that requests more registers than the other warps of the CTA ever release."""
     return _out_of_registers(group) if isinstance(group.wait, RegisterWait) else None
 
 
@@ -111,7 +111,7 @@ def _out_of_registers(group: Group) -> Explanation:
     "PTX ISA: wgmma.mma_async",
 )  # fmt: skip
 def warpgroup_incomplete(situation: Situation, group: Group) -> Explanation | None:
-    """Some warps of a warpgroup never issue the wgmma that the others wait for."""
+    """Check for warps of a warpgroup that never issue the wgmma that the others wait for."""
     if not isinstance(group.wait, WgmmaWait):
         return None
     return Explanation(

@@ -1,4 +1,4 @@
-"""States that are advanced twice in a row: the first of the two has no effect but to skip a tile, or a round."""
+"""States that are advanced twice in a row, so that a tile or a round is skipped."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ..kind import Notes
 
 
 def state_notes(func: PrimFunc) -> Notes:
-    """Inlined functions that are called twice in a row, where the second call overwrites what nothing has used.
+    """Return notes on inlined functions called twice in a row, whose first result is unused.
 
-    A role that takes turns with another one does so too, so these are notes of findings that may follow from it.
+    Roles that take turns may do so as well, so these are only notes on findings that may follow from it.
     """
     found = {pair: None for block in _blocks(func.body) for pair in _unused(block)}
     return tuple(
@@ -26,7 +26,7 @@ def state_notes(func: PrimFunc) -> Notes:
 
 
 def _blocks(body: Stmt | None) -> Iterator[Sequence[Stmt]]:
-    """The statements of each block, in order, with those of sequences and hints inside it."""
+    """Yield the statements of each block, in order, with nested sequences and hints flattened."""
     if body is None:
         return
     flat = list(_flat(body))
@@ -47,7 +47,7 @@ def _flat(stmt: Stmt) -> Iterator[Stmt]:
 
 
 def _unused(block: Sequence[Stmt]) -> Iterator[tuple[Span, Span]]:
-    """The user's calls of one inlined function, of which the second stores to a scalar that nothing has read since."""
+    """Yield pairs of calls of one inlined function in which the second overwrites an unread scalar."""
     pending: dict[Buffer, Span] = {}
     for stmt in block:
         for node in walk(stmt):
@@ -67,7 +67,7 @@ def _unused(block: Sequence[Stmt]) -> Iterator[tuple[Span, Span]]:
 
 
 def _same_text(first: Span, second: Span) -> bool:
-    """Return whether one statement of an inlined function was executed by two calls on different lines."""
+    """Return whether two calls on different lines executed the same statement of an inlined function."""
     return (first.file, first.line, first.column) == (second.file, second.line, second.column) and (
         first.user.line != second.user.line
     )

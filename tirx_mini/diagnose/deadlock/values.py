@@ -1,4 +1,4 @@
-"""How two indices of the same ring differ, whatever the values of the variables that they depend on."""
+"""The difference of two indices of a ring, independent of the values of their variables."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tirx_mini.sim import thread_values
 from .sites import Sites
 
 SAMPLES = ((0, 1), (1, 3), (2, 7), (5, 11), (13, 17), (40, 29))
-"""Samples of the values of variables: (start, factor). Each variable has another value in each sample."""
+"""The sample assignments of variables: (start, factor). Each variable has a different value in each sample."""
 
 
 def difference(sites: Sites, a: Expr, b: Expr, depth: int) -> int | None:
-    """(a - b) % depth, where it is the same for all values of their variables; else None."""
+    """Return (a - b) % depth if it is the same for all values of their variables; otherwise None."""
     found = {_difference(sites, a, b, depth, start, factor) for start, factor in SAMPLES}
     return found.pop() if len(found) == 1 else None
 

@@ -1,4 +1,4 @@
-"""What warps wait for, in words."""
+"""Descriptions of the objects that warps wait for."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ _TEXTS: Mapping[type[Wait], Callable[[Any], str]] = MappingProxyType({
 
 
 def wait_text(wait: Wait) -> str:
-    """What a warp waits for, as the end of "warp 3 waits for …"."""
+    """Return the awaited object in words, as the end of "warp 3 waits for …"."""
     return _TEXTS[type(wait)](wait)

@@ -1,4 +1,4 @@
-"""Timelines as people read them: still pictures, two runs side by side, and a page to look around in."""
+"""Timelines in readable forms: static pictures, side-by-side comparisons, and an interactive page."""
 
 from .against import Comparison, Difference, Run, as_data, compare, run_of
 from .against_text import against_text

@@ -1,7 +1,8 @@
-"""Two runs of a problem side by side: what each role and engine does with its time, and the difference in sentences.
+"""Comparison of two runs of a problem: the times of each role and engine, and the differences in sentences.
 
-A run's times are those of an average CTA slot: the cycles that all working CTAs spend on something, divided by the
-cycles that they live, times the cycles of the run. They compare a kernel of one tile a CTA with a persistent one.
+The times of a run are those of an average CTA slot: the cycles that all working CTAs spend on an activity, divided by
+the cycles of their lifetimes, times the cycles of the run. This makes a kernel with one tile per CTA comparable with a
+persistent one.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ from tirx_mini.hardware import GpuSpec, gpu_spec
 from tirx_mini.records import dataclass
 
 FUNCTIONS = ("TMA", "loads", "MMA", "write-back")
-"""What warps do, in the order in which the data flow; a role is one of them, several, or "all"."""
+"""The functions of warps, in the order of the data flow; a role is one, several, or "all" of them."""
 LEAST = 0.02
-"""Differences below this part of the longer run are not named."""
+"""The threshold for a difference to be mentioned, as a fraction of the longer run."""
 LONGER = 5
-"""From so many times on, the factor says less than the figures."""
+"""The ratio from which on absolute figures are more informative than the factor."""
 MOST = 4
-"""So many differences are named."""
+"""The maximum number of differences mentioned."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One of the two runs. name: of the kernel. time_us: predicted, with the launch."""
+    """One of two compared runs. name: of the kernel. time_us: predicted, with the launch."""
 
     name: str
     timeline: Timeline
@@ -35,12 +36,12 @@ class Run:
 
     @property
     def whole_us(self) -> float:
-        """The whole time in µs: with the launch where it is known."""
+        """The total time in µs, including the launch if it is known."""
         return self.timeline.cycles / self.clock_ghz / 1e3 if self.time_us is None else self.time_us
 
 
 def run_of(report: Report, spec: GpuSpec | None = None) -> Run:
-    """A report as one side of a comparison. spec: the GPU as it was simulated, if that is not the one of the name.
+    """Return a report as one side of a comparison. spec: the simulated GPU, if it differs from the named one.
 
     Raises `ValueError` for a run without a timeline.
     """
@@ -55,9 +56,9 @@ def run_of(report: Report, spec: GpuSpec | None = None) -> Run:
 class Difference:
     """The time of one row in both runs, in µs of an average CTA slot.
 
-    who: "MMA warp", "tensor core". what: "tma2mma" for a wait, "" for the time that an engine is busy. Where only the
-    cause is the same, and not the barrier, it is the cause: "TMA loads". names: of the barrier before and after.
-    before, after: None where that run has no such row.
+    who: "MMA warp", "tensor core". what: "tma2mma" for a wait, "" for the busy time of an engine. If only the causes
+    match, and not the barriers, it is the cause: "TMA loads". names: of the barrier before and after. before, after:
+    None if that run has no such row.
     """
 
     who: str
@@ -68,13 +69,14 @@ class Difference:
 
     @property
     def change(self) -> float:
-        """µs more than before."""
+        """The increase in µs."""
         return (self.after or 0.0) - (self.before or 0.0)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The differences of two runs. differences: of all rows, the largest first. sentences: of those that matter."""
+    """The differences of two runs. differences: of all rows, the largest first. sentences: the significant
+    differences."""
 
     before: Run
     after: Run
@@ -96,7 +98,7 @@ def compare(before: Run, after: Run) -> Comparison:
 
 
 def as_data(comparison: Comparison) -> dict[str, object]:
-    """The comparison as JSON, without the timelines."""
+    """Return the comparison as JSON data, without the timelines."""
     return {
         "before": {"name": comparison.before.name, "us": comparison.before.whole_us},
         "after": {"name": comparison.after.name, "us": comparison.after.whole_us},
@@ -115,7 +117,7 @@ _CAUSES: Mapping[Awaited | None, str] = MappingProxyType({
 
 
 def cause(timeline: Timeline, wait: Interval) -> str:
-    """The purpose of a wait: "TMA loads", "MMAs", "stores", "tensor memory", "other warps"."""
+    """Return the cause of a wait: "TMA loads", "MMAs", "stores", "tensor memory", "other warps"."""
     change = timeline.ended_by(wait)
     if change is not None:
         kinds = {TrackKind.TMA_LOAD: "TMA loads", TrackKind.TENSOR: "MMAs", TrackKind.TMA_STORE: "stores"}
@@ -124,7 +126,7 @@ def cause(timeline: Timeline, wait: Interval) -> str:
 
 
 def _engines(before: Run, after: Run) -> Iterable[Difference]:
-    """A row for each kind of engine: the time in which it works."""
+    """Yield a row with the busy time for each kind of engine."""
     first, second = _busy(before), _busy(after)
     for kind in (TrackKind.TMA_LOAD, TrackKind.TENSOR, TrackKind.TMA_STORE):
         if kind in first or kind in second:
@@ -132,7 +134,7 @@ def _engines(before: Run, after: Run) -> Iterable[Difference]:
 
 
 def _busy(run: Run) -> Mapping[TrackKind, float]:
-    """µs of an average slot in which each engine works."""
+    """Return the busy time of each engine, in µs of an average slot."""
     by_track: dict[Track, list[tuple[float, float]]] = defaultdict(list)
     for interval in run.timeline.intervals:
         if interval.activity is Activity.BUSY:
@@ -145,7 +147,7 @@ def _busy(run: Run) -> Mapping[TrackKind, float]:
 
 
 def _waits(before: Run, after: Run) -> Iterable[Difference]:
-    """A row for each thing that a role waits for: by the barrier's name where both have it, else by the cause."""
+    """Yield a row for each wait of a role, matched by the barrier's name or else by the cause."""
     first, second = _waiting(before), _waiting(after)
     for role, old in _pairs(list(first), [role for role in second if _functions(role)]):
         who = f"{_words(role)} warp{'s' * (_warps(after, role) > 1)}"
@@ -161,7 +163,7 @@ def _waits(before: Run, after: Run) -> Iterable[Difference]:
 
 
 def _waiting(run: Run) -> Mapping[str, Mapping[tuple[str, str], float]]:
-    """For each role, µs of an average slot by the cause of the wait: (name without the stage, cause)."""
+    """Return for each role the waiting times in µs of an average slot, by (name without the stage, cause)."""
     lives = _lives(run)
     lived: dict[str, float] = defaultdict(float)
     for track, role in run.timeline.roles.items():
@@ -179,13 +181,13 @@ def _waiting(run: Run) -> Mapping[str, Mapping[tuple[str, str], float]]:
 
 
 def _lives(run: Run) -> dict[int, float]:
-    """The lifetime of each CTA in cycles, except CTAs without a tile, which only wait for their end."""
+    """Return the lifetime in cycles of each CTA, except CTAs without a tile, which only wait for their end."""
     busy = {interval.track.cta for interval in run.timeline.intervals if interval.activity is Activity.BUSY}
     return {cta.cta: cta.end - cta.start for cta in run.timeline.ctas if cta.cta in busy or not busy}
 
 
 def _pairs(before: Sequence[str], after: Sequence[str]) -> list[tuple[str, str]]:
-    """Each role of the run after with the role before that does the same, or a part of it; "" where none does."""
+    """Match each role of the second run with the most similar role of the first; "" without a match."""
 
     def likeness(role: str, old: str) -> tuple[bool, int]:
         return role == old, len(_functions(role) & _functions(old))
@@ -206,12 +208,12 @@ def _place(role: str) -> int:
 
 
 def _words(role: str) -> str:
-    """A role before the word "warp"."""
+    """Return the text of a role before the word "warp"."""
     return {"all": "issuing"}.get(role, " and ".join(role.split(", ")))
 
 
 def _warps(run: Run, role: str) -> int:
-    """How many warps of a CTA have a role, at most."""
+    """Return the maximum number of warps of a CTA with a role."""
     counts: dict[int, int] = defaultdict(int)
     for track, name in run.timeline.roles.items():
         counts[track.cta] += name == role
@@ -219,13 +221,13 @@ def _warps(run: Run, role: str) -> int:
 
 
 def _run_us(run: Run) -> float:
-    """The run in µs, without its launch."""
+    """Return the duration of the run in µs, without its launch."""
     return run.timeline.cycles / run.clock_ghz / 1e3
 
 
 def _rank(row: Difference) -> tuple[bool, int]:
-    """The order of causes: first the waits that keep the tensor core from work, then those of loads, last the waits at
-    barriers of the whole CTA, where idle warps stand.
+    """Return the sort key of a difference: first the waits that stall the tensor core, then those of loads, last the
+    waits at barriers of the whole CTA, where idle warps wait.
     """
     order = ("MMA", "issuing", "TMA", "loads", "write-back")
     place = next((place for place, word in enumerate(order) if word in row.who), len(order))
@@ -245,7 +247,7 @@ def _headline(before: Run, after: Run) -> str:
 
 
 def _utilisation(before: Run, after: Run) -> list[str]:
-    """How much of the time the tensor core works, where both runs use it."""
+    """Return a sentence on the tensor core's utilisation if both runs use it."""
     shares = [_busy(run).get(TrackKind.TENSOR, 0.0) / _run_us(run) for run in (before, after)]
     if not all(shares):
         return []
@@ -253,7 +255,7 @@ def _utilisation(before: Run, after: Run) -> list[str]:
 
 
 def _sentence(row: Difference) -> str:
-    """One difference, with its figures."""
+    """Return a sentence on a difference, with its figures."""
     before, after = row.before or 0.0, row.after or 0.0
     several = row.who.endswith("s")
     if row.what:
@@ -270,7 +272,7 @@ def _sentence(row: Difference) -> str:
 
 
 def _named(row: Difference) -> str:
-    """The objects of a row's waits, with the barriers where their names differ."""
+    """Return the objects of a row's waits, with both barrier names if they differ."""
     old, new = row.names
     if old == new:
         return row.what
@@ -278,7 +280,7 @@ def _named(row: Difference) -> str:
 
 
 def _more(before: float, after: float) -> str:
-    """The comparison of one figure with another: "38 % less", "12 % more", "3.1 times as long"."""
+    """Compare two figures in words: "38 % less", "12 % more", "3.1 times as long"."""
     ratio = after / before
     if ratio > 2:
         return f"{ratio:.1f} times as long"

@@ -1,4 +1,4 @@
-"""Two runs side by side as text, for a terminal."""
+"""Comparison of two runs as text for a terminal."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import textwrap
 from .against import Comparison, Difference
 
 SHOWN = 0.01
-"""Rows of which both times are below this part of the longer run are left out."""
+"""The threshold for a row to be shown, as a fraction of the longer run."""
 
 
 def against_text(comparison: Comparison, width: int = 80) -> str:
-    """The sentences, and a table of both runs in µs; no line is longer than `width`."""
+    """Return the sentences, and a table of both runs in µs, in lines of at most `width` columns."""
     runs = (comparison.before, comparison.after)
     least = SHOWN * max(run.whole_us for run in runs)
     rows = [row for row in comparison.differences if max(row.before or 0.0, row.after or 0.0) >= least]

@@ -1,4 +1,4 @@
-"""Which CTAs of a run are shown."""
+"""The choice of the CTAs of a run to show."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ FIRST, SLOWEST = "first", "slowest"
 
 
 def ctas_shown(timeline: Timeline, choice: str | int = FIRST) -> tuple[int, ...]:
-    """The CTA that is chosen, or both of its pair.
+    """Return the chosen CTA, or both CTAs of its pair.
 
-    choice: "first"; "slowest", the one that lives longest, or the first that can never end in a run that hangs; or a
-    number in the grid. Raises `ValueError` for a number that the grid does not have.
+    choice: "first"; "slowest", the CTA with the longest lifetime, or the first endless one in a deadlocked run; or an
+    index in the grid. Raises `ValueError` for an index outside the grid.
     """
     ctas = timeline.ctas
     if not ctas:

@@ -1,7 +1,7 @@
-"""Numbers and names as a page carries them: columns of integers in planes of bytes, and each name once.
+"""Compact encoding of numbers and names in a page: integer columns as byte planes, and a table of names.
 
-A column of n integers of w bytes is w planes of n bytes, the lowest bytes first. The high bytes of small numbers are
-then runs of zeros, which zlib packs to next to nothing. `web/timeline/src/data.ts` reads what this writes.
+A column of n integers of w bytes is stored as w planes of n bytes, the lowest bytes first. The high bytes of small
+numbers are then runs of zeros, which zlib compresses well. `web/timeline/src/data.ts` is the decoder.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Names(Generic[T]):
-    """A table of values, each once, in the order in which they were first asked for."""
+    """A table of distinct values, numbered in order of first use."""
 
     def __init__(self) -> None:
         self.values: list[T] = []
         self._numbers: dict[T, int] = {}
 
     def __call__(self, value: T) -> int:
-        """The number of a value, from 0."""
+        """Return the index of a value, from 0."""
         number = self._numbers.get(value)
         if number is None:
             number = self._numbers[value] = len(self.values)
@@ -34,7 +34,7 @@ class Names(Generic[T]):
 
 
 class ByIdentity(Generic[T]):
-    """A function of objects that are dear to compare, remembered by the object itself."""
+    """A function on objects that are expensive to compare, cached by identity."""
 
     def __init__(self, function: Callable[[T], int]) -> None:
         self._function = function
@@ -51,7 +51,7 @@ class ByIdentity(Generic[T]):
 
 
 class Columns:
-    """Columns, laid one behind the other. at: where the first begins."""
+    """A sequence of concatenated columns. at: the offset of the first one."""
 
     def __init__(self, at: int = 0) -> None:
         self.index: dict[str, dict[str, Any]] = {}
@@ -59,7 +59,7 @@ class Columns:
         self._size = at
 
     def add(self, name: str, numbers: Sequence[int] | np.ndarray, *, signed: bool = False, scale: int = 1) -> None:
-        """A column. scale: what a reader divides by. Raises `ValueError` for a number beyond 32 bits."""
+        """Append a column. scale: the divisor for readers. Raises `ValueError` for a number beyond 32 bits."""
         column = np.asarray(numbers, np.int64)
         if signed:
             column = np.where(column < 0, -2 * column - 1, 2 * column)
@@ -78,7 +78,7 @@ class Columns:
 
 
 def packed(header: Any, payloads: Iterable[bytes]) -> str:
-    """A JSON header and what follows it, compressed, in the letters of base64."""
+    """Return a JSON header and payloads, compressed and base64-encoded."""
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     block = len(text).to_bytes(4, "little") + text + b"".join(payloads)
     return base64.b64encode(zlib.compress(block, 9)).decode("ascii")

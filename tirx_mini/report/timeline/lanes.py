@@ -1,4 +1,4 @@
-"""The lanes of a timeline: the warps of one role, and each engine, in the order in which the data flow."""
+"""The lanes of a timeline: the warps of each role, and the engines, in the order of the data flow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tirx_mini.hardware import WARPGROUP_WARPS
 from tirx_mini.records import dataclass
 
 ENGINES = {TrackKind.TMA_LOAD: 1, TrackKind.TENSOR: 3, TrackKind.TMA_STORE: 5}
-"""Where engines stand: each below the role that issues to it."""
+"""The positions of engines, each below the role that issues to it."""
 ROLES = (("TMA", 0), ("loads", 0), ("all", 0), ("MMA", 2), ("write", 4))
 LAST = 6
 NAMES = {"all": "all roles", "": "other"}
@@ -18,9 +18,9 @@ NAMES = {"all": "all roles", "": "other"}
 
 @dataclass(frozen=True)
 class Lane:
-    """Tracks of one CTA that a reader sees as one: an engine, or the warps of a warpgroup that have the same role.
+    """Tracks of one CTA shown as one: an engine, or the warps of a warpgroup with the same role.
 
-    name: "MMA", "tensor core"; "write-back 1" where a CTA has several warpgroups of a role.
+    name: "MMA", "tensor core"; "write-back 1" if a CTA has several warpgroups of a role.
     """
 
     cta: int
@@ -29,19 +29,19 @@ class Lane:
 
 
 def role_name(role: str) -> str:
-    """The name of a row of this role, for a reader: some need more words than the timeline has for them."""
+    """Return the display name of a role."""
     return NAMES.get(role, role)
 
 
 def place_of(track: Track, role: str = "") -> int:
-    """The place of a track among the tracks of its CTA: a role by the first of the engines to which it issues."""
+    """Return the position of a track in its CTA; a role is placed at the first engine that it issues to."""
     if track.kind in ENGINES:
         return ENGINES[track.kind]
     return next((place for word, place in ROLES if word in role), LAST)
 
 
 def lanes_of(tracks: Iterable[Track], roles: Mapping[Track, str]) -> list[Lane]:
-    """The lanes of these tracks by CTA, from the loads through the tensor core to the stores."""
+    """Return the lanes of the tracks by CTA, in the order of the data flow from loads to stores."""
     found: dict[tuple[int, int, int, str], list[Track]] = {}
     for track in sorted(tracks, key=lambda track: (track.cta, track.warp or 0)):
         name = str(track.kind) if track.warp is None else role_name(roles.get(track, ""))

@@ -1,4 +1,4 @@
-"""The common parts of all pictures of time: the scale, the axis, the legend, hatching, and labels that fit."""
+"""The common parts of all timeline pictures: scale, axis, legend, hatching and labels."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..svg import Picture, number
 from .palette import STAGES, stage_class
 
 WIDTH, LEFT, RIGHT = 960.0, 132.0, 88.0
-"""The picture, and what its left and right margins take, in user units."""
+"""The widths of the picture and of its left and right margins, in user units."""
 CHARACTER = 0.6
-"""The width of a character in sizes of the font, about: for what fits."""
+"""The approximate width of a character relative to the font size, for fitting labels."""
 SMALL = 10.5
 RULES = (
     f"text{{font-size:12px}}.head{{font-size:15px;font-weight:600}}.small{{font-size:{SMALL}px}}.edge{{stroke-width:.6}}"
@@ -24,8 +24,8 @@ RULES = (
 
 @dataclass(frozen=True)
 class Heading:
-    """The words above a picture. title: kernel, size, GPU, time. note: a sentence for what it shows, or "".
-    clock_ghz: of the SM clock, for the axis."""
+    """The heading of a picture. title: kernel, size, GPU, time. note: a sentence about the contents, or "". clock_ghz:
+    of the SM clock, for the axis."""
 
     title: str
     clock_ghz: float
@@ -34,7 +34,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Scale:
-    """The scale of a picture: the place of a time, in cycles, and the visible times."""
+    """The mapping of times in cycles to positions, and the visible range."""
 
     start: float
     end: float
@@ -43,7 +43,7 @@ class Scale:
 
     @property
     def per_cycle(self) -> float:
-        """User units of a cycle."""
+        """The number of user units per cycle."""
         return (self.right - self.left) / (self.end - self.start)
 
     def x(self, time: float) -> float:
@@ -54,7 +54,7 @@ class Scale:
 
 
 def axis(picture: Picture, scale: Scale, top: float, bottom: float, clock_ghz: float) -> None:
-    """A line for each round number of cycles from `top` to `bottom`; below it the cycles, and the time."""
+    """Draw a grid line for each round number of cycles from `top` to `bottom`, labelled with cycles and time."""
     step = tick(scale.end - scale.start)
     time = step * math.ceil(scale.start / step)
     while time <= scale.end:
@@ -68,7 +68,7 @@ def axis(picture: Picture, scale: Scale, top: float, bottom: float, clock_ghz: f
 
 
 def legend(picture: Picture, y: float, stages: Sequence[int]) -> None:
-    """The meaning of colours, hatching and arrows, on one line."""
+    """Draw the legend of colours, hatching and arrows on one line."""
     x = LEFT
     for stage in stages[: len(STAGES)]:
         picture.rect(x, y - 10, 15, 12, f"{stage_class(stage)} edge")
@@ -89,7 +89,7 @@ def legend(picture: Picture, y: float, stages: Sequence[int]) -> None:
 
 
 def patterns() -> str:
-    """The hatching of a wait, for each stage and for none, and the tip of an arrow."""
+    """Return the SVG definitions of the hatching for waits (per stage and without one) and of the arrowhead."""
     hatches = "".join(
         f'<pattern id="wait{suffix}" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
         f'<rect width="2" height="5" class="{kind}"/></pattern>'
@@ -103,17 +103,17 @@ def patterns() -> str:
 
 
 def hatching(stage: int | None) -> str:
-    """The fill of a wait."""
+    """Return the fill of a wait."""
     return "url(#wait)" if stage is None else f"url(#wait{stage % len(STAGES)})"
 
 
 def fitting(labels: Sequence[str], width: float, size: float = SMALL) -> str:
-    """The first of the labels that a box of that width holds; "" if none does."""
+    """Return the first label that fits into a box of the given width, or ""."""
     return next((label for label in labels if len(label) * size * CHARACTER + 4 <= width), "")
 
 
 def tick(length: float) -> float:
-    """A round distance between the marks of an axis, for four to nine of them."""
+    """Return a round tick distance that yields four to nine ticks."""
     size = 1.0
     while True:
         for factor in (1, 2, 5):
@@ -123,13 +123,13 @@ def tick(length: float) -> float:
 
 
 def duration(cycles: float, clock_ghz: float) -> str:
-    """Cycles of the SM clock in ns, or in µs from 1000 ns on."""
+    """Format cycles of the SM clock in ns, or in µs from 1000 ns on."""
     ns = cycles / clock_ghz
     return f"{ns:.0f} ns" if ns < 1000 else f"{ns / 1000:.2f} µs"
 
 
 def wrapped(sentence: str, width: float, size: float = 12) -> list[str]:
-    """The sentence in lines that fit into a width."""
+    """Wrap a sentence into lines of a given width."""
     lines = [""]
     for word in sentence.split():
         longer = f"{lines[-1]} {word}".strip()

@@ -1,4 +1,4 @@
-"""A timeline as one page of HTML, which needs no network and no other file.
+"""A timeline as a single self-contained HTML page.
 
 The page's script and style are written in `web/timeline/` and built into the folder `assets` beside this module.
 """
@@ -30,11 +30,11 @@ def page_html(
     ctas: Sequence[int] = (),
     window: tuple[float, float] | None = None,
 ) -> str:
-    """The page of a run with a timeline, or of two on one time axis: A is the run `against`, and B is the report.
+    """Return the page of a run with a timeline, or of two runs on one time axis: A is `against`, and B is the report.
 
-    spec: the GPU as it was simulated, where that is not the one of the report's name. shape: the problem in words.
-    ctas: those that are shown first; without them the first of the run, or the first that hangs. window: from when to
-    when the page shows first, in cycles; without it a few steps of the pipeline, or all of two runs.
+    spec: the simulated GPU, if it differs from the one named in the report. shape: the problem in words. ctas: the CTAs
+        shown first; by default the first of the run, or the first deadlocked one. window: the initial time window, in
+        cycles; by default a few pipeline steps, or all of two runs.
     Raises `ValueError` for a run without a timeline.
     """
     runs: list[RunData] = []

@@ -1,6 +1,6 @@
-"""A timeline and its report as the data of a page: a JSON header, and columns of its intervals and changes.
+"""The data of a timeline page: a JSON header, and columns of intervals and changes.
 
-`web/timeline/src/data.ts` describes the same shape for the reader. Times are integers of `PARTS` parts of a cycle.
+`web/timeline/src/data.ts` describes the same format for the reader. Times are integers in units of 1 / `PARTS` cycle.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from .rows import window_of
 from .source_text import excerpt_around
 
 PARTS = 8
-"""A page knows times to an eighth of a cycle."""
+"""The resolution of times in a page: an eighth of a cycle."""
 ACTIVITIES = {Activity.RUN: 0, Activity.WAIT: 1, Activity.BUSY: 2}
 MOST_FINDINGS = 5
 
 
 class RunData:
-    """One run: `header` for JSON, `payload` of its columns, which begins at byte `at` of all columns of the page.
+    """The data of one run: a JSON `header`, and a `payload` of columns at byte `at` of the page's columns.
 
-    ctas: those that are shown first; without them the first of the run, or the first that hangs.
+    ctas: the CTAs shown first; by default the first of the run, or the first deadlocked one.
     """
 
     def __init__(self, report: Report, spec: GpuSpec, at: int = 0, ctas: Sequence[int] = ()) -> None:
@@ -70,7 +70,7 @@ class RunData:
         self.header = self._header()
 
     def _span(self, span: Span | None) -> int:
-        """One more than the number of the line; 0 for none."""
+        """Return the index of the span's line plus one; 0 for None."""
         return 0 if span is None else self._place(span) + 1
 
     def _add_intervals(self, tracks: Sequence[Sequence[Interval]]) -> None:
@@ -153,7 +153,8 @@ class RunData:
         }
 
     def window(self) -> tuple[float, float]:
-        """From when to when, in cycles, a page begins: some steps of the first CTA shown; of a hang, its end."""
+        """Return the initial window of the page in cycles: a few pipeline steps of the first CTA, or the end of a
+        deadlocked run."""
         cycles = self.timeline.cycles
         start, end = window_of(self.timeline, self.ctas[0]) if self.ctas else (0.0, cycles)
         return start, end if self.timeline.stuck is None else cycles
@@ -189,7 +190,7 @@ def _track_order(track: Track) -> tuple[int, bool, int, str]:
 
 
 def figures(report: Report) -> list[tuple[str, str]]:
-    """The figures of a run in the head of the page: (name, value)."""
+    """Return the figures of a run in the page header: (name, value)."""
     out = [("verdict", report.verdict), ("on", report.gpu)]
     if report.time_us is not None:
         out.append(("in a row of launches", f"{report.time_us:.1f} µs"))
@@ -203,7 +204,7 @@ def figures(report: Report) -> list[tuple[str, str]]:
 
 
 def cta_groups(timeline: Timeline) -> list[dict[str, Any]]:
-    """The choices of a reader: the first CTA, the slowest and each by its number; both of a pair together."""
+    """Return the selectable CTAs: the first, the slowest and each by its number; pairs are combined."""
     if not timeline.ctas:
         return []
     pairs: dict[tuple[int, int], list[CtaTime]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""The colours of a timeline: what belongs to a pipeline stage has the colour of that stage."""
+"""The colours of a timeline: elements of a pipeline stage share a colour."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from ..palette import COLOURS, PAPER
 from ..svg import Paint
 
 STAGES = COLOURS
-"""The fill of what belongs to a stage, by stage modulo their number; each is labelled with its stage all the same."""
+"""The fill of each stage, modulo the number of colours; elements are also labelled with their stage."""
 
 PAINTS = {**PAPER, **{f"s{stage}": Paint("fill", colour, colour) for stage, colour in enumerate(STAGES)}}
-"""The classes of every picture."""
+"""The style classes of all timeline pictures."""
 
 
 def stage_class(stage: int | None) -> str:
-    """The class of an element that belongs to a stage, or to none."""
+    """Return the style class of an element of a stage, or of no stage."""
     return "plain" if stage is None else f"s{stage % len(STAGES)}"

@@ -1,6 +1,4 @@
-"""One run on a picture: a row for each role and engine, an arrow from the cause of each long wait, a strip for each
-mbarrier.
-"""
+"""The panel of one run: rows for roles and engines, arrows for the causes of long waits, and strips for mbarriers."""
 
 from __future__ import annotations
 
@@ -19,17 +17,18 @@ from .spans import levels
 
 LANE, THIN, GAP, STRIP = 26.0, 12.0, 8.0, 13.0
 DEEPEST = 8
-"""So many of the copies that are in flight at once are drawn below one another."""
+"""The maximum number of stacked copies in flight."""
 NARROW = 12.0
-"""Instructions that are narrower than this many user units share a box."""
+"""The width in user units below which adjacent instructions are merged into one box."""
 DENSE = 300
-"""A row with more intervals in the window is drawn as an area: the share of the time, column by column."""
+"""The number of visible intervals above which a row is drawn as an area chart of time shares."""
 COLUMN = 4.0
-"""The width of such a column, in user units. A barrier whose phases are narrower on average is left out."""
+"""The width of a column of such a chart, in user units. Barriers with narrower phases on average are omitted."""
 
 
 class Panel:
-    """The rows of these CTAs from `top` downwards. `bottom` is where they end; strips: whether mbarriers are shown."""
+    """The rows of the given CTAs from `top` downwards. `bottom` is their lower edge; strips: whether mbarriers are
+    shown."""
 
     def __init__(self, timeline: Timeline, ctas: Sequence[int], scale: Scale, top: float, strips: bool = True) -> None:
         self.timeline, self.ctas, self.scale, self.top = timeline, ctas, scale, top
@@ -53,17 +52,17 @@ class Panel:
         self.bottom = self.strips + len(self.barriers) * (STRIP + 3) + 6 if self.barriers else y + 4
 
     def depth(self, index: int) -> int:
-        """How many intervals of a row lie below one another."""
+        """Return the number of stacked levels in a row."""
         return 1 + max((level for _, level in self.levels[index]), default=0)
 
     def described(self) -> str:
-        """The panel in a sentence, for readers without the picture."""
+        """Describe the panel in a sentence, as alternative text."""
         shares = ", ".join(f"{row.name} {verb} {100 * share:.0f} %" for row, verb, share in map(self.share, self.rows))
         return f"Cycles {number(self.scale.start)} to {number(self.scale.end)}: {shares}."
 
     def share(self, row: Row) -> tuple[Row, str, float]:
-        """The caption of a row: the share of the window, within the CTA's life, in which its warp waits or its engine
-        is busy.
+        """Return the caption of a row: the share of the window, within the CTA's lifetime, that its warp waits or its
+        engine is busy.
         """
         activity, verb = (Activity.WAIT, "waits") if row.detail else (Activity.BUSY, "busy")
         begin, end = self.lives.get(row.cta, (0.0, self.timeline.cycles))
@@ -101,7 +100,7 @@ class Panel:
             self._interval(picture, interval, top + level * height, height)
 
     def _area(self, picture: Picture, row: Row, top: float, bottom: float) -> None:
-        """Too many intervals to tell apart: for each column, the share that the warp waits or the engine is busy."""
+        """Draw a dense row as an area: the share of waiting or busy time in each column."""
         columns = round((self.scale.right - self.scale.left) / COLUMN)
         cycles = (self.scale.end - self.scale.start) / columns
         activity = Activity.WAIT if row.detail else Activity.BUSY
@@ -136,7 +135,7 @@ class Panel:
             picture.text((left + right) / 2, top + height / 2 + 3.5, label, style, text_anchor="middle")
 
     def _arrows(self, picture: Picture) -> None:
-        """An arrow for each wait that lasts at least a fiftieth of the window, from the event that ended it."""
+        """Draw an arrow to each wait of at least a fiftieth of the window, from the event that ended it."""
         shortest = (self.scale.end - self.scale.start) / 50
         for row in self.rows:
             for wait in row.intervals:
@@ -188,13 +187,13 @@ class Panel:
 
 
 def stacked(intervals: Sequence[Interval], scale: Scale) -> list[tuple[Interval, int]]:
-    """The intervals in the window with their levels: each on the first one that is free."""
+    """Return the intervals in the window with their levels: each on the first free one."""
     seen = [interval for interval in intervals if scale.sees(interval.start, interval.end)]
     return list(zip(seen, levels(seen, DEEPEST), strict=True))
 
 
 def merged(intervals: Sequence[Interval], scale: Scale) -> list[Interval]:
-    """The intervals in the window; narrow instructions of a warp that follow one another in one stage are one."""
+    """Return the intervals in the window, with adjacent narrow instructions of one stage merged."""
     kept: list[Interval] = []
     names: list[Counter[str]] = []
     narrow = NARROW / scale.per_cycle
@@ -221,7 +220,7 @@ def merged(intervals: Sequence[Interval], scale: Scale) -> list[Interval]:
 
 
 def barriers_in(timeline: Timeline, ctas: Sequence[int], scale: Scale) -> list[Place]:
-    """The mbarriers of these CTAs that complete a phase in the window, by CTA and name, except ones whose phases are
+    """Return the mbarriers of the CTAs that complete a phase in the window, by CTA and name, except those with phases
     too short to see.
     """
     found = Counter(
@@ -235,7 +234,7 @@ def barriers_in(timeline: Timeline, ctas: Sequence[int], scale: Scale) -> list[P
 
 
 def described(interval: Interval) -> str:
-    """An interval in words: what it is, its stage, its line, how long it lasts and from when on."""
+    """Describe an interval in words: name, stage, line, duration and start."""
     verb = "waits for " if interval.activity is Activity.WAIT else ""
     line = f", line {interval.span.user.line}" if interval.span is not None else ""
     stage = f", stage {interval.stage}" if interval.stage is not None else ""

@@ -1,4 +1,4 @@
-"""The phases of an mbarrier, and what each still lacks over its time."""
+"""The phases of an mbarrier, with the missing arrivals or bytes over time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tirx_mini.records import dataclass
 
 @dataclass(frozen=True)
 class Phase:
-    """One phase of a barrier, in cycles. steps: (time, the part of its bytes or arrivals that it lacks, 0 to 1)."""
+    """One phase of a barrier, in cycles. steps: (time, missing fraction of its bytes or arrivals, 0 to 1)."""
 
     number: int
     start: float
@@ -24,9 +24,9 @@ class Phase:
 
 
 def phases_of(changes: Sequence[BarrierChange], end: float) -> list[Phase]:
-    """The phases of one barrier, from its changes in order; the last one is open until `end`.
+    """Return the phases of one barrier from its ordered changes; the last one is open until `end`.
 
-    A barrier that counts bytes lacks those that it expects; any other lacks arrivals.
+    A byte-counting barrier lacks its expected bytes; any other lacks arrivals.
     """
     found: list[Phase] = []
     start = 0.0
@@ -48,6 +48,6 @@ def phases_of(changes: Sequence[BarrierChange], end: float) -> list[Phase]:
 
 
 def stage_in(name: str) -> int | None:
-    """The index in the name of a barrier, as in "tma2mma[1]"; None without one."""
+    """Return the index in the name of a barrier, such as "tma2mma[1]"; None without one."""
     digits = name[name.find("[") + 1 : -1] if name.endswith("]") else ""
     return int(digits) if digits.isdigit() else None

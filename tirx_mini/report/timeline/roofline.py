@@ -1,4 +1,4 @@
-"""A run against the bounds of its GPU: the tensor cores' peak, and what the memories let through."""
+"""The roofline of a run: the tensor cores' peak, and the bandwidths of the memories."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from tirx_mini.records import dataclass
 
 @dataclass(frozen=True)
 class Roof:
-    """A bound of the GPU. source: how it follows from the GPU's figures. unit: "TFLOPS", or "TB/s" of a memory."""
+    """A performance limit of the GPU. source: its derivation from the GPU's figures. unit: "TFLOPS", or "TB/s" of a
+    memory."""
 
     name: str
     value: float
@@ -19,8 +20,7 @@ class Roof:
 
 @dataclass(frozen=True)
 class Point:
-    """The place of a run on the roofline by the traffic of one memory. intensity: FLOP for each byte; tflops: reached.
-    """
+    """The position of a run on the roofline of one memory. intensity: FLOP per byte; tflops: achieved."""
 
     name: str
     intensity: float
@@ -29,7 +29,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Roofline:
-    """flops: of the run. memories and points correspond."""
+    """The roofline of a run. flops: of the run. memories and points correspond."""
 
     flops: float
     peak: Roof
@@ -37,12 +37,12 @@ class Roofline:
     points: tuple[Point, ...]
 
     def bound(self, number: int) -> float:
-        """TFLOPS that the peak and one memory allow at that memory's point."""
+        """Return the TFLOPS that the peak and one memory allow at that memory's point."""
         return min(self.peak.value, self.points[number].intensity * self.memories[number].value)
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The figures in words."""
+        """The figures in sentences."""
         peak, reached = self.peak.value, self.points[0].tflops
         out = [f"The kernel reaches {reached:.0f} of {peak:.0f} TFLOPS, {100 * reached / peak:.0f} % of the peak."]
         for number, point in enumerate(self.points):
@@ -56,7 +56,7 @@ class Roofline:
 
 
 def roofline(report: Report, spec: GpuSpec) -> Roofline | None:
-    """The roofline of a run; None where it did not end or executed no MMA."""
+    """Return the roofline of a run; None if it did not complete or executed no MMA."""
     flops, l2_bytes = report.stats.get("flops"), report.stats.get("l2_bytes")
     if report.tflops is None or not flops or not l2_bytes:
         return None

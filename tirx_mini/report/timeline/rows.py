@@ -1,6 +1,4 @@
-"""The part of a timeline that a still picture shows: the rows of its CTAs, and a window of time that explains the
-kernel.
-"""
+"""The contents of a static picture: the rows of its CTAs, and a representative time window."""
 
 from __future__ import annotations
 
@@ -13,9 +11,9 @@ from tirx_mini.records import dataclass
 from .lanes import place_of, role_name
 
 STEPS = 7
-"""How many steps of the pipeline a window covers, about."""
+"""The approximate number of pipeline steps in a window."""
 AROUND = 1.3
-"""A write-back covers at most the inverse of this part of a window."""
+"""The minimum ratio of the window length to a write-back in it."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,8 @@ class Row:
     intervals: tuple[Interval, ...]
 
     def works(self, start: float, end: float) -> bool:
-        """Return whether it does anything from `start` to `end` but stand at a barrier of its CTA or cluster."""
+        """Return whether the row has an activity from `start` to `end` other than a wait at a CTA or cluster
+        barrier."""
         return any(
             interval.activity is not Activity.WAIT or interval.barrier is not None
             for interval in self.intervals
@@ -40,11 +39,12 @@ class Row:
         )
 
     def share(self, activity: Activity, start: float, end: float) -> float:
-        """The part of the time from `start` to `end`, 0 to 1, in which the track is at that; overlaps count once."""
+        """Return the fraction of the time from `start` to `end` that the track spends on an activity; overlaps count
+        once."""
         return self.shares(activity, start, end - start, 1)[0]
 
     def shares(self, activity: Activity, start: float, cycles: float, columns: int) -> list[float]:
-        """The same for each of `columns` parts of the time that are `cycles` long, from `start` on."""
+        """Return `share` for each of `columns` consecutive intervals of `cycles` cycles, from `start` on."""
         covered = [0.0] * columns
         reached = start
         for interval in sorted(self.intervals, key=lambda interval: interval.start):
@@ -61,7 +61,7 @@ class Row:
 
 
 def rows_of(timeline: Timeline, ctas: Sequence[int]) -> list[Row]:
-    """The rows of these CTAs, in reading order: from the loads through the tensor core to the stores."""
+    """Return the rows of the given CTAs in reading order, from loads to stores."""
     by_track: dict[Track, list[Interval]] = {}
     for interval in timeline.intervals:
         if interval.track.cta in ctas:
@@ -82,16 +82,17 @@ def rows_of(timeline: Timeline, ctas: Sequence[int]) -> list[Row]:
 
 
 def _group(role: str, warp: int) -> tuple[str, bool, int]:
-    """The warps that share a row: warps of a warpgroup with equal work. TMA and MMA are issued by one warp."""
+    """Return the key of the warps that share a row: warps of a warpgroup with equal work. TMA and MMA are each issued
+    by a single warp."""
     alone = role == "all" or any(part in role for part in ("TMA", "MMA"))
     return role, alone, warp if alone else warp // WARPGROUP_WARPS
 
 
 def window_of(timeline: Timeline, cta: int) -> tuple[float, float]:
-    """From when to when, in cycles, a still picture of this CTA shows its steady state.
+    """Return the window in cycles in which a static picture shows the CTA's steady state.
 
-    Some steps of the pipeline around the last write-back during which the tensor core works; without one, the middle of
-    the CTA's MMAs; without MMAs, its whole life. A kernel that hangs: its last cycles.
+    The window covers some pipeline steps around the last write-back that overlaps tensor-core work; without one, the
+    middle of the CTA's MMAs; without MMAs, its whole lifetime. For a deadlocked kernel it covers the last cycles.
     """
     life = next((item for item in timeline.ctas if item.cta == cta), None)
     begin, end = (life.start, life.end) if life is not None else (0.0, timeline.cycles)
@@ -114,8 +115,8 @@ def window_of(timeline: Timeline, cta: int) -> tuple[float, float]:
 def _write_back(
     timeline: Timeline, cta: int, multiplies: Sequence[Interval], step: float
 ) -> tuple[float, float] | None:
-    """From when to when the last write-back during which the tensor core works lasts, from about the end of its MMAs
-    to the end of its stores; None if there is none."""
+    """Return the interval of the last write-back that overlaps tensor-core work, from about the end of its MMAs to the
+    end of its stores; None if there is none."""
     stores = [
         store for store in _engine(timeline, cta, TrackKind.TMA_STORE)
         if any(interval.start < store.end and interval.end > store.start for interval in multiplies)

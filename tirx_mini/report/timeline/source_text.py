@@ -1,4 +1,4 @@
-"""The part of a source file that a page shows: the kernel's function, around the lines that something happened in."""
+"""The source excerpt of a page: the kernel's function, around the referenced lines."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ Lines = tuple[int, tuple[str, ...]]
 
 
 def excerpt_around(file: str, numbers: Iterable[int]) -> Lines:
-    """The statements at the top of a file that hold these lines, from the first to the last, decorators included.
+    """Return the top-level statements of a file that contain the given lines, from first to last, decorators included.
 
-    A file that cannot be parsed is shown from the first of the lines to the last one; one that cannot be read has none.
+    For a file that cannot be parsed, the excerpt spans the first to the last of the lines; for one that cannot be read,
+    it is empty.
     """
     lines = [line.rstrip("\n") for line in linecache.getlines(file)]
     wanted = [number for number in numbers if 1 <= number <= len(lines)]
@@ -29,7 +30,7 @@ def excerpt_around(file: str, numbers: Iterable[int]) -> Lines:
 
 
 def _statements(text: str) -> Iterator[tuple[int, int]]:
-    """First and last line of each statement at the top of a module."""
+    """Yield the first and last line of each top-level statement of a module."""
     try:
         body = ast.parse(text).body
     except SyntaxError:

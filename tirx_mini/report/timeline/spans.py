@@ -1,4 +1,4 @@
-"""Spans of time that may overlap."""
+"""Levels for overlapping time spans."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from tirx_mini.diagnose import Interval
 
 
 def levels(intervals: Sequence[Interval], most: int | None = None) -> list[int]:
-    """For each interval the first level, from 0, on which none of those before it is still there. They are by start.
+    """Return for each interval the first level, from 0, that no earlier interval still occupies.
 
-    most: how many levels there are; what fits on none of them is on the last one too.
+    The intervals are sorted by start.
+
+    most: the maximum number of levels; an interval that fits on none of them is also placed on the last one.
     """
     free: list[float] = []
     found: list[int] = []

@@ -1,4 +1,4 @@
-"""Still pictures of timelines, for slides and pages: one run, or two on one time axis."""
+"""Static pictures of timelines, for slides and pages: one run, or two on one time axis."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .rows import window_of
 def timeline_svg(
     timeline: Timeline, heading: Heading, ctas: Sequence[int], start: float | None = None, end: float | None = None
 ) -> str:
-    """A picture of these CTAs from `start` to `end`, in cycles; without them, of the steady state of the first CTA.
+    """Return a picture of the CTAs from `start` to `end` in cycles, by default of the steady state of the first CTA.
 
-    Raises `ValueError` for a window without any time, or outside of the run.
+    Raises `ValueError` for an empty window, or one outside the run.
     """
     first, last = window_of(timeline, ctas[0])
     scale = _scale(first if start is None else start, last if end is None else end, timeline.cycles)
@@ -48,9 +48,9 @@ def against_svg(
     start: float | None = None,
     end: float | None = None,
 ) -> str:
-    """Two runs on one time axis, each with these CTAs; all of both runs, or from `start` to `end` in cycles.
+    """Return a picture of two runs on one time axis, in full or from `start` to `end` in cycles.
 
-    Raises `ValueError` as `timeline_svg` does.
+    Raises `ValueError` like `timeline_svg`.
     """
     runs = (comparison.before, comparison.after)
     whole = max(run.timeline.cycles for run in runs)
@@ -97,6 +97,6 @@ def _names(timeline: Timeline, ctas: Sequence[int]) -> str:
 
 
 def _stages(panels: Sequence[Panel]) -> list[int]:
-    """The stages that are on the picture."""
+    """Return the stages in the picture."""
     drawn = {interval.stage for panel in panels for level in panel.levels for interval, _ in level}
     return sorted(stage for stage in drawn if stage is not None)

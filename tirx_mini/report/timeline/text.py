@@ -1,4 +1,4 @@
-"""A timeline as eighty columns of text, for a terminal: roles and engines as rows, time as columns."""
+"""A timeline as eighty columns of text for a terminal: roles and engines as rows, time as columns."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from .marks import Heading, duration, tick
 from .rows import Row, rows_of, window_of
 
 WIDTH, NAME, COLUMNS = 80, 19, 60
-"""Characters of a line, of a row's name, and of its time."""
+"""The numbers of characters of a line, of a row's name, and of the time axis."""
 WAITS, RUNS, LITTLE = ".", "#", " "
 LEGEND = f"0 to 9: works on that stage   {RUNS}: works on no stage   {WAITS}: waits   blank: idle"
 MOST = 6
-"""Waits that are named, the longest first."""
+"""The maximum number of waits listed, the longest first."""
 LEAST = 0.02
-"""Waits below this part of the time are not."""
+"""The minimum share of the time for a wait to be listed."""
 
 
 def timeline_text(
     timeline: Timeline, heading: Heading, ctas: Sequence[int], start: float | None = None, end: float | None = None
 ) -> str:
-    """The whole life of these CTAs, then a part of it, and the longest waits in words.
+    """Return the whole lifetime of the CTAs, then an excerpt, and the longest waits in words.
 
-    start, end: of the part, in cycles; without them it is a few steps of the pipeline. Raises `ValueError` for a part
-    without any time, or outside of the run.
+    start, end: the bounds of the excerpt, in cycles; by default a few pipeline steps. Raises `ValueError` for an empty
+    excerpt, or one outside the run.
     """
     lives = [cta for cta in timeline.ctas if cta.cta in ctas]
     first, last = min(cta.start for cta in lives), max(cta.end for cta in lives)
@@ -51,7 +51,7 @@ def timeline_text(
 
 
 def _picture(rows: Sequence[Row], start: float, end: float, several: bool) -> Iterator[str]:
-    """A line for each row, and the cycles below them."""
+    """Yield a line for each row, and the cycle axis below."""
     before = rows[0].cta if rows else None
     for row in rows:
         if several and row.cta != before:
@@ -74,7 +74,7 @@ def _picture(rows: Sequence[Row], start: float, end: float, several: bool) -> It
 
 
 def _name(row: Row) -> str:
-    """An engine, or a role with its warps: "write-back (w0-3)"."""
+    """Return the name of an engine, or of a role with its warps: "write-back (w0-3)"."""
     numbers = [track.warp for track in row.tracks if track.warp is not None]
     if not numbers:
         return row.name
@@ -84,7 +84,7 @@ def _name(row: Row) -> str:
 
 
 def _cells(row: Row, start: float, end: float) -> str:
-    """A character for each part of the time: what the row does for most of it."""
+    """Return one character per column for the row's main activity."""
     width = (end - start) / COLUMNS
     seen: list[dict[str, float]] = [{} for _ in range(COLUMNS)]
     for interval in row.intervals:
@@ -107,7 +107,7 @@ def _mark(activity: Activity, stage: int | None) -> str:
 
 
 def _most(parts: dict[str, float], width: float) -> str:
-    """The mark of the activity that takes at least half of a column; blank without one."""
+    """Return the mark of the activity that takes at least half of a column; blank without one."""
     if not parts or sum(parts.values()) < width / 2:
         return LITTLE
     works = {mark: time for mark, time in parts.items() if mark != WAITS}
@@ -117,7 +117,8 @@ def _most(parts: dict[str, float], width: float) -> str:
 
 
 def _waits(timeline: Timeline, rows: Sequence[Row], start: float, end: float) -> Iterator[str]:
-    """The longest waits of the rows, a line each. Rows of one name, in both CTAs of a pair, count as their mean."""
+    """Yield one line for each of the longest waits of the rows. Rows with equal names, in the two CTAs of a pair, are
+    averaged."""
     totals: dict[tuple[str, str, str], float] = {}
     several = Counter(map(_name, rows))
     for row in rows:

@@ -1,9 +1,9 @@
-"""A timeline as trace events, which ui.perfetto.dev and chrome://tracing open.
+"""A timeline as trace events for ui.perfetto.dev and chrome://tracing.
 
 The format is Google's "Trace Event Format" (docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU): a
 JSON object whose "traceEvents" have a phase type `ph`, a time `ts` in microseconds, a process `pid` and a thread `tid`.
-A process is a CTA here, a thread a warp or an engine. Slices of one thread have to nest, so copies that are in flight
-at the same time get threads of their own.
+Here a process is a CTA, and a thread a warp or an engine. Slices of one thread must nest, so copies in flight at the
+same time have separate threads.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from tirx_mini.records import dataclass
 from .spans import levels
 
 KINDS = (TrackKind.TMA_LOAD, TrackKind.TENSOR, TrackKind.TMA_STORE)
-"""Engines in reading order; they stand below the warps of their CTA."""
+"""The engines in reading order, below the warps of their CTA."""
 LEVELS = 64
-"""Threads that an engine has at most: numbers that are kept free for it."""
+"""The maximum number of threads per engine, for which ids are reserved."""
 
 Event = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class _Slice:
-    """The place of an interval in the drawing."""
+    """An interval with its thread id."""
 
     interval: Interval
     tid: int
 
 
 def trace_json(report: Report, clock_ghz: float, ctas: Sequence[int] | None = None) -> str:
-    """The timeline of a run as a JSON object. clock_ghz: of the SM clock. ctas: those to show; None for all.
+    """Return the timeline of a run as a JSON object. clock_ghz: of the SM clock. ctas: those to show; None for all.
 
     Raises `ValueError` for a run without a timeline.
     """
@@ -50,7 +50,7 @@ def trace_json(report: Report, clock_ghz: float, ctas: Sequence[int] | None = No
 
 
 class _Events:
-    """The events of one timeline."""
+    """A writer of the events of one timeline."""
 
     def __init__(self, timeline: Timeline, clock_ghz: float, ctas: Sequence[int] | None) -> None:
         self._timeline = timeline
@@ -69,12 +69,12 @@ class _Events:
                 self._signals[interval.track, interval.barrier.name, interval.phase] = each
 
     def _us(self, cycles: float) -> float:
-        """Microseconds, to the nanosecond that viewers keep."""
+        """Convert cycles to microseconds, rounded to nanoseconds as in viewers."""
         return round(cycles / self._ghz / 1e3, 3)
 
     @staticmethod
     def _placed(track: Track, intervals: list[Interval]) -> Iterator[_Slice]:
-        """The slices of a track: overlapping ones on several threads."""
+        """Yield the slices of a track, with overlapping intervals on several threads."""
         if track.kind is TrackKind.WARP:
             yield from (_Slice(interval, track.warp or 0) for interval in intervals)
             return
@@ -85,7 +85,7 @@ class _Events:
     # -- names ---------------------------------------------------------------------------------------------------
 
     def names(self) -> Iterator[Event]:
-        """Metadata: the names of processes and threads, and their order."""
+        """Yield metadata events: the names of processes and threads, and their order."""
         for cta in self._ctas:
             name = f"{cta.name} on SM {cta.sm}"
             yield {"ph": "M", "name": "process_name", "pid": cta.cta, "args": {"name": name}}
@@ -105,7 +105,7 @@ class _Events:
     # -- slices --------------------------------------------------------------------------------------------------
 
     def slices(self) -> Iterator[Event]:
-        """Complete events: an interval each."""
+        """Yield a complete event for each interval."""
         for slices in self._slices.values():
             for each in slices:
                 yield self._slice(each)
@@ -136,7 +136,7 @@ class _Events:
     # -- arrows --------------------------------------------------------------------------------------------------
 
     def flows(self) -> Iterator[Event]:
-        """An arrow for each wait that something on the page ended: from that slice to the wait."""
+        """Yield a flow arrow to each wait from the visible slice that ended it."""
         number = 0
         for slices in self._slices.values():
             for each in slices:
@@ -157,7 +157,8 @@ class _Events:
         return {"pid": each.interval.track.cta, "tid": each.tid}
 
     def _source(self, change: BarrierChange) -> _Slice | None:
-        """The slice that made a change: the last that signals that phase, else the last of its source before it."""
+        """Return the slice that made a change: the last signal of the phase, or else the last earlier slice of its
+        source."""
         signal = self._signals.get((change.source, change.barrier.name, change.phase))
         if signal is not None:
             return signal
@@ -168,7 +169,7 @@ class _Events:
     # -- barriers and the end ------------------------------------------------------------------------------------
 
     def counters(self) -> Iterator[Event]:
-        """The pending counts of the mbarriers after each change."""
+        """Yield counter events: the pending counts of the mbarriers after each change."""
         for change in self._timeline.changes:
             if change.barrier.cta in self._shown:
                 amounts = {"pending arrivals": change.pending, "bytes": max(0, change.tx)}
@@ -184,7 +185,7 @@ class _Events:
         }  # fmt: skip
 
     def end(self, report: Report) -> Iterable[Event]:
-        """For a run that hangs: when nothing could go on, and why."""
+        """Return an event with the time and the cause of a deadlock, if the run has one."""
         stuck = self._timeline.stuck
         if stuck is None or not self._ctas:
             return []

@@ -1,4 +1,4 @@
-"""The wave: every SM as a row and its tiles as blocks, so that an uneven end and idle SMs are seen at a glance."""
+"""The wave view: SMs as rows and tiles as blocks, which shows tail effects and idle SMs."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from .marks import LEFT, RULES, WIDTH, Heading, Scale, axis, duration, fitting, 
 from .palette import PAINTS, STAGES, stage_class
 
 TALLEST, LOWEST = 16.0, 3.0
-"""Of the row of an SM, in user units."""
+"""The maximum and minimum height of an SM's row, in user units."""
 ROOM = 460.0
 TOGETHER = 0.005
-"""SMs that end within this part of the run end together."""
+"""The fraction of the run within which two ends of SMs count as equal."""
 SLACK = 0.02
-"""A tile may begin by this part of itself before the one above it ends, as the first loads of the next CTA do."""
+"""The fraction of a tile by which it may overlap its predecessor, as the first loads of the next CTA do."""
 TEXT_WIDTH, TEXT_NAME, TEXT_ROWS = 80, 12, 25
-"""Of the wave as text: columns, those of a name, and rows at most."""
+"""The size of the wave as text: columns, columns of a name, and the maximum number of rows."""
 MOST = 500
-"""So many blocks have their words as titles; more are one path a colour, and the file stays small."""
+"""The maximum number of blocks with tooltips; beyond it, blocks are merged into one path per colour."""
 LINES = {f"line-s{stage}": Paint("stroke", colour, colour) for stage, colour in enumerate(STAGES)}
 
 
 @dataclass(frozen=True)
 class Block:
-    """A tile on its SM, or a CTA of a run without tiles. turn: which tile of the SM it is, from 0.
-    level: below which other block of the SM, where several CTAs live at once."""
+    """A tile on its SM, or a CTA of a run without tiles. turn: the tile's index on the SM, from 0. level: the stacking
+    level where CTAs overlap."""
 
     sm: int
     start: float
@@ -41,7 +41,7 @@ class Block:
 
 
 def blocks_of(timeline: Timeline) -> list[Block]:
-    """The blocks of all SMs, by SM and start."""
+    """Return the blocks of all SMs, by SM and start."""
     ctas = {item.cta: item for item in timeline.ctas}
     owned = [(ctas[tile.cta], tile) for tile in timeline.tiles if tile.cta in ctas]
     pieces = [(cta.sm, tile.start, tile.end, f"{cta.name}, {tile.name}") for cta, tile in owned]
@@ -61,7 +61,7 @@ def blocks_of(timeline: Timeline) -> list[Block]:
 
 
 def wave_note(timeline: Timeline, sms: int, clock_ghz: float) -> str:
-    """The evenness of the work, in two sentences. sms: of the GPU."""
+    """Return two sentences about the load balance. sms: of the GPU."""
     blocks = blocks_of(timeline)
     if not blocks:
         return "No CTA has run."
@@ -87,7 +87,7 @@ def wave_note(timeline: Timeline, sms: int, clock_ghz: float) -> str:
 
 
 def wave_text(timeline: Timeline, heading: Heading, sms: int) -> str:
-    """The same in eighty columns: rows of SMs, of which each shows its first, and a digit for each tile."""
+    """Return the wave as text: rows of SMs, each represented by its first, with a digit per tile."""
     note = heading.note or wave_note(timeline, sms, heading.clock_ghz)
     lines = [*textwrap.wrap(heading.title, TEXT_WIDTH), *textwrap.wrap(note, TEXT_WIDTH), ""]
     blocks = blocks_of(timeline)
@@ -109,7 +109,7 @@ def wave_text(timeline: Timeline, heading: Heading, sms: int) -> str:
 
 
 def wave_svg(timeline: Timeline, heading: Heading, sms: int) -> str:
-    """A picture of all `sms` SMs of the GPU over the whole run."""
+    """Return a picture of all `sms` SMs of the GPU over the whole run."""
     notes = wrapped(heading.note or wave_note(timeline, sms, heading.clock_ghz), WIDTH - 32)
     blocks = blocks_of(timeline)
     scale = Scale(0.0, max(timeline.cycles, 1.0), right=WIDTH - 24)
@@ -143,7 +143,7 @@ def _blocks(picture: Picture, blocks: Sequence[Block], scale: Scale, top: float,
             paths.setdefault(kind, []).append(f"M{left:.1f} {y + height / 2:.1f}h{max(right - left - 0.3, 0.2):.1f}")
             continue
         words = f"SM {block.sm}: {block.name}, cycles {block.start:,.0f} to {block.end:,.0f}"
-        edged = f"{kind} edge" if height >= 2.5 else kind  # lines would hide what is lower
+        edged = f"{kind} edge" if height >= 2.5 else kind  # lines would hide lower blocks
         picture.rect(left, y + 0.15, max(right - left, 0.5), height - 0.3, edged, words)
         if height >= 11 and (label := fitting([block.name.split(", ", 1)[-1], str(block.turn + 1)], right - left)):
             picture.text((left + right) / 2, y + height / 2 + 3.5, label, "on small", text_anchor="middle")
@@ -162,7 +162,7 @@ def _legend(picture: Picture, y: float, turns: int, tiled: bool) -> None:
 
 
 def ordinal(number_: int) -> str:
-    """ "1st", "2nd", "11th"."""
+    """Format an ordinal: "1st", "2nd", "11th"."""
     teen = number_ % 100 in (11, 12, 13)
     return f"{number_}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number_ % 10, 'th')}"
 

@@ -1,4 +1,4 @@
-"""The asynchronous engines: TMA, tensor cores, tensor memory, cp.async; each works on its own time."""
+"""The asynchronous engines: TMA, tensor cores, tensor memory and cp.async, each with its own timing."""
 
 from .cluster_copy import ClusterCopies
 from .cp_async import CopyOutOfBounds, CopyTooLarge, CpAsync, MisalignedCopy

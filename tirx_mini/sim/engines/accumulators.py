@@ -1,8 +1,8 @@
 """The layout of MMA operands in tensor memory (PTX ISA: "Data Path Layout Organization").
 
 Layouts A and D: row r in lane r. F, with M = 64: 16 rows in each 32 lanes, from lane 0 or from lane 16 on. B (M = 128
-of a pair), E and G (M = 64 and 32 of tcgen05.mma.ws): the columns are in two or four parts, one below the other, and
-each part has rows of A of its own where A is in tensor memory.
+of a pair), E and G (M = 64 and 32 of tcgen05.mma.ws): the columns are split into two or four parts, stacked vertically,
+and each part has its own rows of A if A is in tensor memory.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _LAYOUT_F = np.concatenate([np.arange(16) + 32 * group for group in range(4)])
 
 
 def lanes_of(shape: InstructionDescriptor, lane: int) -> Any:
-    """The lanes of an accumulator that begins at `lane`, one part of its columns after the other."""
+    """Return the lanes of an accumulator that begins at `lane`, concatenated over the parts of its columns."""
     return _LAYOUT_F + lane if shape.half else slice(None)
 
 
 def groups_of(shape: InstructionDescriptor, lane: int) -> slice:
-    """The groups of lanes that an accumulator occupies which begins at `lane`."""
+    """Return the lane groups of an accumulator that begins at `lane`."""
     return slice(lane // GROUP_LANES, None, 2) if shape.half else slice(None)
 
 
@@ -38,7 +38,7 @@ def rows_in_tmem(words: np.ndarray, shape: InstructionDescriptor, parts: int, la
 
 @contextmanager
 def keeping(words: np.ndarray, kept: Kept, rank: int) -> Iterator[None]:
-    """Leave the lanes as they are that an MMA does not write. words: its columns. rank: of the CTA in its pair."""
+    """Restore the lanes that an MMA does not write. words: its columns. rank: of the CTA in its pair."""
     if not kept.lanes:
         yield
         return
@@ -51,7 +51,7 @@ def keeping(words: np.ndarray, kept: Kept, rank: int) -> Iterator[None]:
 def store_narrow(
     words: np.ndarray, lanes: Any, product: np.ndarray, dtype: str, accumulate: bool, scale: int = 0
 ) -> None:
-    """Results of 16 bits (one in each column's lower half) and of 32-bit integers; as in `Kept` for `scale`."""
+    """Store results of 16 bits (in the lower half of each column) or 32-bit integers; see `Kept` for `scale`."""
     if dtype == "int32":
         result = product.astype(np.int64)
         old = words[lanes].view(np.int32).astype(np.int64)
@@ -65,7 +65,7 @@ def store_narrow(
 def store_product(
     tmem: TensorMemory, column: int, lanes: Any, product: np.ndarray, dtype: str, accumulate: bool, scale: int
 ) -> None:
-    """Add a product to the columns from `column` on, or store it there; as in `Kept` for `scale`."""
+    """Add a product to the columns from `column` on, or overwrite them; see `Kept` for `scale`."""
     words = tmem.words(column, product.shape[1])
     if dtype != "float32":
         store_narrow(words, lanes, product, dtype, accumulate, scale)

@@ -1,4 +1,4 @@
-"""The work of engines for several clusters that are executed together (`machine.batched`)."""
+"""Engine operations for the clusters of a batch (`machine.batched`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .wgmma_group import Issued
 
 
 def multiply_each(operands: Operands, group: Sequence[Mma], ctas: Sequence[Cta], known: Hashable) -> None:
-    """tcgen05.mma: MMAs that continue one another. known: as in `Operands.read`."""
+    """Execute a chain of tcgen05.mma in each cluster of a batch. known: see `Operands.read`."""
     mma, shape = group[0], group[0].shape
     whole = shape.parts(mma.cta_group) == 1 and mma.plain and shape.d == "float32" and not shape.half
     if not whole or isinstance(mma.a, TmemOperand) or shape.negate_a != shape.negate_b:
@@ -31,7 +31,7 @@ def multiply_each(operands: Operands, group: Sequence[Mma], ctas: Sequence[Cta],
 def multiply_registers_each(
     operands: Operands, mmas: Sequence[Issued], cta: Cta, registers: Sequence[Registers], known: Hashable
 ) -> None:
-    """wgmma, likewise. registers: of the accumulator, in each warp."""
+    """Execute a chain of wgmma in each cluster of a batch. registers: the accumulator of each warp."""
     mma = mmas[0]
     if mma.product.a is None or mma.shape.d != "float32":
         raise Unequal
@@ -41,7 +41,7 @@ def multiply_registers_each(
 
 
 def load_each(copier: BoxCopier, coords: Sequence[int], cta: Cta, offset: int) -> None:
-    """A TMA load: a box for each cluster. coords: with a `PerCluster` where the clusters' differ."""
+    """Execute a TMA load of one box per cluster. coords: with a `PerCluster` where the clusters differ."""
     if not copier.constant:
         raise Unequal
     boxes = [copier.loaded(at) for at in _coords_of(coords, len(cta.cluster.numbers))]
@@ -51,7 +51,7 @@ def load_each(copier: BoxCopier, coords: Sequence[int], cta: Cta, offset: int) -
 def store_each(
     copier: BoxCopier, coords: Sequence[int], cta: Cta, offset: int, actor_of: Callable[[int], Actor]
 ) -> None:
-    """A TMA store: a box of each cluster. actor_of: on whose behalf, by the cluster's number."""
+    """Execute a TMA store of one box per cluster. actor_of: the actor of a cluster, by its number."""
     numbers = cta.cluster.numbers
     chunks = copier.read_each(batched_memory(cta), offset)
     boxes = list(zip(map(actor_of, numbers), _coords_of(coords, len(numbers)), chunks, strict=True))
@@ -65,5 +65,5 @@ def store_each(
 
 
 def _coords_of(coords: Sequence[int], width: int) -> list[tuple[int, ...]]:
-    """Coordinates in each cluster."""
+    """Return the coordinates in each cluster."""
     return list(zip(*(values_by_cluster(value, width) for value in coords), strict=True))

@@ -1,4 +1,4 @@
-"""Copies of the TMA in flight, the groups of a thread, and the movements of bytes."""
+"""TMA copies in flight, bulk groups, and the data movement of loads and stores."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .tensor_map import BoxCopier
 
 @dataclass(eq=False, slots=True)
 class BulkCopy:
-    """A copy in flight. warp: the number of the warp that issued it in its CTA.
+    """A copy in flight. warp: the number of the issuing warp in its CTA.
 
-    targets: for a load, the CTAs that receive it, each with the barrier it signals there. parts: the agent of the bytes
-    of each: they are complete for waits at the barrier that is signalled for them.
-    source: what a store has read: its map, the byte of shared memory, and the writes that it found there.
-    moved: from when to when its bytes come to shared memory, or leave it, in cycles.
+    targets: for a load, the receiving CTAs, each with the barrier that is signalled there. parts: for each target, the
+        agent of its bytes, which a wait for its barrier acquires.
+    source: the source of a store: its map, the byte of shared memory, and the writes found there.
+    moved: the start and end of the transfer to or from shared memory, in cycles.
     """
 
     cta: Cta
@@ -50,7 +50,7 @@ class BulkCopy:
 
     @property
     def operation(self) -> Operation:
-        """A load, a store or a reduction."""
+        """The kind of copy: a load, a store or a reduction."""
         if self.targets:
             return Operation.TMA_LOAD
         return Operation.TMA_STORE if self.reduce is None else Operation.TMA_REDUCE
@@ -64,12 +64,12 @@ class BulkCopy:
         return f"the {self.operation} of {self.role} at {f'line {self.span.user.line}' if self.span else 'its start'}"
 
     def delay(self, now: float) -> None:
-        """It has no time of its own."""
+        """Do nothing: a copy has no time of its own."""
 
 
 @dataclass
 class BulkWait(Wait):
-    """cp.async.bulk.wait_group. read: whether until sources are read, rather than writes made."""
+    """A wait at cp.async.bulk.wait_group. read: whether it waits for reads of the sources rather than for writes."""
 
     instruction: ClassVar[str] = "bulk-group"
     read: bool
@@ -77,22 +77,22 @@ class BulkWait(Wait):
 
 @dataclass
 class BulkGroups:
-    """The bulk groups of one thread: `open` gathers copies until the next commit (PTX ISA: "bulk async-group")."""
+    """The bulk groups of one thread: `open` collects copies until the next commit (PTX ISA: "bulk async-group")."""
 
     open: list[BulkCopy] = field(default_factory=list)
     committed: list[list[BulkCopy]] = field(default_factory=list)
     finished: dict[int, int] = field(default_factory=dict)
-    """Agents and epochs of copies that are done, of which the thread has not waited for the writes."""
+    """The agents and epochs of completed copies whose writes the thread has not waited for."""
     elected: bool = False
-    """Whether elect.sync chose the thread, when it last issued a copy."""
+    """Whether elect.sync had chosen the thread at its last copy."""
     waiter: Wait | None = None
     needs: tuple[int, bool] = (0, False)
-    """The condition of the wait: the most groups that may be unfinished, and whether `.read`."""
+    """The condition of the wait: the maximum number of pending groups, and whether `.read`."""
 
 
 @dataclass(frozen=True)
 class Incoming:
-    """A TMA load into a CTA's shared memory: the epoch of its agent, its source, its issuer and its destination."""
+    """A TMA load into the shared memory of a CTA. epoch: of its agent. buffer: the source. role, span: the issuer."""
 
     epoch: int
     buffer: str
@@ -101,7 +101,7 @@ class Incoming:
 
 
 def move_load(copy: BulkCopy) -> None:
-    """The box comes into shared memory."""
+    """Write the box of a load into shared memory."""
     copier, probe = copy.copier, copy.cta.gpu.probe
     if copy.cta.cluster.width:
         for cta, _ in copy.targets:
@@ -115,7 +115,7 @@ def move_load(copy: BulkCopy) -> None:
         actor.agent, actor.form = agent, (copier, copy.offset, copy.coords)
         actor.cta = (copy.cta.cluster.index, copy.cta.rank)
         copier.read_shadow(copy.coords, actor)
-        actor.cta = None  # who may read what it brings follows from its mbarrier
+        actor.cta = None  # its mbarrier orders the readers of its bytes
         if copier.segment is None:  # nothing writes the source
             actor.value = KnownValue((copier.name, copy.coords, copy.offset))
         if cta.alive:
@@ -127,7 +127,7 @@ def move_load(copy: BulkCopy) -> None:
 
 
 def move_store(copy: BulkCopy, data: np.ndarray) -> None:
-    """The box comes into global memory."""
+    """Write the box of a store into global memory."""
     actor = actor_of(copy)
     actor.cta = (copy.cta.cluster.index, copy.cta.rank)
     if copy.reduce is None:
@@ -140,7 +140,7 @@ def move_store(copy: BulkCopy, data: np.ndarray) -> None:
 
 
 def _bring(copy: BulkCopy) -> bool:
-    """Bring the box of a constant tensor into shared memory, which computes no element before it is read."""
+    """Place the box of a constant tensor into shared memory lazily, without converting its elements."""
     box = copy.copier.loaded(copy.coords)
     for cta, _ in copy.targets:
         if cta.alive:
@@ -149,7 +149,7 @@ def _bring(copy: BulkCopy) -> bool:
 
 
 def take_store(copy: BulkCopy) -> np.ndarray:
-    """Take the box of a store from shared memory."""
+    """Read the box of a store from shared memory."""
     smem, stop = copy.cta.smem, copy.offset + copy.copier.box_bytes
     smem.shadow.read(copy.offset, stop, actor_of(copy))
     data = copy.copier.read_smem(smem, copy.offset)
@@ -158,7 +158,7 @@ def take_store(copy: BulkCopy) -> np.ndarray:
 
 
 def actor_of(copy: BulkCopy, cluster: int | None = None) -> Actor:
-    """On whose behalf a copy accesses memory. cluster: its number, where its clocks are not those of the CTA's."""
+    """Return the actor of a copy's accesses. cluster: its number, if it differs from the CTA's clock domain."""
     cluster = copy.cta.cluster.domain if cluster is None else cluster
     actor = Actor(copy.agent, cluster, Proxy.ASYNC, copy.operation, copy.role, copy.span, copy.issued)
     if copy.reduce is not None:  # relaxed, at the scope of the GPU (PTX ISA: "cp.reduce.async.bulk.tensor")

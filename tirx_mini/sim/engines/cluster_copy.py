@@ -1,9 +1,9 @@
-"""Asynchronous copies from threads to the shared memory of a CTA of their cluster: cp.async.bulk and st.async.
+"""Asynchronous copies from threads to the shared memory of a CTA in their cluster: cp.async.bulk and st.async.
 
-Both write when they complete, and then complete their bytes on a barrier of the CTA that received them. A bulk copy
-reads its source then, too, and uses the async proxy; st.async has taken registers when it was issued, and writes as its
-thread does. No time of a copy has been measured: it passes through both shared memories at their bandwidth, and takes
-as long as an access to another CTA's shared memory besides.
+Both write when they complete, and then complete their bytes on a barrier of the receiving CTA. A bulk copy also reads
+its source at completion, and uses the async proxy; st.async reads its registers at issue, and writes through the
+generic proxy. The duration of a copy has not been measured: it is modelled as the transfer through both shared memories
+at their bandwidth, plus the latency of an access to another CTA's shared memory.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from .tma_rules import BadBulkSize, BoxOutOfSharedMemory, BulkCopyAtExit
 
 @dataclass(eq=False)
 class Sent:
-    """Bytes on their way. cta: of the thread that sent them, to the CTA of `barrier`. issued: in cycles. epoch: of its
-    agent. nbytes: how many."""
+    """Bytes in flight. cta: of the sending thread; the CTA of `barrier` receives them. issued: in cycles. epoch: of its
+    agent. nbytes: their number."""
 
     cta: Cta
     agent: Agent
@@ -45,12 +45,12 @@ class Sent:
 
     @property
     def target(self) -> Cta:
-        """The CTA that receives them."""
+        """The CTA that receives the bytes."""
         return self.barrier.cta
 
     @property
     def sides(self) -> set[Cta]:
-        """The CTAs whose shared memory is used."""
+        """The CTAs whose shared memory the copy uses."""
         return {self.cta, self.target}
 
     @property
@@ -62,17 +62,17 @@ class Sent:
         return f"the {self.operation} of {self.role} at {f'line {self.span.user.line}' if self.span else 'its start'}"
 
     def delay(self, now: float) -> None:
-        """It has no time of its own."""
+        """Do nothing: a copy has no time of its own."""
 
     @property
     def actor(self) -> Actor:
-        """Who accesses memory for it."""
+        """The actor of the copy's accesses."""
         domain = self.cta.cluster.domain
         return Actor(self.agent, domain, self.proxy, self.operation, self.role, self.span, self.issued)
 
     @property
     def origin(self) -> Origin:
-        """Who sent it, in the CTA that receives it."""
+        """The origin of facts about the copy: its issuer, in the receiving CTA."""
         return Origin(self.role, self.role, self.target.name, self.span)
 
     def land(self) -> None:
@@ -82,7 +82,7 @@ class Sent:
 
 @dataclass(eq=False)
 class ClusterCopy(Sent):
-    """A bulk copy of `nbytes` from byte `source` of the CTA of its thread to byte `place`."""
+    """A bulk copy of `nbytes` from byte `source` of the issuing CTA to byte `place` of the target."""
 
     source: int
     place: int
@@ -99,7 +99,7 @@ class ClusterCopy(Sent):
 
 @dataclass(eq=False)
 class AsyncStore(Sent):
-    """The st.async of some lanes. places: int64[n], the first byte for each. words: uint32[words, n]."""
+    """The st.async of some lanes. places: int64[n], the first byte of each store. words: uint32[words, n]."""
 
     places: np.ndarray
     words: np.ndarray
@@ -124,17 +124,15 @@ class AsyncStore(Sent):
 
 
 class ClusterCopies:
-    """The asynchronous copies that the threads of all CTAs have sent. in flight: by the CTAs whose shared memory it
-    uses.
-    """
+    """The asynchronous copies of all CTAs. in flight: by the CTAs whose shared memory they use."""
 
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu
         self._in_flight: dict[Cta, list[Sent]] = {}
 
     def copy(self, w: Warp, source: int, target: int, nbytes: int, barrier: Mbarrier) -> None:
-        """Begin a copy to the CTA of the barrier. Raises a fault where sizes or places are not multiples of 16, or
-        where the bytes are not in shared memory."""
+        """Begin a copy to the CTA of the barrier. Raises a fault if a size or address is not a multiple of 16, or if
+        the bytes are outside shared memory."""
         for what, number in (("size", nbytes), ("source address", source), ("destination address", target)):
             if number % TMA_GLOBAL_ALIGN:
                 raise Fault(BadBulkSize(w.origin, what, number))
@@ -149,8 +147,8 @@ class ClusterCopies:
     def store(
         self, w: Warp, access: MemoryAccess, addresses: Any, registers: Registers, lanes: np.ndarray, barrier: Mbarrier
     ) -> None:
-        """Begin the stores of some lanes to the CTA of the barrier. Raises a fault where an address is not a multiple
-        of the width, or not in that CTA's shared memory."""
+        """Begin the stores of some lanes to the CTA of the barrier. Raises a fault if an address is not a multiple of
+        the width, or outside that CTA's shared memory."""
         width = access.words * numpy_dtype(access.dtype).itemsize
         own = np.broadcast_to(addresses, (LANES,))[lanes].astype(np.int64)
         if (own % width).any():
@@ -174,7 +172,7 @@ class ClusterCopies:
         self.gpu.clock.at(sent.issued, sent, self._start, sent)
 
     def _keep(self, sent: Sent) -> None:
-        """Keep what is in flight, which must land before its CTAs end."""
+        """Track a copy in flight, which must complete before its CTAs end."""
         for cta in sent.sides:
             self._in_flight.setdefault(cta, []).append(sent)
 
@@ -193,7 +191,8 @@ class ClusterCopies:
         sent.cta.cluster.causality.finish(sent.agent)
 
     def cta_ended(self, cta: Cta, ordered: Epochs) -> None:
-        """Record what may still read or write the shared memory of a CTA that ends. ordered: epochs before."""
+        """Record copies that may still access the shared memory of an ending CTA. ordered: the epochs before its
+        end."""
         for sent in self._in_flight.pop(cta, ()):
             if ordered.item(sent.agent.index) >= sent.epoch:
                 continue

@@ -1,7 +1,7 @@
-"""cp.async: copies of a few bytes a thread, in groups that the thread waits for (PTX ISA: "cp.async").
+"""cp.async: small copies per thread, in groups that the thread waits for (PTX ISA: "cp.async").
 
-The copies of one warp between two commits are one agent: until the wait an ordinary, unordered read of global memory
-and an ordinary, unordered write of shared memory. Bytes move as late as that lets them.
+The copies of one warp between two commits form one agent: until the wait, they are an unordered read of global memory
+and an unordered write of shared memory. Bytes move as late as this allows.
 """
 
 from __future__ import annotations
@@ -20,21 +20,22 @@ from ..ordering import Actor, Agent, Operation, Proxy, Segment
 
 @dataclass(frozen=True)
 class MisalignedCopy(Fact):
-    """A cp.async that is not at multiples of its `nbytes`."""
+    """A cp.async with an address that is not a multiple of its `nbytes`."""
 
     nbytes: int
 
 
 @dataclass(frozen=True)
 class CopyOutOfBounds(Fact):
-    """A cp.async leaves its memory. writes: whether the shared memory of its CTA; else the global buffer it reads."""
+    """A cp.async out of bounds. writes: whether of the CTA's shared memory; otherwise of the global buffer that it
+    reads."""
 
     writes: bool
 
 
 @dataclass(frozen=True)
 class CopyTooLarge(Fact):
-    """A cp.async that copies more bytes, `size`, than it writes, `nbytes`."""
+    """A cp.async that copies more bytes, `size`, than its destination holds, `nbytes`."""
 
     size: int
     nbytes: int
@@ -44,9 +45,9 @@ class CopyTooLarge(Fact):
 class Copy:
     """The cp.async of a warp that were issued together.
 
-    done: when they are complete, in cycles. items: where they write, and sources: what of `memory` they read until
-    then, in units of `nbytes`. owners: the lane of each (`Actor.lanes`). sizes: how many bytes of each are copied,
-    where the rest are zeros; None for all.
+    done: the completion time, in cycles. items: the destinations, and sources: the items of `memory` read until then,
+    in units of `nbytes`. owners: the lane of each (`Actor.lanes`). sizes: the number of copied bytes of each, with
+    zeros after them; None for all.
     """
 
     agent: Agent
@@ -68,9 +69,9 @@ class CpAsyncGroups:
         self._groups: list[list[Copy]] = []
 
     def copy(self, w: Warp, dst: Any, src: Any, nbytes: int, size: Any = None) -> None:
-        """Each active thread copies `nbytes` bytes, of which those from `size` on are zeros where it is given.
+        """Issue a copy of `nbytes` bytes for each active thread; bytes from `size` on, if given, are zero-filled.
 
-        The shared memory changes when the copy is waited for.
+        The shared memory changes when the thread waits for the copy.
         """
         lanes = w.mask.lanes
         targets = np.broadcast_to(np.asarray(dst), 32)[lanes].astype(np.int64)
@@ -82,7 +83,7 @@ class CpAsyncGroups:
             if not sizes.any():
                 self._fill(w, targets, nbytes)
                 return
-            sources = np.where(sizes > 0, sources, sources[np.argmax(sizes > 0)])  # what nobody reads may lie anywhere
+            sources = np.where(sizes > 0, sources, sources[np.argmax(sizes > 0)])  # unread bytes may lie anywhere
         if (targets % nbytes).any() or (sources % nbytes).any():
             raise Fault(MisalignedCopy(w.origin, nbytes))
         cta, offsets = w.cta, targets & OFFSET_MASK
@@ -114,7 +115,7 @@ class CpAsyncGroups:
         )
 
     def _fill(self, w: Warp, targets: np.ndarray, nbytes: int) -> None:
-        """A copy of zeros alone, which reads nothing."""
+        """Issue a zero-filling copy, which reads nothing."""
         cta, offsets = w.cta, targets & OFFSET_MASK
         if (targets % nbytes).any():
             raise Fault(MisalignedCopy(w.origin, nbytes))
@@ -129,12 +130,12 @@ class CpAsyncGroups:
         self._open.append(Copy(agent, w.time, offsets // nbytes, zeros, places, nbytes, w.mask.owners, w.span))
 
     def commit(self) -> None:
-        """cp.async.commit_group."""
+        """Execute cp.async.commit_group."""
         self._groups.append(self._open)
         self._open = []
 
     def wait(self, w: Warp, count: int) -> None:
-        """cp.async.wait_group: land all groups but the `count` most recent."""
+        """Execute cp.async.wait_group: complete all groups but the `count` most recent."""
         while len(self._groups) > count:
             for copy in self._groups.pop(0):
                 self._land(w, copy)
@@ -144,7 +145,7 @@ class CpAsyncGroups:
 
     @staticmethod
     def _hand_over(w: Warp, copy: Copy) -> None:
-        """From the wait on, each lane has written what it copied: other lanes see it after a synchronisation."""
+        """Attribute the writes of a completed copy to its lanes; other lanes see them after a synchronisation."""
         segment = w.cta.smem.shadow.segment(int(copy.items[0]) * copy.nbytes)
         if segment is None or copy.nbytes % segment.granule:
             return
@@ -165,14 +166,15 @@ class CpAsyncGroups:
         w.cta.cluster.causality.finish(copy.agent)
 
     def arrive(self, w: Warp, barrier: Mbarrier, more: bool) -> None:
-        """cp.async.mbarrier.arrive: each thread's arrival follows all its copies so far. more: it is one more."""
+        """Execute cp.async.mbarrier.arrive: the arrival of each thread follows all of its copies so far. more: whether
+        it increments the pending count (no .noinc)."""
         if not barrier.usable(w, BarrierUse.ARRIVE):
             return
         if more:
             barrier.pending += w.mask.count
         copies = [copy for group in [*self._groups, self._open] for copy in group]
         causality = w.cta.cluster.causality
-        agent = causality.fork(w.agent, "cp.async arrival")  # its own: who knows what the thread did knows no arrival
+        agent = causality.fork(w.agent, "cp.async arrival")  # its own agent: acquiring the thread's accesses acquires no arrival
         released = causality.transient_clock()
         released.release_epoch(agent.index, agent.epoch)
         done = w.time
@@ -196,14 +198,14 @@ class CpAsync:
         self._warps: dict[Warp, CpAsyncGroups] = {}
 
     def of(self, w: Warp) -> CpAsyncGroups:
-        """The cp.async of a warp."""
+        """Return the cp.async state of a warp."""
         found = self._warps.get(w)
         if found is None:
             found = self._warps[w] = CpAsyncGroups()
         return found
 
     def warp_ended(self, w: Warp) -> None:
-        """Forget a warp."""
+        """Drop the state of a warp."""
         self._warps.pop(w, None)
 
 
@@ -214,7 +216,7 @@ def _read(segment: Segment, places: np.ndarray, nbytes: int, actor: Actor) -> No
 
 
 def _move(w: Warp, copy: Copy) -> None:
-    """Move the bytes of a copy, with zeros behind its size."""
+    """Write the bytes of a copy, with zeros after its size."""
     values = copy.memory[copy.sources]
     if copy.sizes is not None:
         cells = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)

@@ -1,4 +1,4 @@
-"""MMAs as threads have issued them: what orders them, the pipe of each thread, and the commits that track them."""
+"""Issued MMAs: their order, the pipe of each thread, and the commits that track them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..ordering import Actor, Agent, Operation, Proxy, Snapshot, SyncClock
 
 @dataclass(eq=False)
 class Mma:
-    """One tcgen05.mma as it was issued.
+    """A tcgen05.mma in the state of its issue.
 
-    pipe: of its warp. pipeline: what MMAs have in common that are in order. issued: the epoch of the warp then.
-    column, lane: where the accumulator begins. kept: what happens to what it holds. a, b: operand layouts, one object
-    for one layout; a_start, b_start: their places, in bytes of shared memory, or an address in tensor memory.
-    previous: the MMA that it comes after in its pipeline, until that is executed. timed, done: whether the tensor core
-    has begun it, and executed it.
+    pipe: of its warp. pipeline: the key of MMAs that execute in order. issued: the epoch of the warp at the issue.
+    column, lane: the start of the accumulator. kept: the treatment of its old contents. a, b: operand layouts,
+    interned; a_start, b_start: their addresses, in bytes of shared memory, or an address in tensor memory. previous:
+    the preceding MMA of its pipeline, until that is executed. timed, done: whether the tensor core has begun it, and
+    executed it.
     """
 
     pipe: Pipe
@@ -51,11 +51,11 @@ class Mma:
 
     @cached_property
     def plain(self) -> bool:
-        """Return whether it adds products of the operands to all that the accumulator holds, or stores them there."""
+        """Return whether the MMA adds its product to the whole accumulator, or overwrites it."""
         return self.scales is None and self.kept == PLAIN
 
     def continues(self, first: Mma) -> bool:
-        """Return whether this can be one product with the MMAs that `first` begins."""
+        """Return whether this MMA can be merged into one product with the MMAs from `first` on."""
         return (
             self.accumulate
             and self.column == first.column
@@ -72,7 +72,9 @@ class Mma:
 
 @dataclass(eq=False)
 class TmemCopy:
-    """One tcgen05.cp as it was issued. Attributes with the names of an `Mma`'s mean the same.
+    """A tcgen05.cp in the state of its issue.
+
+    Attributes named as in `Mma` have the same meaning.
 
     column, lane: of tensor memory. layout, start: of the source. shape, multicast: as in the instruction.
     """
@@ -97,22 +99,22 @@ class TmemCopy:
 
     @property
     def nbytes(self) -> int:
-        """The bytes that it reads from shared memory."""
+        """The number of bytes that the copy reads from shared memory."""
         rows, columns = CP_SHAPES[self.shape, self.multicast]
         return rows * columns * 4
 
     @property
     def pipeline(self) -> Pipeline:
-        """That of all copies with its cta_group, which later MMAs come after."""
+        """The pipeline of all copies with the same cta_group, which precede later MMAs."""
         return copies_of(self.cta_group)
 
 
 @dataclass(frozen=True)
 class Known:
-    """MMAs that a thread issues one after the other, as each CTA of a run of a part of a launch does.
+    """A recorded sequence of MMAs of one thread, which each CTA of a partial run repeats.
 
-    steps: of each MMA, (cycles from the first statement to its issue, of its arithmetic, bytes of operands). cycles: of
-    all of their issue. span: of the last one.
+    steps: for each MMA, (cycles from the first statement to its issue, of its arithmetic, bytes of operands). cycles:
+    of the whole issue. span: of the last one.
     """
 
     steps: tuple[tuple[float, float, float], ...]
@@ -125,8 +127,8 @@ class Known:
 
 @dataclass(eq=False)
 class Burst:
-    """Known MMAs as a thread has issued them, from cycle `time` on. Attributes with the names of an `Mma`'s mean the
-    same."""
+    """A recorded sequence of MMAs as a thread has issued it, from cycle `time` on. Attributes named as in `Mma` have
+    the same meaning."""
 
     pipe: Pipe
     known: Known
@@ -143,7 +145,7 @@ class Burst:
 
 @dataclass(eq=False)
 class Series:
-    """MMAs that a loop issues, as one thread has issued them. groups: those that continue one another.
+    """The MMAs of a loop, as one thread has issued them. groups: chains of continued MMAs.
 
     columns: of the accumulator in each CTA. steps: of each MMA, (cycles of its arithmetic, bytes of operands).
     """
@@ -159,15 +161,15 @@ class Series:
 
     @cached_property
     def actor(self) -> Actor:
-        """On whose behalf it accesses memory where nothing is checked."""
+        """The actor of the series' accesses in an unchecked run."""
         return actor_of_product(self.first)
 
 
 @dataclass(eq=False)
 class Repeat:
-    """A series as another thread issues it whose accesses are not checked. times: of the MMAs, one after the other.
+    """A series as another, unchecked thread issues it. times: the issue times of the MMAs.
 
-    Attributes with the names of an `Mma`'s mean the same.
+    Attributes named as in `Mma` have the same meaning.
     """
 
     pipe: Pipe
@@ -187,21 +189,19 @@ class Repeat:
 Issued: TypeAlias = "Mma | TmemCopy | Burst | Repeat"
 
 Pipeline = tuple[int, int, int, int, int, bool]
-"""cta_group, the accumulator's address, M, N, K, and whether the MMA is one of integers, which stands for the kind with
-K."""
+"""cta_group, the accumulator's address, M, N, K, and whether the MMA is an integer one, which stands for the kind
+together with K."""
 
 
 def copies_of(cta_group: int) -> Pipeline:
-    """The properties that copies to tensor memory share, in the form of an MMA's."""
+    """Return the pipeline of copies to tensor memory, in the form of an MMA's pipeline."""
     return cta_group, -1, 0, 0, 0, False
 
 
 @dataclass(frozen=True)
 class Issue:
-    """The issue of an MMA, as far as it orders the MMA with others. The attributes from `ordered` on are those of
-    `Actor`.
-
-    agent: of the warp. epoch: of its pipe.
+    """The issue of an MMA, with the properties that order it against other operations. The attributes from `ordered` on
+    are those of `Actor`.
     """
 
     agent: int
@@ -213,12 +213,12 @@ class Issue:
 
 
 class Pipe:
-    """The operations that one thread has issued to the tensor core. warp: the number of its warp in the CTA. pending:
-    MMAs not yet committed. queued, running: commits, in their order.
+    """The operations of one thread on the tensor core. warp: the number of its warp in the CTA. pending: MMAs not yet
+    committed. queued, running: commits, in order.
 
-    thread: as that of `Actor`. elected: whether elect.sync chose the thread that issued them.
-    ordered: the epoch up to which a commit, or a fence before synchronisation, has ordered what was issued.
-    own, handed: the pipes that others' MMAs were taken over from, with both fences and without one.
+    thread: as in `Actor`. elected: whether elect.sync chose the issuing thread. ordered: the epoch up to which a
+    commit, or a fence before synchronisation, has ordered the operations. own, handed: the pipes from which other
+    threads' MMAs were taken over, with both fences and without one.
     """
 
     def __init__(self, cta: Cta, agent: Agent, warp: int, thread: tuple[int, int]) -> None:
@@ -240,7 +240,7 @@ class Pipe:
         self.running: deque[Batch] = deque()
 
     def fence(self) -> None:
-        """What was issued comes before what is issued from now on."""
+        """Order the operations issued so far before those issued later."""
         self.ordered = self.agent.epoch
         self.agent.advance()
         self.snapshot = None
@@ -254,12 +254,12 @@ class Pipe:
         return f"the tensor core of {self.cta.name}"
 
     def delay(self, now: float) -> None:
-        """Its commits have times of their own."""
+        """Do nothing: commits have their own times."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """The operations that one commit tracks. arrivals: the barriers it signals."""
+    """The operations tracked by one commit. arrivals: the barriers it signals."""
 
     cta: Cta
     mmas: tuple[Issued, ...]
@@ -270,12 +270,12 @@ class Batch:
 
     @property
     def products(self) -> tuple[Mma, ...]:
-        """The MMAs among them."""
+        """The MMAs of the batch."""
         return tuple(mma for mma in self.mmas if isinstance(mma, Mma))
 
 
 def actor_of(mma: Mma | TmemCopy, operation: Operation) -> Actor:
-    """Who accesses memory when the tensor core executes what was issued."""
+    """Return the actor of an operation's accesses when the tensor core executes it."""
     actor = Actor(mma.snapshot, mma.pipe.cta.cluster.domain, Proxy.ASYNC, operation, mma.role, mma.span, mma.time)
     actor.tcgen05 = True
     actor.fenced = mma.snapshot.fenced
@@ -287,7 +287,7 @@ def actor_of(mma: Mma | TmemCopy, operation: Operation) -> Actor:
 
 
 def actor_of_product(mma: Mma) -> Actor:
-    """The same actor for an MMA: it follows the MMAs of its pipeline and the copies."""
+    """Return the actor of an MMA, which follows earlier MMAs of its pipeline and earlier copies."""
     actor = actor_of(mma, Operation.TCGEN05_MMA)
     actor.preceded = mma.pipeline, copies_of(mma.cta_group)
     actor.form = mma.shape.d
@@ -295,7 +295,7 @@ def actor_of_product(mma: Mma) -> Actor:
 
 
 def chain(mma: Issued) -> list[Issued]:
-    """Order an MMA after MMAs of other pipes that are not executed."""
+    """Return an MMA preceded by the pending MMAs of other pipes that must execute before it."""
     if mma.previous is None or mma.previous.pipe is mma.pipe:
         return [mma]
     found: list[Issued] = [mma]
@@ -307,11 +307,11 @@ def chain(mma: Issued) -> list[Issued]:
 
 
 def untimed(mma: Issued) -> list[Issued]:
-    """Of these, the ones that the tensor core has not begun."""
+    """Return the operations of an MMA's chain that the tensor core has not begun."""
     return [each for each in chain(mma) if not each.timed]
 
 
 def pair(cta: Cta) -> Sequence[Cta]:
-    """The two CTAs of a pair, even rank first."""
+    """Return the two CTAs of a pair, even rank first."""
     ctas, even = cta.cluster.ctas, cta.rank & ~1
     return ctas[even : even + 2]

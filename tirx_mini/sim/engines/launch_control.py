@@ -1,5 +1,5 @@
-"""Cluster launch control: clusters that have not begun are taken from the grid, and their number is written to shared
-memory by the async proxy. The answer takes as long as an access to the far part of the L2.
+"""Cluster launch control: pending clusters are cancelled, and the async proxy writes their index to shared memory. The
+answer takes as long as an access to the far part of the L2.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ANSWER_BYTES = 16
 
 @dataclass(frozen=True)
 class CancelAfterFailure(Fact):
-    """A CTA asks for a further cluster after it has seen that none was left. seen: where; role: which warp saw it."""
+    """A request for a further cluster after a failed one. seen: where the failure was read; role: the reading warp."""
 
     role: str
     seen: Span | None
@@ -34,8 +34,8 @@ class CancelAfterFailure(Fact):
 
 @dataclass(eq=False)
 class Request:
-    """A request on its way. barriers: of the CTAs that get the answer. agents: of the bytes of each. offset: where, in
-    bytes of shared memory.
+    """A try_cancel in flight. barriers: of the CTAs that receive the answer. agents: of the bytes of each. offset: of
+    the answer in shared memory.
     """
 
     cta: Cta
@@ -55,27 +55,26 @@ class Request:
         return f"the try_cancel of {self.role} at {f'line {self.span.user.line}' if self.span else 'its start'}"
 
     def delay(self, now: float) -> None:
-        """It has no time of its own."""
+        """Do nothing: a request has no time of its own."""
 
 
 class LaunchControl:
-    """The requests of all CTAs."""
+    """The launch-control requests of all CTAs."""
 
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu
         self._failed: dict[Cta, tuple[str, Span | None]] = {}
 
     def failed(self, w: Warp) -> None:
-        """A warp sees the answer that no cluster was left."""
+        """Record that a warp has read a failed answer."""
         self._failed.setdefault(w.cta, (w.role, w.span))
 
     def cta_ended(self, cta: Cta) -> None:
-        """Forget what it has seen."""
+        """Drop the failure record of a CTA."""
         self._failed.pop(cta, None)
 
     def ask(self, w: Warp, offset: int, barriers: Sequence[Mbarrier]) -> None:
-        """Execute clusterlaunchcontrol.try_cancel: the answer is written at byte `offset` of the CTA of each barrier.
-        """
+        """Execute clusterlaunchcontrol.try_cancel: the answer goes to byte `offset` of the CTA of each barrier."""
         if w.cta in self._failed:
             self.gpu.facts.record(CancelAfterFailure(w.origin, *self._failed[w.cta]))
         if offset % TMA_GLOBAL_ALIGN:
@@ -88,7 +87,7 @@ class LaunchControl:
         self.gpu.clock.at(w.time + self.gpu.spec.l2_far_latency, request, self._answer, request)
 
     def _answer(self, request: Request) -> None:
-        """Take a cluster, if one is left, and write which it is."""
+        """Take a pending cluster, if any, and write the answer."""
         first = self.gpu.take_cluster()
         words = np.array([*(first or (0, 0, 0)), first is not None], np.uint32)
         domain = request.cta.cluster.domain

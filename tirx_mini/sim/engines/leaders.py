@@ -1,7 +1,7 @@
-"""Loops that the first warp of a warpgroup goes round for the other three, in a run of a part of a launch, or for
-results alone.
+"""Leader warps: the first warp of a warpgroup executes a loop for the other three, in untimed or partial runs.
 
-Where all warps of a warpgroup do the same, three of them only wait for the first one. See `translate.representatives`.
+If all warps of a warpgroup execute the same operations, three of them only wait for the first. See
+`translate.representatives`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .wgmma_engines import WgmmaEngines
 
 @dataclass
 class LeadWait(Wait):
-    """The warps of a warpgroup wait for one another. arrays: of the registers in which the warp accumulates."""
+    """A wait between the warps of a warpgroup. arrays: the accumulator arrays of the warp."""
 
     instruction: ClassVar[str] = "wgmma"
     arrays: tuple[RegisterArray, ...] = ()
@@ -26,7 +26,8 @@ class LeadWait(Wait):
 
 @dataclass(eq=False)
 class Lead:
-    """One warpgroup. leader: its first warp, while it waits for the others. state: of its registers, after the loop."""
+    """The state of one warpgroup. leader: its first warp, while it waits for the others. state: the register values
+    after the loop."""
 
     leader: LeadWait | None = None
     followers: list[LeadWait] = field(default_factory=list)
@@ -34,16 +35,16 @@ class Lead:
 
 
 class Leaders:
-    """Who goes round a loop for whom, in all CTAs of a run."""
+    """The leader warps of all CTAs of a run."""
 
     def __init__(self, wgmma: WgmmaEngines) -> None:
         self._wgmma = wgmma
         self._leads: dict[tuple[Cta, int], Lead] = {}
 
     def begin(self, w: Warp, arrays: tuple[RegisterArray, ...] = ()) -> Blocking:
-        """The first warp waits for the others, and then acts for all of them.
+        """Wait in the first warp for the others, and then act for all of them.
 
-        arrays: of the registers in which it accumulates, with data.
+        arrays: the register arrays in which it accumulates, with data.
         """
         lead = self._of(w)
         if len(lead.followers) < WARPGROUP_WARPS - 1:
@@ -57,9 +58,7 @@ class Leaders:
     def follow(
         self, w: Warp, arrays: tuple[RegisterArray, ...] = ()
     ) -> Generator[Wait, None, tuple[Any, ...]]:
-        """Make another warp wait until the first one has left the loop; return the register values that the loop
-        leaves.
-        """
+        """Wait in another warp until the first one has left the loop; return the register values after it."""
         lead = self._of(w)
         mine = LeadWait(w, w.time, w.span, arrays)
         lead.followers.append(mine)
@@ -72,7 +71,7 @@ class Leaders:
 
     @staticmethod
     def each(w: Warp) -> Iterator[int]:
-        """The warps of the warpgroup, of which each executes what follows, at the same time; on at the end of all."""
+        """Iterate over the warps of the warpgroup from a common start time; the time advances to the latest end."""
         begin = end = w.time
         for number in range(w.warp_id, w.warp_id + WARPGROUP_WARPS):
             w.time = begin
@@ -81,13 +80,13 @@ class Leaders:
         w.time = end
 
     def sync(self, w: Warp) -> Blocking:
-        """A barrier among the four warps, of which only the first is there."""
+        """Emulate a barrier of the four warps, of which only the leader executes."""
         wait = LeadWait(w, w.time, w.span)
         w.gpu.wake(w, w.time + w.gpu.spec.bar_latency)
         yield wait
 
     def end(self, w: Warp, state: tuple[Any, ...]) -> None:
-        """The first warp is through. state: of its registers."""
+        """Leave the loop in the leader, and release the followers. state: the register values."""
         self._wgmma.lead(w, {})
         lead = self._of(w)
         lead.state = state
@@ -98,7 +97,7 @@ class Leaders:
             w.gpu.wake(wait.warp, w.time)
 
     def cta_ended(self, cta: Cta) -> None:
-        """Forget its warpgroups."""
+        """Drop the state of the CTA's warpgroups."""
         for number in range(-(-len(cta.warps) // WARPGROUP_WARPS)):
             self._leads.pop((cta, number), None)
 

@@ -1,4 +1,4 @@
-"""Loops of MMAs that are memoised by the values from which their operands are computed."""
+"""Loops of MMAs, memoised by the values that determine their operands."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..machine import Warp
 from .issued import Burst, Issued, Known, Mma, Pipe, Series
 
 Step: TypeAlias = Callable[[Mma], tuple[float, float]]
-"""(cycles of arithmetic, bytes of operands) of an MMA."""
+"""A function from an MMA to (cycles of arithmetic, bytes of operands)."""
 
 
 class MemoisedSeries:
-    """Series whose MMAs have times of their own, whenever they are issued."""
+    """Memoised series whose MMAs keep individual issue times."""
 
     def __init__(self, step: Step) -> None:
         self._step = step
@@ -23,12 +23,13 @@ class MemoisedSeries:
         self._watched: Hashable = None
 
     def find(self, key: Hashable) -> Series | None:
-        """The series of a key; where nothing is known of it, what is issued next is the series, to `learn`."""
+        """Return the series of a key; if it is unknown, record the next operations for `learn`."""
         self._watched = None if key in self._known else key
         return self._known.get(key)
 
     def learn(self, issued: Sequence[Issued]) -> None:
-        """This was issued. Only plain MMAs of one sum, with both operands in shared memory, are a series."""
+        """Memoise the issued operations as the series of the current key. Only plain MMAs of one sum, with both
+        operands in shared memory, form a series."""
         key, self._watched = self._watched, None
         if key is None:
             return
@@ -54,7 +55,7 @@ def _grouped(mmas: Sequence[Mma]) -> tuple[list[Mma], ...]:
 
 
 class MemoisedBursts:
-    """Series that take the time which they took the first time: in runs of parts of a launch."""
+    """Memoised series that reuse the durations of their first execution, for runs of parts of launches."""
 
     def __init__(self, step: Step, fill: Callable[[Mma], float]) -> None:
         self._step = step

@@ -1,4 +1,4 @@
-"""The time of one tcgen05.mma: its arithmetic, the operands that it reads of shared memory, and its latency."""
+"""The time of a tcgen05.mma: its arithmetic, its operand reads from shared memory, and its latency."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .issued import Burst, Issued, Mma, Repeat, TmemCopy
 
 
 def steps_of(spec: GpuSpec, mma: Mma | TmemCopy) -> tuple[float, float]:
-    """Return the cycles of arithmetic of an MMA, and the bytes of operands that it reads of one SM's shared memory.
+    """Return the cycles of arithmetic of an MMA, and the operand bytes that it reads from one SM's shared memory.
 
     A copy has no arithmetic.
     """
@@ -19,9 +19,9 @@ def steps_of(spec: GpuSpec, mma: Mma | TmemCopy) -> tuple[float, float]:
 
 
 def arithmetic(spec: GpuSpec, shape: InstructionDescriptor, cta_group: int) -> float:
-    """Return the cycles for which an MMA keeps the tensor core of an SM busy.
+    """Return the cycles that an MMA occupies the tensor core of an SM.
 
-    64 rows take as long as 128 in one CTA; in a pair, they fill the tensor core.
+    In one CTA, 64 rows take as long as 128; in a pair, they fill the tensor core.
     """
     rows, width = shape.m // cta_group, shape.depth * shape.a.itemsize
     if cta_group == 1:
@@ -30,10 +30,10 @@ def arithmetic(spec: GpuSpec, shape: InstructionDescriptor, cta_group: int) -> f
 
 
 def operand_bytes(spec: GpuSpec, shape: InstructionDescriptor, cta_group: int, a_in_tmem: bool) -> float:
-    """Return the bytes of operands that an MMA reads of one SM's shared memory.
+    """Return the operand bytes that an MMA reads from one SM's shared memory.
 
-    These are its rows of A and its rows of B. In a pair, each SM reads the half of B that it holds and sends it to the
-    other one, which holds up the rows of A.
+    An MMA reads its rows of A and its rows of B. In a pair, each SM reads its half of B and sends it to the other one,
+    which delays the rows of A.
     """
     rows, width = shape.m // cta_group, shape.depth * shape.a.itemsize
     read = 0.0 if a_in_tmem else rows * (1.0 if cta_group == 1 else 1.0 + spec.pair_read_share)
@@ -41,7 +41,7 @@ def operand_bytes(spec: GpuSpec, shape: InstructionDescriptor, cta_group: int, a
 
 
 def latency(spec: GpuSpec, last: Issued) -> float:
-    """Return the cycles from the end of the work on the last MMA before a commit to its completion."""
+    """Return the cycles from the end of the last MMA's work before a commit to the commit's completion."""
     more = spec.mma_latency + (spec.pair_latency if last.cta_group == 2 else 0.0)
     mma = last.series.mmas[-1] if isinstance(last, Repeat) else last
     if isinstance(mma, TmemCopy):
@@ -50,14 +50,15 @@ def latency(spec: GpuSpec, last: Issued) -> float:
 
 
 def fill_of(spec: GpuSpec, mma: Mma) -> float:
-    """Return the `fill` of an MMA as it was issued."""
+    """Return the `fill` of an issued MMA."""
     return fill(spec, mma.shape, mma.cta_group, _in_tmem(mma))
 
 
 def fill(spec: GpuSpec, shape: InstructionDescriptor, cta_group: int, a_in_tmem: bool) -> float:
-    """Return the cycles by which the arithmetic of an MMA begins late, because its rows of A are read before.
+    """Return the delay of an MMA's arithmetic, in cycles, by the read of its first rows of A.
 
-    Those of the MMA after it are read meanwhile. Where operands take longer than the arithmetic, that has a part of it.
+    The rows of the next MMA are read in the meantime. If operands take longer than the arithmetic, the delay is partly
+    hidden.
     """
     rows = 0 if a_in_tmem else shape.m // cta_group
     reading = operand_bytes(spec, shape, cta_group, a_in_tmem) / spec.smem_bytes_per_cycle

@@ -1,4 +1,4 @@
-"""The elements of operands as numbers that NumPy computes with."""
+"""Conversion of operand elements to NumPy numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def to_float(values: np.ndarray, dtype: str) -> np.ndarray:
-    """Operand values as float32; tf32 keeps the upper 19 bits."""
+    """Convert operand values to float32; tf32 keeps the upper 19 bits."""
     if dtype == "bfloat16":
         return (values.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
     if dtype == "float32":
@@ -23,12 +23,12 @@ FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6
 
 
 def fp4_values(chunks: np.ndarray) -> np.ndarray:
-    """Elements of 4 bits, two in a byte, the lower half first. chunks: 16-byte items [rows, chunks]."""
+    """Unpack elements of 4 bits, two in a byte, the lower half first. chunks: 16-byte items [rows, chunks]."""
     packed = np.ascontiguousarray(chunks).view(np.uint8).reshape(len(chunks), -1)
     return FP4[np.stack([packed & 15, packed >> 4], axis=-1).reshape(len(chunks), -1)]
 
 
 @cache
 def half_values() -> np.ndarray:
-    """The float32 value of each float16, by its bits: looking them up takes half as long as NumPy's conversion."""
+    """Return a table of the float32 value of each float16; the lookup is twice as fast as NumPy's conversion."""
     return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)

@@ -1,4 +1,4 @@
-"""The operands that MMAs read from shared memory, as their descriptors define them: matrices of numbers."""
+"""The MMA operands that descriptors define in shared memory, as matrices of numbers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ B = TypeVar("B", LoadedBox, BatchedBox)
 
 CHUNK = 16
 PHASE = SWIZZLE_PERIOD
-"""Operand patterns are shared by all places that agree modulo this number of bytes."""
+"""The period, in bytes, of operand patterns: addresses that agree modulo this number share a pattern."""
 
 
 @dataclass(frozen=True)
 class OperandOutOfBounds(Fact):
-    """A descriptor leads outside of shared memory. operand: "a" or "b". low, high, size: in bytes."""
+    """A descriptor that leads out of shared memory. operand: "a" or "b". low, high, size: in bytes."""
 
     operand: str
     low: int
@@ -37,7 +37,7 @@ class OperandOutOfBounds(Fact):
 
 
 class MatrixProduct(Protocol):
-    """An MMA as it was issued. a, b: operand layouts, one object for one layout; a_start, b_start: their places."""
+    """The interface of an issued MMA. a, b: operand layouts, interned; a_start, b_start: their start addresses."""
 
     @property
     def a(self) -> SmemDescriptor | TmemOperand: ...
@@ -57,9 +57,9 @@ class MatrixProduct(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """The place of an operand of one or several MMAs, relative to `base`: 16-byte items, and the bytes that they span.
+    """The location of an operand of one or more MMAs, relative to `base`: 16-byte items, and their byte range.
 
-    items: int64[rows, chunks] (K-major) or int64[depth, chunks]. low, high: in bytes. dense: no gaps between.
+    items: int64[rows, chunks] (K-major) or int64[depth, chunks]. low, high: in bytes. dense: without gaps.
     """
 
     items: np.ndarray
@@ -70,10 +70,10 @@ class Pattern:
 
 
 class Place:
-    """The place of an operand: a pattern, and the byte at which it begins.
+    """The location of an operand: a pattern and its start address.
 
-    low, high: in bytes of shared memory. home: where the box begins that was last seen to hold the operand. part: what
-    tells it from other operands in that box.
+    low, high: in bytes of shared memory. home: the start of the box that last held the operand. part: the key of the
+    operand in that box.
     """
 
     __slots__ = ("base", "high", "home", "low", "part", "pattern")
@@ -84,20 +84,21 @@ class Place:
         self.lies_in(self.low)
 
     def lies_in(self, home: int) -> None:
-        """Let a box hold it that begins at the byte `home`."""
+        """Set the start address of the box that contains the operand."""
         self.home = home
         self.part = self.pattern, self.low - home
 
 
 def scaled(right: Submatrix, probe: Probe | None, cta: Any, unit: int) -> Submatrix:
-    """Matrix B of a product times the factor of the probe, if there is one. cta, unit: as of `Probe.factor`."""
+    """Return matrix B of a product, scaled by the factor of the probe if there is one. cta, unit: see
+    `Probe.factor`."""
     if probe is None:
         return right
     return Submatrix.whole(right.values * np.float32(probe.factor(cta, unit)))
 
 
 class Operands:
-    """Reads operands; where they lie is worked out once for each layout. probe: is told of what they read."""
+    """Reads operands, with layouts cached. probe: notified of each read."""
 
     def __init__(self, probe: Probe | None = None) -> None:
         self._probe = probe
@@ -105,15 +106,15 @@ class Operands:
         self._rows: dict[Any, int | None] = {}
         self._lasting: dict[tuple[Hashable, str], Place] = {}
         self._places: dict[tuple[Pattern, int], Place] = {}
-        self._kept: list[Any] = []  # what patterns are known by has its id as long as this lasts
+        self._kept: list[Any] = []  # keeps the keys of patterns alive, so that their ids stay unique
 
     def read(
         self, smem: SharedMemory, group: Sequence[MatrixProduct], which: str, rows: int, actor: Actor,
         known: Hashable = None,
     ) -> Submatrix:  # fmt: skip
-        """The operand of all MMAs of a group, side by side along K: rows × depth.
+        """Return the operand of all MMAs of a group, concatenated along K: rows × depth.
 
-        known: what tells these MMAs from all others of the run, where they come again.
+        known: the identity of memoised MMAs, which recur in the run.
         """
         fmt = getattr(group[0].shape, which)
         place = self.place(smem, group, which, rows, known)
@@ -136,7 +137,7 @@ class Operands:
     def read_each(
         self, smem: BatchedSharedMemory, group: Sequence[MatrixProduct], which: str, rows: int, known: Hashable
     ) -> list[Submatrix]:
-        """`read` for each of the clusters that are executed together: their operands are boxes."""
+        """Return the operand in each cluster of a batch, where operands are loaded boxes."""
         place = self.place(smem, group, which, rows, known)
         home = smem.boxes.get(place.home)
         if isinstance(home, BatchedBox):
@@ -175,7 +176,7 @@ class Operands:
         return place
 
     def _loaded(self, smem: SharedMemory, place: Place, dtype: str) -> Submatrix | None:
-        """The operand where it is the boxes that copies have brought, or rows of one."""
+        """Return the operand if it consists of loaded boxes or rows of one; otherwise None."""
         box = smem.boxes.get(place.home)
         if isinstance(box, LoadedBox):
             found = box.operands.get(place.part)
@@ -193,7 +194,7 @@ class Operands:
     def _assembled(
         self, boxes: Sequence[tuple[int, LoadedBox]], pattern: Pattern, low: int, high: int, dtype: str
     ) -> Submatrix | None:
-        """The operand that these boxes are, or rows of them."""
+        """Return the operand that the boxes form, or rows of them."""
         if not boxes:
             return None
         key = (id(pattern), low % PHASE, *((offset - low, box.copier) for offset, box in boxes))
@@ -213,9 +214,7 @@ class Operands:
     def check(
         self, smem: SharedMemory, group: Sequence[MatrixProduct], which: str, rows: int
     ) -> tuple[Pattern, int]:
-        """Return the place of the operand, relative to the byte that is the second result; fault outside of shared
-        memory.
-        """
+        """Return the operand's pattern and base address; raise a fault outside shared memory."""
         mma = group[0]
         layout: SmemDescriptor = getattr(mma, which)
         starts = [m.a_start if which == "a" else m.b_start for m in group]
@@ -233,7 +232,7 @@ class Operands:
 
 
 def _boxes_at(smem: SharedMemory, low: int, high: int, kind: type[B]) -> list[tuple[int, B]]:
-    """The boxes, with their places, that have these bytes and no others, or the one that has them and more."""
+    """Return the boxes that exactly tile a byte range, or the single box that contains it."""
     found: list[tuple[int, B]] = []
     at = low
     while at < high and isinstance(box := smem.boxes.get(at), kind):
@@ -248,7 +247,7 @@ def _boxes_at(smem: SharedMemory, low: int, high: int, kind: type[B]) -> list[tu
 
 
 def _first_row(pattern: Pattern, boxes: Sequence[tuple[int, LoadedBox]], low: int, high: int) -> int | None:
-    """Which row of the boxes, one below the other, is the operand's first; None where it has others after it."""
+    """Return the index of the operand's first row among the stacked boxes; None if its rows are not consecutive."""
     rows, chunks = pattern.items.shape
     numbers = np.full((high - low) // CHUNK, -1)
     before = 0
@@ -265,9 +264,9 @@ def _first_row(pattern: Pattern, boxes: Sequence[tuple[int, LoadedBox]], low: in
 def read_tmem(
     tmem: TensorMemory, group: Sequence[MatrixProduct], columns: int, groups: slice, actor: Actor
 ) -> np.ndarray:
-    """Matrix A of all MMAs of a group from tensor memory, `columns` for each, side by side: float32[128, depth].
+    """Return matrix A of all MMAs of a group from tensor memory, concatenated along K: float32[128, depth].
 
-    groups: of lanes, those that hold it.
+    groups: the lane groups that hold the matrix.
     """
     parts = []
     for mma in group:
@@ -280,9 +279,7 @@ def read_tmem(
 
 
 def make_pattern(mma: MatrixProduct, which: str, rows: int, offsets: Sequence[int]) -> Pattern:
-    """Return the place of operand `which` ("a" or "b") of MMAs whose places are `offsets` bytes from a multiple of
-    1024.
-    """
+    """Return the pattern of operand `which` ("a" or "b") of MMAs at `offsets` bytes after a multiple of 1024."""
     layout: SmemDescriptor = getattr(mma, which)
     fmt: Format = getattr(mma.shape, which)
     mn_major = mma.shape.transpose_a if which == "a" else mma.shape.transpose_b

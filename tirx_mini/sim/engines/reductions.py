@@ -1,4 +1,4 @@
-"""The results of atomic operations and reductions (PTX ISA: "atom", "cp.reduce.async.bulk")."""
+"""Results of atomic operations and reductions (PTX ISA: "atom", "cp.reduce.async.bulk")."""
 
 from __future__ import annotations
 
@@ -20,4 +20,4 @@ OPERATIONS: Mapping[str, Operate] = MappingProxyType({
     "exch": lambda old, value, _: value,
     "cas": lambda old, value, compare: np.where(old == compare, value, old),
 })  # fmt: skip
-"""What an atomic operation leaves in memory, from the old value, the operand, and what "cas" compares with."""
+"""The new value of memory for each atomic operation, from the old value, the operand, and the comparand of "cas"."""

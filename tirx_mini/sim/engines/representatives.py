@@ -1,9 +1,10 @@
-"""Loops that one of the last three warps of a warpgroup goes round for others of them, at the time they would.
+"""Representative warps: one of the last three warps of a warpgroup executes a loop for the others that reach it at the
+same time.
 
-The first warp of the warpgroup goes round as well: what it alone does takes it time that the others do not need. Those
-of the others that come to the loop one right after the other, at one time of their own, wait for the same in it, and go
-on one right after the other. So one of them can go round for all, with the others right after it at the end, and the
-run of a whole launch takes the same time to the cycle. See `translate.representatives`.
+The first warp of the warpgroup executes the loop as well: its own operations take time that the others do not need. Of
+the others, those that reach the loop one directly after the other at the same time wait for the same events in it, and
+continue one directly after the other. So one of them can represent all, with the others directly after it at the end,
+and the run of a whole launch takes the same time to the cycle. See `translate.representatives`.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from .wgmma_engines import WgmmaEngines
 
 @dataclass
 class RepresentedWait(Wait):
-    """A warp waits for others of its warpgroup at a loop, or for the one that goes round it.
+    """A wait of a warp at a loop, for other warps of its warpgroup or for its representative.
 
-    loop: its number. committed: groups of wgmmas before it. state: the registers after it, if another one went round.
+    loop: its number. committed: groups of wgmmas before it. state: the registers after it, if another warp executed it.
     """
 
     instruction: ClassVar[str] = "wgmma"
@@ -32,11 +33,14 @@ class RepresentedWait(Wait):
 
 
 Together = dict[RunningWarp, RepresentedWait]
-"""Warps in the order in which they came to a loop, one right after the other."""
+"""Warps in the order in which they reached a loop, one directly after the other."""
 
 
 class Representatives:
-    """The warps of a GPU that wait for one another at loops. Nothing is kept of the warps that others represent."""
+    """The representative warps of a GPU.
+
+    No records are kept of the represented warps.
+    """
 
     def __init__(self, wgmma: WgmmaEngines) -> None:
         self._wgmma = wgmma
@@ -51,7 +55,7 @@ class Representatives:
             if not more:
                 return None
             together = self._coming[key] = {}
-            w.gpu.clock.at(w.gpu.clock.now, None, self._begin, key)  # if they do not come
+            w.gpu.clock.at(w.gpu.clock.now, None, self._begin, key)  # if they do not arrive
         mine = together[w] = RepresentedWait(w, w.time, w.span, loop, self._wgmma.committed(w))
         if not more:
             self._begin(key)
@@ -64,7 +68,8 @@ class Representatives:
         self._begin((w.cta, w.warp_id // WARPGROUP_WARPS))
 
     def _begin(self, key: tuple[Cta, int]) -> None:
-        """Have the first of the warps that wait go round for all, or each for itself. The last one may be running."""
+        """Start the loop: the first waiting warp executes it for all of them, or each warp for itself. The last one may
+        be running."""
         together = self._coming.pop(key, {})
         waits = list(together.values())
         if len(waits) > 1 and len({(wait.since, wait.loop, wait.committed) for wait in waits}) == 1:
@@ -78,7 +83,7 @@ class Representatives:
                 warp.resume()
 
     def leave(self, w: RunningWarp, state: tuple[Any, ...]) -> None:
-        """A warp is through with a loop. state: of its registers."""
+        """Leave a loop, and resume the represented warps. state: the register values."""
         others = self._behind.pop(w, None)
         if others is None:
             return
@@ -90,16 +95,16 @@ class Representatives:
 
 
 class NoRepresentatives(Representatives):
-    """Each warp goes round its loops itself."""
+    """The null implementation of representatives: each warp executes its own loops."""
 
     def join(self, w: RunningWarp, loop: int) -> Generator[Wait, None, tuple[Any, ...] | None]:
-        """As `Representatives.join`."""
+        """See `Representatives.join`."""
         yield from ()
         return None
 
 
 def _others_run_now(w: RunningWarp) -> bool:
-    """Return whether any other one of the last three warps of the warpgroup is about to run at the clock's time."""
+    """Return whether another one of the last three warps is about to run at the current time."""
     first, now = w.warp_id // WARPGROUP_WARPS * WARPGROUP_WARPS, w.gpu.clock.now
     others: Sequence[RunningWarp] = w.cta.warps[first + 1 : first + WARPGROUP_WARPS]
     return any(each.woken and each.time == now for each in others if each is not w)

@@ -1,4 +1,4 @@
-"""Products with block scaling: the scale factors in tensor memory (PTX ISA: "Scale Factor layout")."""
+"""Products with block scaling and scale factors in tensor memory (PTX ISA: "Scale Factor layout")."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from .issued import Mma
 from .sums import multiply
 
 GROUPS, GROUP_LANES = 4, 32
-"""Lanes of tensor memory come in four groups, each with scale factors of its own."""
+"""The number of lane groups of tensor memory, each with its own copy of the factors, and the lanes of a group."""
 
 
 def multiply_scaled(tmem: TensorMemory, mma: Mma, left: np.ndarray, right: np.ndarray, actor: Actor) -> np.ndarray:
-    """(left · SFA) (right · SFB)ᵀ of one CTA: float32[128, N]. Each group of 32 lanes uses its own copy of factors."""
+    """Return (left · SFA) (right · SFB)ᵀ of one CTA: float32[128, N]. Each group of 32 lanes uses its own copy of the
+    factors."""
     scales, shape = mma.scales, mma.shape
     assert scales is not None
     of_a = _factors(tmem, scales.a, shape.sfa_id, len(left), mma, actor)
@@ -33,7 +34,7 @@ def multiply_scaled(tmem: TensorMemory, mma: Mma, left: np.ndarray, right: np.nd
 
 
 def _factors(tmem: TensorMemory, address: int, first: int, rows: int, mma: Mma, actor: Actor) -> np.ndarray:
-    """The factors of all rows, as each group of lanes has them: float32[4, rows, vec]."""
+    """Return the factors of all rows in each lane group: float32[4, rows, vec]."""
     assert mma.scales is not None
     columns = -(-rows // GROUP_LANES)
     where = slice(address & 0xFFFF, (address & 0xFFFF) + columns)

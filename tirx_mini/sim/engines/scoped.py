@@ -1,9 +1,9 @@
-"""Accesses with a memory order: ld, st, atom and red, and the fences that order them for other threads.
+"""Scoped accesses: ld, st, atom and red with a memory order, and the fences that order them.
 
-A strong write carries what its thread has released to it: by itself, or by a fence before it. An acquire that reads
-it, directly or after atomic operations on the value, takes that over; so does a fence after a relaxed read. Both scopes
-must have both threads (PTX ISA: "Release and Acquire Patterns", "Causality Order"). The order of fence.sc among
-themselves is that of one run, so no race is excused by it.
+A strong write carries the release of its thread, or of an earlier fence. An acquire that reads the write, directly or
+after atomic operations on the value, acquires the release; so does a fence after a relaxed read. Each scope must
+include both threads (PTX ISA: "Release and Acquire Patterns", "Causality Order"). The order of fence.sc operations is
+specific to one run, so it excuses no race.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ACQUIRES, RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
 
 @dataclass(frozen=True)
 class BadAddress(Fact):
-    """An instruction accesses an address that its state space does not have. space: as in PTX, "" for any memory."""
+    """An access to an address outside its state space. space: as in PTX, "" for generic addresses."""
 
     space: str
     address: int
@@ -48,7 +48,7 @@ class BadAddress(Fact):
 
 @dataclass(frozen=True)
 class MisalignedAddress(Fact):
-    """An instruction accesses an address that is not a multiple of its width. width: in bytes."""
+    """An access to an address that is not a multiple of its width. width: in bytes."""
 
     address: int
     width: int
@@ -56,7 +56,7 @@ class MisalignedAddress(Fact):
 
 @dataclass(frozen=True)
 class ReadOnlyPath(Fact):
-    """ld.global.nc of bytes that the kernel has written. written: the write. kept: whether the line is kept there."""
+    """ld.global.nc of bytes that the kernel has written. written: the write. kept: whether the line stays cached."""
 
     buffer: str
     written: Access
@@ -72,7 +72,7 @@ class Run:
     """The addresses of an access that lie in one memory.
 
     lanes: int[n], the position of each among the active lanes. offsets: int64[n], in bytes of the memory. view: the
-    memory as items of a width. segment: its shadow, None without checks. slot, name: of the global buffer.
+    memory as items of a given width. segment: its shadow, None in an unchecked run. slot, name: of the global buffer.
     """
 
     lanes: np.ndarray
@@ -85,9 +85,9 @@ class Run:
 
 @dataclass
 class Patterns:
-    """The release and acquire patterns that the threads of a warp have begun, by the lanes of their fence.
+    """The open release and acquire patterns of a warp's threads, by the lanes of their fence.
 
-    observed: what strong reads found without acquiring it, with the lanes that read.
+    observed: the releases that strong reads observed without acquiring them, with the reading lanes.
     """
 
     fences: list[tuple[int, Release]] = field(default_factory=list)
@@ -95,7 +95,7 @@ class Patterns:
 
 
 class ScopedAccesses:
-    """The accesses with a memory order of all warps."""
+    """The scoped accesses of all warps."""
 
     def __init__(self, gpu: Gpu) -> None:
         self.gpu = gpu
@@ -103,13 +103,13 @@ class ScopedAccesses:
         self._fenced = False
 
     def warp_ended(self, w: RunningWarp) -> None:
-        """Forget a warp."""
+        """Drop the state of a warp."""
         self._patterns.pop(w, None)
 
     # -- instructions --------------------------------------------------------------------------------------------
 
     def load(self, w: RunningWarp, access: MemoryAccess, address: Any) -> Any:
-        """The value at an address: a number, or an array of 32 lanes."""
+        """Return the value at an address: a number, or an array of 32 lanes."""
         dtype = numpy_dtype(access.dtype)
         varies = isinstance(address, np.ndarray) and address.ndim > 0
         found = np.zeros(w.mask.count if varies else 1, dtype)
@@ -119,7 +119,7 @@ class ScopedAccesses:
         return _spread(w, found) if varies else _number(found)
 
     def load_registers(self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers) -> None:
-        """Words side by side into registers."""
+        """Load adjacent words into registers."""
         words = np.zeros((access.words, LANES), np.uint32)
         lanes = w.mask.lanes
         for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), write=False):
@@ -129,7 +129,7 @@ class ScopedAccesses:
         registers.write(words)
 
     def store(self, w: RunningWarp, access: MemoryAccess, address: Any, values: Sequence[Any]) -> None:
-        """Values side by side."""
+        """Store adjacent values."""
         dtype = numpy_dtype(access.dtype)
         varies = any(isinstance(v, np.ndarray) and v.ndim for v in (address, *values))
         if varies:
@@ -144,7 +144,7 @@ class ScopedAccesses:
                     self.gpu.facts.record(LanesDisagree(w.origin, self._named(w, run)))
 
     def store_registers(self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers) -> None:
-        """Words side by side from registers."""
+        """Store adjacent words from registers."""
         words, lanes = registers.read(access.words), w.mask.lanes
         for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), write=True):
             self._write(w, access, run)
@@ -154,7 +154,7 @@ class ScopedAccesses:
     def update(
         self, w: RunningWarp, access: MemoryAccess, address: Any, op: str, value: Any, compare: Any
     ) -> np.ndarray:
-        """An atomic operation of each active lane, one after the other; the old values, of 32 lanes."""
+        """Execute an atomic operation for each active lane in turn, and return the old values of 32 lanes."""
         dtype = numpy_dtype(access.dtype)
         operand = _active(w, value, dtype, True)
         expected = _active(w, compare, dtype, True) if compare is not None else operand
@@ -171,11 +171,11 @@ class ScopedAccesses:
         return _spread(w, old)
 
     def fence(self, w: RunningWarp, sem: str, scope: str) -> None:
-        """fence: what the lanes have read is acquired, and what they did is released to their later strong writes.
+        """Execute fence: acquire the releases that the lanes have read, and release to their later strong writes.
 
-        At the scope of the GPU, it does the same for threads that it synchronises with by a barrier. In the letter of
-        the ISA only the thread that reads or writes the flag has such a fence; on chips, what any thread wrote ahead of
-        its fence is in the L2 behind it, and what it reads behind its fence is not from an old line of the L1.
+        At GPU scope, it also acts for threads that it synchronises with by a barrier. By the ISA, only the thread that
+        accesses the flag has such a fence; on hardware, all earlier writes of any thread are in the L2 after its fence,
+        and later reads do not hit stale lines of the L1.
         """
         w.cta.cluster.order.record(self._fence, w, sem, scope)
 
@@ -208,7 +208,7 @@ class ScopedAccesses:
             patterns.fences = [*kept, (word, self._released(w, scope))]
 
     def fenced(self, w: RunningWarp, scope: str) -> list[Any]:
-        """The clocks that a relaxed arrival of the active lanes releases after fences of at least `scope`."""
+        """Return the clocks that a relaxed arrival of the active lanes releases after fences of at least `scope`."""
         patterns, word = self._patterns.get(w), w.mask.word
         if patterns is None:
             return []
@@ -217,7 +217,7 @@ class ScopedAccesses:
     # -- memories ------------------------------------------------------------------------------------------------
 
     def _runs(self, w: RunningWarp, access: MemoryAccess, address: Any, write: bool) -> Iterator[Run]:
-        """The memories that the active lanes access; for an address that all give, one place."""
+        """Yield the accesses of the active lanes by memory; a uniform address is a single access."""
         nbytes = numpy_dtype(access.dtype).itemsize * access.words
         if isinstance(address, np.ndarray) and address.ndim:
             addresses = (address if w.mask.full else address[w.mask.lanes]).astype(np.int64, copy=False)
@@ -241,14 +241,14 @@ class ScopedAccesses:
             yield from self._at(w, access, home, lanes, addresses[lanes], nbytes, write)
 
     def _home(self, w: RunningWarp, address: int) -> int:
-        """The memory of an address: the rank of a CTA, or a negative number for each global buffer."""
+        """Return the memory of an address: the rank of a CTA, or a negative number for each global buffer."""
         rank = address >> WINDOW_BITS
         return rank if rank < len(w.cta.cluster.ctas) else -1 - (address >> self.gpu.memory.SPACING)
 
     def _at(
         self, w: RunningWarp, access: MemoryAccess, home: int, lanes: np.ndarray, own: np.ndarray, n: int, write: bool
     ) -> Iterator[Run]:
-        """The accesses of one memory; of shared memory, one for each part of it that has a shadow of its own."""
+        """Yield the accesses to one memory, split at the boundaries of shadow segments."""
         if home < 0:
             yield self._global(w, access, lanes, own, n, write)
             return
@@ -294,14 +294,14 @@ class ScopedAccesses:
         return Run(lanes, offsets, lambda width: memory.view(buffer.slot, width), segment, buffer.slot, buffer.name)
 
     def _named(self, w: RunningWarp, run: Run) -> str:
-        """The name of the buffer that an access is to."""
+        """Return the name of the accessed buffer."""
         if run.name:
             return run.name
         found = self.gpu.locator.find(int(run.offsets[0]))
         return "shared memory" if found is None else found.name
 
     def _outside(self, w: RunningWarp, access: MemoryAccess, own: np.ndarray, n: int) -> Fact:
-        """What is wrong with addresses where no memory is: an element outside of the argument that is near."""
+        """Return the fact about an unmapped address: an element out of bounds if an argument is near."""
         memory = self.gpu.memory
         address = next(a for a in own.tolist() if memory.locate(a) is None or memory.locate(a + n - 1) is None)
         near = None if access.space.startswith("shared") else memory.near(address)
@@ -329,7 +329,7 @@ class ScopedAccesses:
         return actor
 
     def _read(self, w: RunningWarp, access: MemoryAccess, run: Run) -> None:
-        """A load: check it, and acquire what the value releases."""
+        """Check and record a load, and acquire the releases of the value."""
         if run.segment is None:
             return
         actor, where = self._actor(w, access, run, Operation.LOAD), _granules(run, access)
@@ -341,7 +341,7 @@ class ScopedAccesses:
             self._observe(w, access, run.segment.strong_read(where, actor))
 
     def _write(self, w: RunningWarp, access: MemoryAccess, run: Run) -> None:
-        """A store."""
+        """Check and record a store."""
         if run.segment is None:
             return
         where = _granules(run, access)
@@ -352,7 +352,7 @@ class ScopedAccesses:
         run.segment.strong_write(where, self._actor(w, access, run, Operation.STORE), released, update=False)
 
     def _atomic(self, w: RunningWarp, access: MemoryAccess, run: Run) -> None:
-        """A load and a store in one step."""
+        """Check and record an atomic read-modify-write."""
         if run.segment is None:
             return
         where = _granules(run, access)
@@ -364,9 +364,10 @@ class ScopedAccesses:
         run.segment.strong_write(where, actor, released, update=True, absorbed=acquired if both else ())
 
     def _observe(self, w: RunningWarp, access: MemoryAccess, found: Released) -> Collection[int]:
-        """A strong read finds these writes: acquire what they release, or keep it for a fence. Returns those acquired.
+        """Acquire the releases that a strong read observes, or keep them for a fence.
 
-        A read whose value decides nothing may find other writes in another order, so it acquires nothing.
+        Returns the acquired ones. A read whose value is unused may observe other writes in another order, so it
+        acquires nothing.
         """
         if not found or w.span in self.gpu.image.idle:
             return ()
@@ -387,7 +388,7 @@ class ScopedAccesses:
         return acquired
 
     def _patterns_of(self, w: RunningWarp, access: MemoryAccess) -> tuple[Release, ...]:
-        """The clocks that a strong write of the active lanes releases, by itself or through fences before it."""
+        """Return the clocks that a strong write of the active lanes releases, directly or through earlier fences."""
         patterns = self._patterns.get(w)
         word = w.mask.word
         fences = tuple(r for lanes, r in patterns.fences if not word & ~lanes) if patterns else ()
@@ -406,7 +407,7 @@ def _place(w: RunningWarp) -> CtaPlace:
 
 
 def _reaches(release: Release, scope: str, place: CtaPlace) -> bool:
-    """Return whether a release and an acquire of these scopes have each other's threads."""
+    """Return whether a release and an acquire with the given scopes include each other's threads."""
     return in_scope(release.scope, release.place, place) and in_scope(scope, place, release.place)
 
 
@@ -417,7 +418,7 @@ def _covers(scope: str, other: str) -> bool:
 
 
 def _granules(run: Run, access: MemoryAccess) -> np.ndarray:
-    """The granules of each place: [n], or [n, granules] where a place is wider than one."""
+    """Return the granules of each access: [n], or [n, granules] if an access is wider than a granule."""
     segment = run.segment
     assert segment is not None
     width = numpy_dtype(access.dtype).itemsize * access.words
@@ -426,7 +427,7 @@ def _granules(run: Run, access: MemoryAccess) -> np.ndarray:
 
 
 def _active(w: RunningWarp, value: Any, dtype: np.dtype, varies: bool) -> np.ndarray:
-    """A value as the active lanes have it, in the type of the memory; untyped bits keep a number of another type."""
+    """Return the values of the active lanes in the memory type; untyped integers keep the bits of floats."""
     array = np.atleast_1d(np.asarray(value))
     if dtype.kind in "iu" and array.dtype.kind not in "iub":
         array = array.view(f"u{array.dtype.itemsize}")
@@ -437,7 +438,7 @@ def _active(w: RunningWarp, value: Any, dtype: np.dtype, varies: bool) -> np.nda
 
 
 def _spread(w: RunningWarp, found: np.ndarray) -> np.ndarray:
-    """Values of the active lanes at their places among all, as generated code computes with them."""
+    """Scatter values of the active lanes to all lanes, in the types of generated code."""
     wide = found.dtype if found.dtype.kind not in "iu" or found.dtype == np.uint64 else np.dtype(np.int64)
     full = np.zeros(LANES, wide)
     full[w.mask.lanes] = found
@@ -445,5 +446,5 @@ def _spread(w: RunningWarp, found: np.ndarray) -> np.ndarray:
 
 
 def _number(found: np.ndarray) -> Any:
-    """One value as generated code computes with it."""
+    """Return a single value in the type of generated code."""
     return int(found[0]) if found.dtype.kind in "iu" else found[0]

@@ -1,4 +1,4 @@
-"""Parts of matrices, which are put together without a copy where they lie side by side in one."""
+"""Submatrices, which can be concatenated without a copy if they are adjacent in one matrix."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Matrix:
-    """Numbers, float32[rows, columns]."""
+    """A matrix of numbers, float32[rows, columns]."""
 
     __slots__ = ("numbers",)
 
@@ -16,14 +16,14 @@ class Matrix:
         self.numbers = numbers
 
     def block(self, rows: slice, columns: slice) -> np.ndarray:
-        """Some rows and columns of it: a view."""
+        """Return a view of some rows and columns."""
         return self.numbers[rows, columns]
 
 
 class LateMatrix(Matrix):
-    """Numbers that are converted when they are first used, in blocks as large as what is used together.
+    """A matrix whose blocks are converted at first use.
 
-    numbers: room for them. source: the elements, which do not change. convert: what makes numbers of some of them.
+    numbers: the destination. source: the elements, which do not change. convert: the conversion of elements to numbers.
     """
 
     __slots__ = ("_convert", "_converted", "_source")
@@ -36,7 +36,7 @@ class LateMatrix(Matrix):
         self._converted: set[tuple[int, int, int, int]] = set()
 
     def block(self, rows: slice, columns: slice) -> np.ndarray:
-        """As `Matrix.block`."""
+        """See `Matrix.block`."""
         found = self.numbers[rows, columns]
         key = (rows.start, rows.stop, columns.start, columns.stop)
         if key not in self._converted:
@@ -46,7 +46,7 @@ class LateMatrix(Matrix):
 
 
 class Submatrix:
-    """Some rows and columns of a matrix of numbers, as float32[rows, columns]."""
+    """A block of rows and columns of a matrix, as float32[rows, columns]."""
 
     __slots__ = ("column", "columns", "matrix", "row", "rows")
 
@@ -57,27 +57,27 @@ class Submatrix:
 
     @staticmethod
     def whole(numbers: np.ndarray) -> Submatrix:
-        """All of a matrix."""
+        """Return a submatrix that covers a whole matrix."""
         return Submatrix(Matrix(numbers), 0, numbers.shape[0], 0, numbers.shape[1])
 
     @property
     def lasts(self) -> bool:
-        """Return whether the numbers stay in memory, whoever else holds them."""
+        """Return whether the underlying numbers stay allocated independently of this submatrix."""
         return isinstance(self.matrix, LateMatrix)
 
     @property
     def values(self) -> np.ndarray:
-        """The numbers: a view."""
+        """A view of the numbers."""
         rows, columns = slice(self.row, self.row + self.rows), slice(self.column, self.column + self.columns)
         return self.matrix.block(rows, columns)
 
     def part(self, first: int, rows: int) -> Submatrix:
-        """Some of the rows."""
+        """Return some of the rows."""
         return Submatrix(self.matrix, self.row + first, rows, self.column, self.columns)
 
 
 def beside(blocks: Sequence[Submatrix]) -> Submatrix:
-    """Blocks of as many rows, one to the right of the other."""
+    """Concatenate blocks of equal height from left to right."""
     first = blocks[0]
     end = first.column
     for block in blocks:
@@ -88,7 +88,7 @@ def beside(blocks: Sequence[Submatrix]) -> Submatrix:
 
 
 def below(blocks: Sequence[Submatrix]) -> Submatrix:
-    """Blocks of as many columns, one below the other."""
+    """Concatenate blocks of equal width from top to bottom."""
     first = blocks[0]
     end = first.row
     for block in blocks:

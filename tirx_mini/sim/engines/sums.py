@@ -1,8 +1,8 @@
-"""Products of MMAs that accumulate in one place, computed when somebody needs the sum.
+"""Lazy sums: the products of MMAs with one accumulator, computed when the accumulator is read.
 
-MMAs that continue a sum over K are one product of long matrices, which BLAS computes faster than many short ones, and
-the accumulator is written once. The order of additions follows from the order of the MMAs alone, so all runs of a
-kernel have the same results, with checks and without.
+A chain of MMAs over K is one product of long matrices, which BLAS computes faster than many short ones, and the
+accumulator is written once. The order of additions depends only on the order of the MMAs, so all runs of a kernel have
+the same results, with checks and without.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from ..machine import LANES, Registers, TensorMemory
 from .submatrix import Submatrix, below, beside
 
 Factor: TypeAlias = "Sequence[Submatrix]"
-"""A matrix of each cluster that is executed, one as a rule."""
+"""One matrix for each simulated cluster, usually one."""
 
 DEPTH = 512
-"""Of a sum along K that is computed at once: what waits holds its operands in memory, and is fast at this size."""
+"""The depth along K at which a pending sum is computed; longer products hold more memory without a gain in speed."""
 
 
 def multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """left @ right.T"""
+    """Return left @ right.T."""
     return left @ right.T
 
 
 class Sum:
-    """Products that are to be added up, in each cluster that is executed, one as a rule.
+    """A pending sum of products, for each simulated cluster, usually one.
 
-    adds: whether to what is there, or in place of it. taken: whether a place has its part: nothing more can be added.
+    adds: whether it adds to the old contents or replaces them. taken: whether a part has been computed, so that nothing
+    more can be added.
     """
 
     __slots__ = ("_depth", "_held", "_parts", "adds", "taken")
@@ -45,7 +46,7 @@ class Sum:
         self._held = 0
 
     def add(self, left: Factor, right: Sequence[Factor]) -> None:
-        """Add left @ right.T in each cluster. right: its parts, one below the other."""
+        """Add the product left @ right.T in each cluster. right: its parts, stacked vertically."""
         if self._depth >= DEPTH:
             self._parts.append([])
             self._depth = 0
@@ -56,11 +57,12 @@ class Sum:
 
     @property
     def full(self) -> bool:
-        """Return whether the sum is to be computed before more is added, since it holds much memory."""
+        """Return whether the sum must be computed before more is added, because its operands hold much memory."""
         return self._held >= DEPTH
 
     def products(self, cluster: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Matrices left and right, at most `DEPTH` long as a rule, of which the products left @ right.T are the sum."""
+        """Yield matrices left and right, usually at most `DEPTH` long, whose products left @ right.T make up the
+        sum."""
         self.taken = True
         for steps in self._parts:
             left = beside([left[cluster] for left, _ in steps])
@@ -69,7 +71,7 @@ class Sum:
 
 
 class TmemPart:
-    """The part of a sum that all lanes of some columns of a tensor memory are lazy, from `column` on."""
+    """The part of a pending sum that belongs to the columns of a tensor memory from `column` on."""
 
     __slots__ = ("_cluster", "_column", "_tmem", "adds", "whole")
 
@@ -78,7 +80,7 @@ class TmemPart:
         self._cluster, self._tmem, self._column = cluster, tmem, column
 
     def pay(self) -> None:
-        """Add it to the columns, or store it there."""
+        """Compute the part, and add it to the columns or overwrite them."""
         adds = self.adds
         for left, right in self.whole.products(self._cluster):
             product = multiply(right, left)  # columns × lanes, as they lie in tensor memory
@@ -93,9 +95,10 @@ class TmemPart:
 def accumulate_tmem(
     memories: Sequence[TensorMemory], column: int, left: Factor, right: Sequence[Factor], adds: bool
 ) -> None:
-    """Add left @ right.T to the columns from `column` on, or store it there.
+    """Add left @ right.T lazily to the columns from `column` on, or overwrite them.
 
-    memories, left: of each cluster that is executed. right: its parts, one below the other, each likewise.
+    memories, left: one for each simulated cluster. right: its parts, stacked vertically, each with one matrix per
+    cluster.
     """
     end = column + sum(part[0].rows for part in right)
     pending = memories[0].lazy.get((column, end)) if adds else None
@@ -112,9 +115,9 @@ def accumulate_tmem(
 
 
 class RegisterSum(Sum):
-    """A sum for the accumulators of a warpgroup: 64 rows, of which each warp's registers hold 16.
+    """A pending sum for the accumulators of a warpgroup: 64 rows, of which each warp holds 16.
 
-    width: how many clusters are executed.
+    width: the number of simulated clusters.
     """
 
     __slots__ = ("_values", "_width")
@@ -125,14 +128,14 @@ class RegisterSum(Sum):
         self._values: list[np.ndarray] | None = None
 
     def parts(self, warp: int) -> list[np.ndarray]:
-        """The parts of a sum that the registers of a warp receive in turn: float32[n / 2, 32 lanes of each cluster]."""
+        """Return the partial sums that a warp's registers receive in turn: float32[n / 2, 32 lanes of each cluster]."""
         if self._values is None:
             of_clusters = ([fragments(each) for each in self._totals(cluster)] for cluster in range(self._width))
             self._values = [_side_by_side(parts) for parts in zip(*of_clusters, strict=True)]
         return [each[warp] for each in self._values]
 
     def _totals(self, cluster: int) -> list[np.ndarray]:
-        """The products to add to the accumulator, already added where the accumulator is zero."""
+        """Return the products of the sum, combined into one if the accumulator is overwritten."""
         products = (multiply(left, right) for left, right in self.products(cluster))
         if self.adds:
             return list(products)
@@ -143,7 +146,7 @@ class RegisterSum(Sum):
 
 
 class RegisterPart:
-    """The part of a sum that the registers of one warp are lazy. warp: its number in the warpgroup."""
+    """The part of a pending sum that belongs to the registers of one warp. warp: its number in the warpgroup."""
 
     __slots__ = ("_registers", "_warp", "adds", "whole")
 
@@ -152,7 +155,7 @@ class RegisterPart:
         self._warp, self._registers = warp, registers
 
     def pay(self) -> None:
-        """Add it to the registers, or store it there."""
+        """Compute the part, and add it to the registers or overwrite them."""
         for number, values in enumerate(self.whole.parts(self._warp)):
             self._registers.accumulate(values, self.adds or number > 0)
 
@@ -162,9 +165,9 @@ def _side_by_side(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def accumulate_registers(parts: Sequence[Registers], left: Factor, right: Factor, adds: bool) -> None:
-    """Add left @ right.T to the accumulators of the warps of a warpgroup, or store it there.
+    """Add left @ right.T lazily to the accumulators of a warpgroup's warps, or overwrite them.
 
-    left, right: of each cluster that is executed.
+    left, right: one matrix for each simulated cluster.
     """
     count = right[0].rows // 2
     pending = _pending(parts, count) if adds else None
@@ -179,7 +182,7 @@ def accumulate_registers(parts: Sequence[Registers], left: Factor, right: Factor
 
 
 def _pending(parts: Sequence[Registers], count: int) -> RegisterSum | None:
-    """The sum that all warps of a warpgroup are lazy, as long as none has its part."""
+    """Return the pending sum common to all warps of a warpgroup, unless a warp has already taken its part."""
     lazy = [each.lazy(count) for each in parts]
     wholes = {each.whole for each in lazy if isinstance(each, RegisterPart)}
     if None in lazy or len(wholes) != 1:
@@ -189,7 +192,7 @@ def _pending(parts: Sequence[Registers], count: int) -> RegisterSum | None:
 
 
 def fragments(product: np.ndarray) -> np.ndarray:
-    """A 64 × n product as the registers of four warps, [4, n / 2, 32] (PTX ISA: "wgmma", matrix D)."""
+    """Return a 64 × n product as the registers of four warps, [4, n / 2, 32] (PTX ISA: "wgmma", matrix D)."""
     n = product.shape[1]
     # (warp, upper or lower 8 rows, row) × (8 columns, quad, pair)
     parts = product.reshape(WARPGROUP_WARPS, 2, 8, n // 8, 4, 2)

@@ -1,12 +1,12 @@
-"""The tensor cores: MMAs that a thread issues, executed in order and on their own time.
+"""The tensor cores: asynchronous MMAs, executed in order with their own timing.
 
-Each warp issues to a pipe of its own. A pipe is an agent, which acquires what the issuing thread has acquired at each
-MMA. The MMAs read and write when the commit that tracks them completes, as late as the ISA allows, and consecutive MMAs
-to one accumulator are then one matrix product (PTX ISA: "tcgen05.mma", "tcgen05.commit").
+Each thread issues to its own pipe. A pipe is an agent, which acquires at each MMA what the issuing thread has acquired.
+The MMAs read and write when the commit that tracks them completes, as late as the ISA allows, and consecutive MMAs to
+one accumulator are then one matrix product (PTX ISA: "tcgen05.mma", "tcgen05.commit").
 
-MMAs with the same accumulator, shape, kind and cta_group are in the order of their issue, in one thread and, with the
-fences of tcgen05 around their synchronisation, from thread to thread; others are in no order before the first one's
-commit is waited for (PTX ISA: "Pipelined tcgen05 Instructions").
+MMAs with the same accumulator, shape, kind and cta_group execute in the order of their issue, within one thread and,
+with the tcgen05 fences around their synchronisation, across threads; others are unordered until a wait for the first
+one's commit (PTX ISA: "Pipelined tcgen05 Instructions").
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class TensorCores:
         self._copies = Copies(gpu, self._tiles)
 
     def pipe(self, w: Warp) -> Pipe:
-        """The pipe that the executing thread issues to."""
+        """Return the pipe of the executing thread."""
         pipes = self._pipes.get(w)
         if pipes is None:
             pipes = self._pipes[w] = {}
@@ -96,7 +96,7 @@ class TensorCores:
     ) -> None:
         """Issue an MMA with its accumulator at the address `d`.
 
-        Its operands, A perhaps in tensor memory, are at the same place in both CTAs of a pair.
+        Its operands, possibly with A in tensor memory, are at the same addresses in both CTAs of a pair.
         """
         pipe = self.pipe(w)
         agent = w.agent
@@ -120,9 +120,9 @@ class TensorCores:
         pipe.pending.append(mma)
 
     def series(self, w: Warp, key: Hashable) -> Series | None:
-        """The MMAs of a loop that a thread is about to execute, if one has done so before; else `learn_series` is next.
+        """Return the memoised MMAs of a loop that a thread is about to execute; None if `learn_series` must record it.
 
-        key: the loop, and all that the operands of its MMAs are computed from. None also where a commit tracks more.
+        key: the loop, and all inputs of its MMAs' operands. None also if a commit tracks further operations.
         """
         alone = w.mask.count == 1 and self.gpu.recorder is None and not self.pipe(w).pending
         return self._series.find(key if alone else None)
@@ -132,7 +132,10 @@ class TensorCores:
         self._series.learn(self.pipe(w).pending)
 
     def repeat(self, w: Warp, series: Series) -> list[float]:
-        """Issue a series. The result is to be filled with the times of its MMAs."""
+        """Issue a memoised series.
+
+        The caller fills the result with the issue times of the MMAs.
+        """
         pipe, first = self.pipe(w), series.first
         last = self._last.setdefault(w.cta, {})
         previous = last.get(first.pipeline)
@@ -145,7 +148,7 @@ class TensorCores:
     def again(self, w: Warp, key: Hashable) -> bool:
         """Issue the memoised MMAs of this key at once; without an entry, let `learn` record the next ones.
 
-        key: where they are in the program, and all that their operands are computed from.
+        key: the location in the program, and all inputs of the operands.
         """
         return self._bursts.again(w, self.pipe(w), key)
 
@@ -157,7 +160,7 @@ class TensorCores:
         self, w: Warp, column: int, lane: int, layout: SmemDescriptor, start: int, shape: str, multicast: str,
         cta_group: int,
     ) -> None:
-        """Issue a tcgen05.cp, which MMAs that the thread issues later come after."""
+        """Issue a tcgen05.cp, which precedes MMAs that the thread issues later."""
         pipe, agent = self.pipe(w), w.agent
         if pipe.snapshot is None or pipe.seen != (agent.index, agent.version) or pipe.pipeline != copies_of(cta_group):
             self._renew(pipe, agent, copies_of(cta_group))
@@ -170,7 +173,7 @@ class TensorCores:
 
     @staticmethod
     def _renew(pipe: Pipe, agent: Agent, pipeline: Pipeline) -> None:
-        """Begin a new order for the MMAs that follow. An epoch of a pipe is of one pipeline."""
+        """Begin a new order for the following MMAs. An epoch of a pipe belongs to one pipeline."""
         if pipe.pipeline not in (None, pipeline):
             pipe.agent.advance()
         pipe.pipeline = pipeline
@@ -182,9 +185,9 @@ class TensorCores:
 
     @staticmethod
     def _take_over(pipe: Pipe, agent: Agent, previous: Mma) -> bool:
-        """Return whether an MMA of another warp's pipe comes before the next one, as it was issued before.
+        """Return whether an MMA of another warp's pipe precedes the next one by order of issue.
 
-        Both fences belong to that (PTX ISA: "Pipelined instructions, different thread"); a missing one is a finding.
+        This requires both fences (PTX ISA: "Pipelined instructions, different thread"); a missing one is a finding.
         """
         issue, issuer, other = previous.issue, previous.issue.agent, previous.pipe.agent.index
         if not agent.happens_after(issuer, previous.issued):
@@ -202,7 +205,7 @@ class TensorCores:
         return True
 
     def commit(self, w: Warp, barriers: Sequence[Mbarrier]) -> None:
-        """Let the barriers observe the completion of all the thread's MMAs so far."""
+        """Execute tcgen05.commit: the barriers track the completion of all MMAs of the thread so far."""
         pipe = self.pipe(w)
         self._check_thread(w, pipe)
         released = w.cta.cluster.causality.transient_clock()
@@ -215,18 +218,18 @@ class TensorCores:
         w.cta.cluster.time.begin(self.gpu.clock, w.time, pipe, self._start, self._finish, pipe)
 
     def fence(self, w: Warp) -> None:
-        """tcgen05.fence::before_thread_sync: what the thread has issued comes before what it issues from now on."""
+        """Execute tcgen05.fence::before_thread_sync: order the thread's earlier operations before its later ones."""
         for lane, pipe in self._pipes.get(w, {}).items():
             if w.mask.word >> lane & 1:
                 pipe.fence()
 
     def _finish(self, pipe: Pipe) -> None:
-        """Execute a batch at once."""
+        """Execute a batch immediately."""
         pipe.running.append(pipe.queued.pop())
         self._complete(pipe)
 
     def _check_thread(self, w: Warp, pipe: Pipe) -> None:
-        """Record a commit that does not track the MMAs which other code of the warp has issued."""
+        """Record a commit that does not track MMAs issued by another thread of the warp."""
         if pipe.pending:
             if pipe.elected != w.mask.elected and w.all_lanes.count > 1:
                 self.gpu.facts.record(CommitOfOtherThread(w.origin, pipe.pending[-1].span, elected=True))
@@ -237,12 +240,12 @@ class TensorCores:
                 return
 
     def forget(self, w: Warp) -> None:
-        """The warp has ended. Another one may take over what it has not committed."""
+        """Handle the end of a warp. Another warp may take over its uncommitted operations."""
         for pipe in self._pipes.pop(w, {}).values():
             self._uncommitted.setdefault(w.cta, []).extend(pipe.pending)
 
     def cta_ended(self, cta: Cta) -> None:
-        """Record the MMAs that nothing has waited for, and forget its accumulators."""
+        """Execute the MMAs of an ended CTA that no commit tracks, and drop its state."""
         self._execute_all(self._uncommitted.pop(cta, ()))
         self._last.pop(cta, None)
         self._tiles.forget(cta)
@@ -280,7 +283,7 @@ class TensorCores:
         gpu.clock.at(done, pipe, self._complete, pipe)
 
     def _multiply(self, sms: Sequence[Sm], issued: float, cycles: float, nbytes: float) -> float:
-        """When an MMA is over, for which the tensor cores of all these SMs are needed at once."""
+        """Return the completion time of an MMA that occupies the tensor cores of all given SMs at once."""
         traffic = self.gpu.traffic
         begin = issued
         for sm in sms:
@@ -296,7 +299,7 @@ class TensorCores:
         return end
 
     def _steps(self, mma: Mma | TmemCopy | Burst) -> Iterable[tuple[float, float, float]]:
-        """(time of issue, cycles of arithmetic, bytes of operands) of each MMA."""
+        """Return (time of issue, cycles of arithmetic, bytes of operands) of each MMA."""
         if isinstance(mma, Burst):
             return [(mma.time + after, cycles, nbytes) for after, cycles, nbytes in mma.known.steps]
         return [(mma.time, *self._step(mma))]
@@ -327,7 +330,7 @@ class TensorCores:
                 self.gpu.facts.record(CommitAtExit(origin, barrier.element))
 
     def _execute_all(self, mmas: Sequence[Issued]) -> None:
-        """Carry out MMAs and copies one after the other."""
+        """Execute MMAs and copies in order."""
         group: list[Mma] = []
         for mma in mmas:
             if mma.done:
@@ -357,7 +360,7 @@ class TensorCores:
             self._execute(group)
 
     def _execute(self, group: list[Mma], by: Repeat | None = None) -> None:
-        """Carry out MMAs that continue one another. by: who has issued them, if not themselves."""
+        """Execute a chain of MMAs with one accumulator. by: the repetition that issued them, if any."""
         mma = group[0]
         shape, cta, role = mma.shape, (by or mma).pipe.cta, (by or mma).role
         ctas = pair(cta) if mma.cta_group == 2 else (cta,)
@@ -369,7 +372,7 @@ class TensorCores:
             self._check_operands(group, ctas)  # of a repeated group, they have been in shared memory before
 
     def _carry_out(self, group: list[Mma], by: Repeat | None, ctas: Sequence[Cta]) -> None:
-        """Multiply the operands of MMAs that continue one another, and add to their accumulators."""
+        """Multiply the operands of a chain of MMAs, and add the product to the accumulators."""
         mma, cta = group[0], ctas[0] if by is None else by.pipe.cta
         if cta.cluster.width:
             multiply_each(self._operands, group, ctas, id(group) if by is not None else None)
@@ -393,7 +396,7 @@ class TensorCores:
     def _factors(
         self, group: Sequence[Mma], ctas: Sequence[Cta], actor: Actor, known: Hashable
     ) -> tuple[list[list[Submatrix]], Submatrix]:
-        """Matrix A in each CTA, for each part of the columns, and matrix B of all. known: as in `Operands.read`."""
+        """Return matrix A in each CTA, by parts of the columns, and matrix B. known: see `Operands.read`."""
         mma, read = group[0], self._operands.read
         shape = mma.shape
         rows, columns, parts = shape.m // mma.cta_group, shape.n // mma.cta_group, shape.parts(mma.cta_group)
@@ -409,7 +412,7 @@ class TensorCores:
         return a, Submatrix.whole(-right.values) if shape.negate_a != shape.negate_b else right
 
     def _lost(self, cta: Cta, mma: Mma, columns: int, lost: Access) -> None:
-        """Record that an MMA overwrites what nobody has read."""
+        """Record that an MMA overwrites an unread result."""
         if not self.gpu.facts.seen(LostResult, mma.span, lost.span):
             missed = unread_columns(cta, mma.column, columns)
             assert missed is not None
@@ -427,7 +430,8 @@ class TensorCores:
         shadow.write(where, actor)
 
     def _accumulate(self, cta: Cta, mma: Mma, lefts: Sequence[Submatrix], right: Submatrix, actor: Actor) -> None:
-        """Add (or store) a product of one CTA's rows, part by part, to its tensor memory. lefts: for each part."""
+        """Add a product of one CTA's rows to its tensor memory, part by part, or overwrite it. lefts: one for each
+        part."""
         shape, columns = mma.shape, right.rows // len(lefts)
         cta.cluster.order.record(self._record, cta, mma, columns, actor)
         if len(lefts) == 1 and mma.plain and shape.d == "float32" and not shape.half:

@@ -1,4 +1,4 @@
-"""Facts about mistakes with tcgen05.mma and tcgen05.commit."""
+"""Facts about incorrect uses of tcgen05.mma and tcgen05.commit."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..machine import Element
 
 @dataclass(frozen=True)
 class CommitAtExit(Fact):
-    """A CTA ends while a tcgen05.commit is to arrive at its barrier."""
+    """The end of a CTA before a tcgen05.commit has arrived at its barrier."""
 
     barrier: Element
 
 
 @dataclass(frozen=True)
 class FreedBeforePeer(Fact):
-    """A CTA of a pair frees columns, and nothing makes that come after the other one's tcgen05.alloc has returned.
+    """A dealloc of a CTA pair that is not ordered after the return of the other CTA's tcgen05.alloc.
 
-    met: whether the CTAs had synchronised before they allocated. peer: the other CTA.
+    met: whether the CTAs had synchronised before the allocation. peer: the other CTA.
     """
 
     peer: str
@@ -30,14 +30,14 @@ class FreedBeforePeer(Fact):
 
 @dataclass(frozen=True)
 class MmaAtExit(Fact):
-    """A CTA, or its peer, ends while an MMA is in flight."""
+    """The end of a CTA or its peer while an MMA is in flight."""
 
 
 @dataclass(frozen=True)
 class CommitOfOtherThread(Fact):
-    """A tcgen05.commit by a thread that issued no MMA, while another lane of its warp has some. origin: of the commit.
+    """A tcgen05.commit by a thread without MMAs, while another lane of its warp has some. origin: of the commit.
 
-    mma: of the other thread. elected: whether elect.sync chose one of the two, and they are the same if that is the
+    mma: of the other thread. elected: whether elect.sync chose one of the two, which are the same only if it chose the
     lowest lane.
     """
 

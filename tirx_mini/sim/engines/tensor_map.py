@@ -1,9 +1,8 @@
-"""The boxes of a tensor map: their places in global memory and in shared memory.
+"""The boxes of a tensor map, in global memory and in shared memory.
 
 A box is read and written through a strided view of the tensor; elements outside the tensor are zero in a load (or NaN,
-where the map says so) and skipped in a store. In shared memory the box lies densely, innermost dimension first, with
-the 16-byte chunks of its rows XORed by the map's swizzle, which works on address bits (PTX ISA: "Tensor swizzling
-modes").
+if the map says so) and skipped in a store. In shared memory the box is dense, innermost dimension first, with the
+16-byte chunks of its rows XORed by the map's swizzle, which acts on address bits (PTX ISA: "Tensor swizzling modes").
 """
 
 from __future__ import annotations
@@ -37,38 +36,39 @@ from .submatrix import LateMatrix, Submatrix
 
 CHUNK = 16
 STRIP = 512
-"""Columns of a matrix of numbers that lie together in memory: as many as a product takes at once (`sums`)."""
+"""The number of matrix columns that are stored together: as many as a product consumes at once (`sums`)."""
 KEPT_BYTES = 256 << 20
-"""Of a tensor whose numbers are kept, which take two to four times as much as float32."""
+"""The maximum size of a tensor whose converted numbers are cached; as float32 they take two to four times as much."""
 
 
 Strips: TypeAlias = "dict[tuple[int, str], LateMatrix | None]"
-"""The numbers of a tensor, by strip and dtype."""
+"""The converted numbers of a tensor, by strip and dtype."""
 
 
 class TensorMapRule(Enum):
     """A requirement of `cuTensorMapEncodeTiled` on a tensor map (CUDA driver API)."""
 
     RANK = auto()
-    """One to five dimensions, the box as many."""
+    """The tensor has one to five dimensions, and the box has as many."""
     BOX_EXTENT = auto()
-    """Each extent of the box from 1 to 256 elements."""
+    """Each extent of the box is 1 to 256 elements."""
     ROW_MULTIPLE = auto()
-    """Rows of the box of a multiple of 16 bytes."""
+    """The rows of the box are multiples of 16 bytes."""
     SWIZZLE = auto()
-    """A swizzle of 0, 32, 64 or 128 bytes."""
+    """The swizzle is 0, 32, 64 or 128 bytes."""
     ROW_IN_SWIZZLE = auto()
-    """Rows of the box no wider than the swizzle."""
+    """The rows of the box are no wider than the swizzle."""
     STRIDES = auto()
-    """Strides that are multiples of 16 bytes, below 2^40."""
+    """The strides are multiples of 16 bytes, below 2^40."""
     ROWS = auto()
-    """For copies of four rows: two dimensions, and boxes of one row (PTX ISA: "tile::scatter4 and tile::gather4")."""
+    """For gather4 and scatter4, the tensor has two dimensions and the box one row (PTX ISA: "tile::scatter4 and
+    tile::gather4")."""
 
 
 def broken_rule(tensor_map: TensorMap, rows: bool = False) -> TensorMapRule | None:
-    """The first rule of `cuTensorMapEncodeTiled` that a tensor map breaks; None where it keeps them all.
+    """Return the first rule of `cuTensorMapEncodeTiled` that a tensor map violates, or None.
 
-    rows: whether it is used for copies of four rows.
+    rows: whether it is used for gather4 or scatter4.
     """
     if rows and (tensor_map.rank != 2 or tensor_map.box[1:] != (1,)):
         return TensorMapRule.ROWS
@@ -90,16 +90,16 @@ def broken_rule(tensor_map: TensorMap, rows: bool = False) -> TensorMapRule | No
 
 @lru_cache(maxsize=256)
 def smem_chunks(count: int, swizzle: int, phase: int) -> np.ndarray:
-    """Return the place of each 16-byte chunk of a dense box: chunk numbers relative to the box's place.
+    """Return the chunk index of each 16-byte chunk of a dense box, relative to the start of the box.
 
-    count: chunks in the box. phase: the place modulo 1024, which the swizzle depends on.
+    count: chunks in the box. phase: the address modulo 1024, which the swizzle depends on.
     """
     addresses = phase + CHUNK * np.arange(count)
     return (swizzle_bytes(addresses, swizzle) - phase) // CHUNK
 
 
 class BoxCopier:
-    """One tensor map over the memory of one launch. box_bytes: of a whole box, what complete_tx counts.
+    """A tensor map bound to the memory of a launch. box_bytes: of a whole box, as complete_tx counts them.
 
     smem_alignment: of the box in shared memory, in bytes. strips: the numbers of the tensor, for all runs of a launch.
     """
@@ -138,10 +138,10 @@ class BoxCopier:
         """The elements in global memory."""
         size = self.dtype.itemsize
         words = self._data[: len(self._data) // size * size].view(f"u{size}")
-        return np.lib.stride_tricks.as_strided(words, self.dims, self.strides).view(self.dtype)  # knows no float8_e5m2
+        return np.lib.stride_tricks.as_strided(words, self.dims, self.strides).view(self.dtype)  # does not support float8_e5m2
 
     def _granules(self) -> np.ndarray:
-        """Granule numbers of a box at the origin, relative to its first."""
+        """Return the granule numbers of a box at the origin, relative to its first."""
         assert self.segment is not None
         granule = self.segment.granule
         row = np.arange(self.box[-1] * self.dtype.itemsize // granule) * granule
@@ -153,7 +153,7 @@ class BoxCopier:
     # -- global memory -------------------------------------------------------------------------------------------
 
     def _clip(self, coords: tuple[int, ...]) -> tuple[tuple[slice, ...], tuple[slice, ...], bool]:
-        """(part of the tensor, part of the box, whether the whole box is inside)."""
+        """Return (part of the tensor, part of the box, whether the whole box is inside)."""
         tensor: list[slice] = []
         box: list[slice] = []
         whole = True
@@ -165,7 +165,7 @@ class BoxCopier:
         return tuple(tensor), tuple(box), whole
 
     def read(self, coords: tuple[int, ...]) -> np.ndarray:
-        """The box at `coords` (innermost first) as 16-byte chunks; zero, or NaN, outside the tensor."""
+        """Return the box at `coords` (innermost first) as 16-byte chunks; zero, or NaN, outside the tensor."""
         tensor, box, whole = self._clip(coords)
         if whole:
             block = np.ascontiguousarray(self.tensor[tensor])
@@ -175,7 +175,7 @@ class BoxCopier:
         return block.reshape(-1).view(np.complex128)
 
     def addresses(self, coords: tuple[int, ...]) -> np.ndarray:
-        """Return the places of the chunks of `read` in the argument, in bytes; -1 for one that is partly outside."""
+        """Return the byte addresses of the chunks of `read` in the argument; -1 for a chunk partly outside."""
         size = self.dtype.itemsize
         found = np.arange(coords[0] * size, (coords[0] + self.box[-1]) * size, CHUNK)
         inside = (found >= 0) & (found + CHUNK <= self.dims[-1] * size)
@@ -187,13 +187,13 @@ class BoxCopier:
         return np.where(inside, found, -1).reshape(-1)
 
     def write(self, coords: tuple[int, ...], chunks: np.ndarray) -> None:
-        """Store a box; elements outside the tensor are skipped."""
+        """Store a box, and skip elements outside the tensor."""
         tensor, box, whole = self._clip(coords)
         block = chunks.view(self.dtype).reshape(self.box)
         self.tensor[tensor] = block if whole else block[box]
 
     def reduce(self, coords: tuple[int, ...], chunks: np.ndarray, op: str) -> None:
-        """cp.reduce.async.bulk.tensor with an operation."""
+        """Execute cp.reduce.async.bulk.tensor with an operation."""
         tensor, box, _ = self._clip(coords)
         new = chunks.view(self.dtype).reshape(self.box)[box]
         self.tensor[tensor] = OPERATIONS[op](self.tensor[tensor], new, new)
@@ -210,21 +210,21 @@ class BoxCopier:
         return (self._pattern + origin)[(*box[:-1], inner)].reshape(-1)
 
     def read_shadow(self, coords: tuple[int, ...], actor: Actor) -> None:
-        """Note that the box is read."""
+        """Record a read of the box."""
         if self.segment is not None:
             places = self._places(coords)
             if places.size:
                 self.segment.read(places, actor)
 
     def write_shadow(self, coords: tuple[int, ...], actor: Actor) -> None:
-        """Note that the box is written."""
+        """Record a write of the box."""
         if self.segment is not None:
             places = self._places(coords)
             if places.size:
                 self.segment.write(places, actor)
 
     def reduce_shadow(self, coords: tuple[int, ...], actor: Actor) -> None:
-        """Note that the box is added to."""
+        """Record a reduction to the box."""
         if self.segment is not None:
             places = self._places(coords)
             if places.size:
@@ -233,7 +233,7 @@ class BoxCopier:
     # -- shared memory -------------------------------------------------------------------------------------------
 
     def loaded(self, coords: tuple[int, ...]) -> LoadedBox:
-        """The box at `coords` of a tensor that nothing writes: one object, as long as there are not very many."""
+        """Return the box at `coords` of a read-only tensor, from a bounded cache."""
         box = self._boxes.get(coords)
         if box is None:
             if len(self._boxes) * self.box_bytes > KEPT_BYTES:
@@ -242,15 +242,15 @@ class BoxCopier:
         return box
 
     def close(self) -> None:
-        """Let go of the boxes, which refer to their copier."""
+        """Drop the cached boxes, which refer to their copier."""
         self._boxes.clear()
 
     def block(self, coords: tuple[int, ...], dtype: str) -> Submatrix | None:
-        """The elements of a box, beside those of its neighbours in the tensor.
+        """Return the elements of a box as a block of the tensor's matrix, adjacent to its neighbours.
 
-        The tensor counts as one matrix, all dimensions but the last together, in strips of `STRIP` columns. The result
-        is None if the rows of the tensor do not lie at equal distances, if the tensor is too large to keep, if the box
-        is not a block of one strip, and if it lies partly outside.
+        The tensor is treated as one matrix, with all dimensions but the last merged, in strips of `STRIP` columns. The
+        result is None if the rows of the tensor are not evenly spaced, if the tensor is too large to cache, if the box
+        is not a block of one strip, or if it lies partly outside.
         """
         column, width = coords[0], self.box[-1]
         strip = column // STRIP
@@ -268,14 +268,14 @@ class BoxCopier:
 
     @cached_property
     def _block_rows(self) -> int | None:
-        """How many rows of that matrix a box has; None if a box is not a block of it, or if it is too large to keep."""
+        """The number of matrix rows of a box; None if a box is not a block or the tensor is too large to cache."""
         outer = [extent for extent in self.box[:-1] if extent > 1]
         if len(outer) > 1 or (outer and self.box[-2] == 1):
             return None
         return None if math.prod(self.dims) * self.dtype.itemsize > KEPT_BYTES else math.prod(outer)
 
     def _strip(self, strip: int, dtype: str) -> LateMatrix | None:
-        """Columns of the tensor as one matrix; None where its rows do not lie at equal distances."""
+        """Return a strip of columns of the tensor as one matrix; None if its rows are not evenly spaced."""
         outer = list(zip(self.dims, self.strides, strict=True))[:-1]
         for (extent, step), (inner, inner_step) in itertools.pairwise(outer):
             if extent > 1 and step != inner * inner_step:
@@ -285,14 +285,15 @@ class BoxCopier:
         return LateMatrix(self._room(dtype)[strip, :, : columns.shape[1]], columns, partial(to_float, dtype=dtype))
 
     def _room(self, dtype: str) -> np.ndarray:
-        """Room for the numbers of the tensor, float32[strips, rows, STRIP]; what is not used takes no memory."""
+        """Return the buffer for the numbers of the tensor, float32[strips, rows, STRIP]; unused pages take no
+        memory."""
         if dtype not in self._rooms:
             rows, columns = math.prod(self.dims[:-1]), self.dims[-1]
             self._rooms[dtype] = np.empty((-(-columns // STRIP), rows, STRIP), np.float32)
         return self._rooms[dtype]
 
     def write_smem(self, smem: SharedMemory, offset: int, chunks: np.ndarray) -> None:
-        """Put a box at byte `offset`."""
+        """Write a box at byte `offset` of shared memory."""
         first = offset // CHUNK
         items = smem.near(CHUNK, offset, offset + self.box_bytes)
         if self.swizzle:
@@ -301,7 +302,7 @@ class BoxCopier:
             items[first : first + self.chunks] = chunks
 
     def read_smem(self, smem: SharedMemory, offset: int) -> np.ndarray:
-        """The box at byte `offset`, as 16-byte chunks in the box's order."""
+        """Return the box at byte `offset` of shared memory, as 16-byte chunks in the order of the box."""
         first = offset // CHUNK
         items = smem.near(CHUNK, offset, offset + self.box_bytes)
         if self.swizzle:
@@ -309,15 +310,15 @@ class BoxCopier:
         return items[first : first + self.chunks].copy()
 
     def read_each(self, smem: BatchedSharedMemory, offset: int) -> np.ndarray:
-        """The same of each of several clusters, [clusters, chunks]."""
+        """Return the box of each cluster of a batch, [clusters, chunks]."""
         places = smem_chunks(self.chunks, self.swizzle, offset % SWIZZLE_PERIOD)
         return np.ascontiguousarray(smem.read(places + offset // CHUNK, CHUNK))
 
 
 class LoadedBox:
-    """A box that loads bring to shared memory, where it lies as the map says: its bytes, and the numbers in them.
+    """A loaded box in shared memory, in the layout of its tensor map.
 
-    operands: of MMAs that are this box or a part of it, by what says where they lie.
+    operands: the MMA operands contained in this box, by location.
     """
 
     __slots__ = ("_coords", "_numbers", "copier", "nbytes", "operands")
@@ -330,13 +331,13 @@ class LoadedBox:
         self.operands: dict[Hashable, Submatrix] = {}
 
     def put(self, smem: SharedMemory, offset: int) -> None:
-        """Write its bytes, from the byte `offset` on."""
+        """Write the bytes of the box from `offset` on."""
         self.copier.write_smem(smem, offset, self.copier.read(self._coords))
 
     def numbers(self, dtype: str) -> Submatrix:
-        """Its elements read as elements of `dtype`, a row of the box in each row.
+        """Return the elements of the box as `dtype`, one row of the box per row.
 
-        Boxes that are neighbours in the tensor are neighbours in one matrix, where there is room for that.
+        Adjacent boxes of the tensor are adjacent in one matrix, if the tensor can be cached.
         """
         found = self._numbers.get(dtype)
         if found is None:
@@ -352,12 +353,12 @@ class LoadedBox:
         return Submatrix.whole(to_float(copier.read(self._coords).view(kind), dtype).reshape(-1, columns))
 
     def places(self, offset: int) -> np.ndarray:
-        """Return the place of each 16-byte chunk of the box at byte `offset`: chunks from that byte on."""
+        """Return the chunk index of each 16-byte chunk of the box, from byte `offset` on."""
         return smem_chunks(self.copier.chunks, self.copier.swizzle, offset % SWIZZLE_PERIOD)
 
 
 class BatchedBox:
-    """A box of each of several clusters that are executed together, at the same place."""
+    """One box per cluster of a batch, at a common address."""
 
     __slots__ = ("boxes", "nbytes")
 
@@ -366,14 +367,14 @@ class BatchedBox:
         self.nbytes = boxes[0].nbytes
 
     def put(self, smem: SharedMemory, offset: int) -> NoReturn:
-        """Its bytes are in no memory of one cluster."""
+        """Raise `Unequal`: the bytes differ between clusters."""
         raise Unequal
 
 
 class RowsCopier(BoxCopier):
-    """Four rows of a matrix, by a map with boxes of one row (PTX ISA: "tile::scatter4 and tile::gather4").
+    """A gather4 or scatter4 of a tensor map with one-row boxes (PTX ISA: "tile::scatter4 and tile::gather4").
 
-    Coordinates are a column and four rows. In shared memory the rows lie as a box of four rows does.
+    Coordinates are a column and four rows. In shared memory the rows are laid out as a box of four rows.
     """
 
     ROWS = 4
@@ -387,11 +388,11 @@ class RowsCopier(BoxCopier):
         self.chunks = self.box_bytes // CHUNK
 
     def close(self) -> None:
-        """Let go of the boxes, which refer to their copier."""
+        """Drop the cached boxes, which refer to their copier."""
         self._boxes.clear()
 
     def block(self, coords: tuple[int, ...], dtype: str) -> None:
-        """The rows may be anywhere."""
+        """Return None: the rows need not be adjacent."""
 
     def read(self, coords: tuple[int, ...]) -> np.ndarray:
         column, *rows = coords
@@ -412,9 +413,9 @@ class RowsCopier(BoxCopier):
 
 
 class LinearCopier(BoxCopier):
-    """A run of bytes of an argument, which cp.async.bulk without a tensor copies: a box of one dimension.
+    """A byte range of an argument for cp.async.bulk without a tensor: a one-dimensional box.
 
-    dtype: of the elements that a reduction computes with.
+    dtype: of the elements of a reduction.
     """
 
     smem_alignment = CHUNK

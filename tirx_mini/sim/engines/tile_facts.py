@@ -1,4 +1,4 @@
-"""Facts about MMAs that read tiles of shared memory in another way than these were written."""
+"""Facts about MMAs whose operands disagree with the layout of the tiles in shared memory."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from ..machine import WrittenTile
 
 
 class Misread(Enum):
-    """What is wrong with the way in which an operand is read."""
+    """The kind of disagreement between an operand and the tile that it reads."""
 
     DTYPE = auto()
-    """Elements are read as those of another type."""
+    """The elements are read as another dtype."""
     SWIZZLE = auto()
-    """Chunks of 16 bytes are looked for by another swizzle."""
+    """The 16-byte chunks are read with a different swizzle."""
     MIXED = auto()
-    """A row or a column of the operand is in several rows or columns of the tile."""
+    """One row or column of the operand covers several rows or columns of the tile."""
     ROWS = auto()
-    """Rows of the operand follow one another that do not do so in the tile."""
+    """Adjacent rows of the operand are not adjacent in the tile."""
     COLUMNS = auto()
-    """The same along K."""
+    """Adjacent elements along K of the operand are not adjacent in the tile."""
     SHIFTED = auto()
-    """The MMAs of one sum begin in different rows of the tile."""
+    """The MMAs of one sum start in different rows of the tile."""
     STEPS = auto()
-    """The MMAs of one sum go on along K in A as they do not in B."""
+    """The MMAs of one sum advance along K by different steps in A and in B."""
     REPEATED = auto()
-    """The MMAs of one sum read some elements along K again, and others never."""
+    """The MMAs of one sum read some elements along K twice, and others never."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """An element of an operand, (row, element along K), and the element of the tile that is found there."""
+    """An element of an operand, (row, element along K), and the tile element at its location."""
 
     place: tuple[int, int]
     element: tuple[int, ...]
@@ -44,12 +44,11 @@ class Seen:
 
 @dataclass(frozen=True)
 class TileMisread(Fact):
-    """An MMA that reads a tile in another way than it was written.
+    """An MMA that reads a tile in a different layout than it was written.
 
-    operand: "a" or "b"; "" where the two do not fit together, A first. tiles: those that are read. writer: where the
-    tile was last written. descriptor, dtype, mn_major: how the operand is read. rows, columns: the bytes of the tile
-    from a row to the eighth one after it, and from one group of columns to the next. seen: two elements that do not fit
-    together.
+    operand: "a" or "b"; "" if the two disagree, A first. tiles: the tiles read. writer: the location of the last write.
+    descriptor, dtype, mn_major: the layout of the read. rows, columns: the byte distances to the eighth next row, and
+    to the next group of columns. seen: two elements that disagree.
     """
 
     operand: str
@@ -75,7 +74,7 @@ class TileMisread(Fact):
 @dataclass(frozen=True)
 class OwnAccumulator(Fact):
     """An MMA whose operand in tensor memory overlaps its accumulator. what: matrix A, or the factors of A or of B, in
-    words. read, written: columns of the two, first and last."""
+    words. read, written: the first and last columns of each."""
 
     what: str
     read: tuple[int, int]
@@ -88,9 +87,9 @@ class OwnAccumulator(Fact):
 
 @dataclass(frozen=True)
 class FactorsMisread(Fact):
-    """Scale factors that are read as what they are not. wrong: by another type, or, by tcgen05.cp, in another layout.
+    """Scale factors that are read as another dtype, or copied by tcgen05.cp in another layout. wrong: which of the two.
 
-    tile: of shared memory that holds them. read: the type, or the descriptor in words. writer: where they were written.
+    tile: the tile in shared memory. read: the type, or the descriptor in words. writer: the location of the write.
     """
 
     wrong: Misread

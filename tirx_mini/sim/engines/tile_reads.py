@@ -1,7 +1,7 @@
-"""MMAs compared with the tiles that they read, as these were written to shared memory.
+"""Comparison of MMA operands with the tiles that were written to shared memory.
 
-The shadow of shared memory has the last write of each byte, and so the tile call or the tensor map by which it was
-made. Bytes that other stores have written have no layout: nothing is said of them.
+The shadow of shared memory records the last write of each byte, and thereby the tile call or tensor map that made it.
+Bytes written by other stores have no layout and are not checked.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from .tile_views import Mismatch, Reading, TileView, in_order
 from .wgmma_group import Issued
 
 FOUND = (Operation.STORE, Operation.CP_ASYNC)
-"""Operations of tile calls, which are found by their place in the source."""
+"""The operations of tile calls, which are identified by their source location."""
 
 
 @dataclass
 class Source:
-    """The tiles of a range of shared memory. ids: of each chunk, the place of its tile in `tiles`, or -1; None where
-    one tile has them all. writes: the last ones of the tiles."""
+    """The tiles of a range of shared memory. ids: the index in `tiles` of each chunk's tile, or -1; None if one tile
+    covers the range. writes: the last writes of the tiles."""
 
     tiles: list[WrittenTile]
     ids: np.ndarray | None
@@ -41,13 +41,13 @@ class Source:
 
     @property
     def key(self) -> Hashable:
-        """Equal for ranges with the same tiles."""
+        """The identity of the range's tiles."""
         tiles = tuple(map(id, self.tiles))
         return tiles if self.ids is None else (tiles, self.ids.tobytes())
 
 
 class TileReads:
-    """Compares the operands of MMAs with the tiles that they are read from."""
+    """Compares the operands of MMAs with the tiles that they read."""
 
     def __init__(self, gpu: Gpu) -> None:
         self._gpu = gpu
@@ -57,7 +57,7 @@ class TileReads:
         self._sums: dict[Cta, dict[Hashable, TileSum]] = {}
 
     def of_tcgen05(self, operands: Operands, group: Sequence[Mma], ctas: Sequence[Cta], known: Hashable) -> None:
-        """Compare the operands of tcgen05.mma that continue one another, in each CTA. known: as in `Operands.read`."""
+        """Compare the operands of a chain of tcgen05.mma in each CTA. known: see `Operands.read`."""
         mma = group[0]
         rows, columns = mma.shape.m // mma.cta_group, mma.shape.n // mma.cta_group
         of_a = None if isinstance(mma.a, TmemOperand) else rows
@@ -69,14 +69,14 @@ class TileReads:
             self._compare(operands, group, cta, (of_a, columns), known, sums, mma.snapshot, mma.accumulate)
 
     def of_wgmma(self, operands: Operands, group: Sequence[Issued], cta: Cta, known: Hashable) -> None:
-        """The same for wgmma of a warpgroup."""
+        """Compare the operands of a chain of wgmma of a warpgroup."""
         mma = group[0]
         rows = None if mma.product.a is None else mma.shape.m, mma.shape.n
         sums = (mma.registers.array, mma.index)
         self._compare(operands, group, cta, rows, known, sums, mma.clocks, mma.accumulate)
 
     def of_copy(self, copy: TmemCopy, cta: Cta, items: np.ndarray) -> tuple[WrittenTile, Span | None] | None:
-        """Compare a tcgen05.cp of these chunks with the tile that it reads; the tile, and where that was written."""
+        """Compare a tcgen05.cp of the given chunks with the tile that it reads; return the tile and its last write."""
         low, high = int(items.min()) * CHUNK, (int(items.max()) + 1) * CHUNK
         source = self._source(cta.smem, low, high)
         if source is None:
@@ -96,7 +96,7 @@ class TileReads:
         return tile, span
 
     def _check_factors(self, mma: Mma, cta: Cta, scales: BlockScales) -> None:
-        """Record scale factors of another type than those that were copied to tensor memory."""
+        """Record scale factors whose dtype differs from that of the factors copied to tensor memory."""
         shadow = cta.tmem.shadow
         for address in (scales.a, scales.b):
             number = shadow.writes[0, address & 0xFFFF].item()
@@ -125,17 +125,17 @@ class TileReads:
                 self._gpu.facts.record(OwnAccumulator(origin, what, (first, first + width - 1), written))
 
     def forget(self, cta: Cta) -> None:
-        """A CTA has ended."""
+        """Drop the state of an ended CTA."""
         self._sums.pop(cta, None)
 
     def _compare(
         self, operands: Operands, group: Sequence[MatrixProduct], cta: Cta, rows: tuple[int | None, int],
         known: Hashable, sums: Hashable, snapshot: object, accumulate: bool,
     ) -> None:  # fmt: skip
-        """Compare the operands of MMAs that continue one another with the tiles in the shared memory of a CTA.
+        """Compare the operands of a chain of MMAs with the tiles in a CTA's shared memory.
 
-        rows: of A and of B; None for an A that is not in shared memory. sums: what tells the accumulator from others.
-        snapshot: one object for MMAs with nothing between them.
+        rows: of A and of B; None for an A outside shared memory. sums: the identity of the accumulator. snapshot: one
+        object for MMAs without intervening operations.
         """
         found: list[tuple[Reading, Source] | None] = []
         for which, extent in zip("ab", rows, strict=True):
@@ -163,7 +163,7 @@ class TileReads:
 
     @staticmethod
     def _entries(found: tuple[Reading, Source] | None, count: int) -> Sequence[Entry | None]:
-        """Where each MMA begins in an operand."""
+        """Return the start of each MMA in an operand."""
         if found is None:
             return (None,) * count
         reading, source = found
@@ -177,7 +177,7 @@ class TileReads:
     def _operand(
         self, cta: Cta, group: Sequence[MatrixProduct], which: str, place: Place
     ) -> tuple[Reading, Source] | None:
-        """An operand as a part of tiles, or None where nothing is known of it, or it is none."""
+        """Return an operand as a part of tiles, or None if the tiles are unknown or mismatched."""
         source = self._source(cta.smem, place.low, place.high)
         if source is None:
             return None
@@ -213,7 +213,7 @@ class TileReads:
     # -- tiles -------------------------------------------------------------------------------------------------------
 
     def _source(self, smem: SharedMemory, low: int, high: int) -> Source | None:
-        """The tiles that were last written to a range of bytes; None where there are none."""
+        """Return the tiles last written to a byte range, or None."""
         tiles: list[WrittenTile] = []
         writes: list[Access] = []
         pieces = list(smem.shadow.pieces(low, high))
@@ -239,7 +239,7 @@ class TileReads:
         return Source(tiles, ids, writes) if tiles else None
 
     def _number(self, access: Access | None, first: int, tiles: list[WrittenTile], writes: list[Access]) -> int:
-        """The place in `tiles` of the tile that a write has made, or -1; it is added where it is not there."""
+        """Return the index in `tiles` of the tile that a write belongs to, adding it if needed; -1 if unknown."""
         tile = self._tile(access, first) if access is not None else None
         if tile is None or access is None:
             return -1
@@ -276,7 +276,7 @@ def _compare(source: Source, place: Place, fmt: Format, mmas: int) -> Reading | 
 
 
 def tile_of_box(copier: BoxCopier, offset: int) -> WrittenTile | None:
-    """The tile that TMA writes from the byte `offset` on; None for a run of bytes, which has no rows."""
+    """Return the tile that TMA writes from byte `offset` on; None for a linear copy, which has no rows."""
     if isinstance(copier, LinearCopier):
         return None
     tensor_map = copier.tensor_map
@@ -301,7 +301,7 @@ def _table(box: tuple[int, ...], itemsize: int, swizzle: int, phase: int) -> Chu
 
 
 def offsets(tile: WrittenTile) -> tuple[int | None, int | None]:
-    """The bytes from a row of a tile to the eighth one after it, and from a group of columns to the next one.
+    """Return the byte distances to the eighth next row of a tile, and to the next group of columns.
 
     A group is as wide as the swizzle, or a chunk of 16 bytes.
     """
@@ -314,7 +314,7 @@ def offsets(tile: WrittenTile) -> tuple[int | None, int | None]:
 
 
 def _distance(table: ChunkTable, dim: int, step: int) -> int | None:
-    """The bytes from the first chunk of a tile to the one that is `step` elements on along a dimension."""
+    """Return the byte distance from the first chunk of a tile to the one `step` elements further along a dimension."""
     target = np.zeros(len(table.coords), np.int32)
     first = np.flatnonzero((table.coords == target[:, None]).all(axis=0) & table.valid)
     target[dim] = step

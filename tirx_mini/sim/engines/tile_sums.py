@@ -1,4 +1,4 @@
-"""The MMAs of one sum, compared with one another: rows that all of them share, and steps along K."""
+"""Comparison of the MMAs of one sum with one another: common rows, and equal steps along K."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .tile_views import Spot
 
 @dataclass(frozen=True)
 class Entry:
-    """Where an operand of an MMA begins. rows: of what `row` is a row. space: of what `k` is a coordinate.
+    """The start of an MMA's operand. rows: the row space of `row`. space: the coordinate space of `k`.
 
-    A box of a matrix is a part of that, and so has its coordinates; another tile has its own.
+    A box of a matrix has the coordinates of the matrix; any other tile has its own.
     """
 
     spot: Spot
@@ -25,8 +25,8 @@ class Entry:
 
 
 def entry_of(spot: Spot, coords: tuple[int, ...] | None, extents: tuple[int, ...]) -> Entry:
-    """A spot in a tile. coords: of the box that the tile is, innermost first; extents: of its tensor, outermost first;
-    both empty for a tile that is no box."""
+    """Return the entry of a spot in a tile. coords: of the loaded box, innermost first; extents: of its tensor,
+    outermost first; both empty for a tile that is not a box."""
     if coords is None or spot.dims is None or len(extents) != 2:
         return Entry(spot, spot.tile, spot.row, ("tile", spot.extent), spot.k)
     row, depth = spot.dims
@@ -37,8 +37,8 @@ def entry_of(spot: Spot, coords: tuple[int, ...] | None, extents: tuple[int, ...
 
 @dataclass(frozen=True)
 class Stray:
-    """MMAs of one sum that do not fit together. operand: "a" or "b", of which two begin at these spots; "" where they
-    are those of one MMA, in A and in B."""
+    """A mismatch between MMAs of one sum. operand: "a" or "b" if two of its starts disagree; "" if A and B of one MMA
+    disagree."""
 
     wrong: Misread
     operand: str
@@ -47,7 +47,7 @@ class Stray:
 
 @dataclass
 class TileSum:
-    """The MMAs of one sum with nothing between them. snapshot: of their issue."""
+    """The MMAs of one sum without intervening operations. snapshot: of their issue."""
 
     snapshot: object
     waiting: list[tuple[Entry | None, Entry | None]] = field(default_factory=list)
@@ -57,7 +57,7 @@ class TileSum:
     _count: dict[Hashable, int] = field(default_factory=dict)
 
     def stray(self) -> Stray | None:
-        """Add the MMAs that wait for it: the first that does not fit to those before."""
+        """Add the waiting MMAs, and return the first mismatch with the earlier ones."""
         added, self.waiting = self.waiting, []
         for a, b in added:
             found = self._add(a, b)
@@ -80,9 +80,9 @@ class TileSum:
         return self._again(a, b)
 
     def _again(self, a: Entry, b: Entry) -> Stray | None:
-        """Elements along K that are read twice, while as many MMAs would have read all of the tile.
+        """Return a mismatch if elements along K are read twice although the MMAs could have covered the whole tile.
 
-        A sum that adds the same product several times is none of these.
+        A sum that adds the same product several times is no mismatch.
         """
         spot, key = a.spot, (a.spot.tile, b.spot.tile)
         places = self._steps.setdefault(key, [])

@@ -1,8 +1,8 @@
-"""An operand of an MMA as a part of the tiles that were written where it lies.
+"""An MMA operand as a part of the tiles written at its location.
 
 Rows of an operand are consecutive rows of a tile, and its elements along K are consecutive columns: each dimension of
-the tile belongs to one of the two. A descriptor of another layout leads elsewhere: by another swizzle it finds, in one
-row of the operand, chunks of several rows of the tile.
+the tile belongs to one of the two. A descriptor of a different layout violates this: with a different swizzle, one row
+of the operand consists of chunks of several rows of the tile.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .tile_facts import Misread, Seen
 
 @dataclass(frozen=True)
 class Spot:
-    """Where an MMA begins in a tile: the numbers of the row and of the element along K.
+    """The start of an MMA in a tile: the indices of the row and of the element along K.
 
-    width: elements along K that it reads. extent: those that the tile has. element: as the tile has it. dims: of the
-    tile, that of rows and that along K; None where these are several. scale: elements along K as they are read, in one
-    of the tile.
+    width: the number of elements along K that it reads. extent: the number in the tile. element: the tile element.
+    dims: the dimensions of rows and of K; None if these are several. scale: the number of read elements per tile
+    element along K.
     """
 
     tile: WrittenTile
@@ -39,14 +39,14 @@ class Spot:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """An operand that is a part of tiles. spots: where each MMA begins; None where no tile is known."""
+    """An operand that is a part of tiles. spots: the start of each MMA; None where no tile is known."""
 
     spots: tuple[Spot | None, ...]
 
 
 @dataclass(frozen=True)
 class Mismatch:
-    """What does not fit: of which tile, and two elements that show it."""
+    """A disagreement between an operand and a tile, with two elements that show it."""
 
     wrong: Misread
     tile: WrittenTile
@@ -56,9 +56,9 @@ class Mismatch:
 class TileView:
     """The chunks of an operand.
 
-    at: int[lines, chunks], the numbers of 16 bytes in shared memory. ids: the tile of each, as its place in `tiles`, or
-    -1. mn_major: whether lines are along K. mmas: how many MMAs lie side by side along K. itemsize: bytes of an element
-    as it is read.
+    at: int[lines, chunks], chunk indices in shared memory. ids: the index of each chunk's tile in `tiles`, or -1.
+    mn_major: whether lines are along K. mmas: the number of MMAs side by side along K. itemsize: bytes of an element as
+    read.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class TileView:
         self.mmas, self.itemsize = mmas, itemsize
 
     def compare(self) -> Reading | Mismatch:
-        """The operand as a part of the tiles, or what does not fit."""
+        """Return the operand as a part of the tiles, or the first mismatch."""
         numbers = (n for n in distinct(self.ids) if n >= 0)
         parts = {number: part for number in numbers if (part := self._part(number)) is not None}
         first = next(iter(parts), -1)
@@ -93,7 +93,7 @@ class TileView:
         return Part(self.tiles[number], table, np.where(mask, local, 0), (mask, others), self.mn_major, self.step)
 
     def _follows(self, number: int) -> bool:
-        """Whether a tile has the last rows of the operand, and no others: they may be rows that nobody looks at."""
+        """Return whether a tile covers exactly the last rows of the operand, whose results may be unused."""
         rows = (self.ids == number).all(axis=0 if self.mn_major else 1)
         edge = int(np.argmax(rows))
         return edge > 0 and bool(rows[edge:].all())
@@ -105,9 +105,9 @@ class TileView:
 
 
 class Part:
-    """What one tile has of an operand.
+    """The part of an operand in one tile.
 
-    local: of each chunk, its number in the tile. masks: which are in the tile, and which are in another one.
+    local: the index of each chunk in the tile. masks: the chunks in this tile, and those in another one.
     """
 
     def __init__(
@@ -122,14 +122,14 @@ class Part:
         self.by_chunk = [d for d in moving if d == self.along or self._varies(d, 1)]
 
     def _varies(self, dim: int, axis: int) -> bool:
-        """Whether a coordinate differs among chunks that differ only along an axis."""
+        """Return whether a coordinate differs among chunks that differ only along an axis."""
         values = self.coords[dim]
         low = np.where(self.mask, values, np.iinfo(np.int32).max).min(axis=axis)
         high = np.where(self.mask, values, -1).max(axis=axis)
         return bool((high > low).any())
 
     def mismatch(self) -> Mismatch | None:
-        """What does not fit."""
+        """Return the first mismatch of the part, or None."""
         rectangle = np.outer(self.mask.any(axis=1), self.mask.any(axis=0))
         if (rectangle & self.others).any() or set(self.by_line) & set(self.by_chunk):
             return Mismatch(Misread.MIXED, self.tile, self._mixed())
@@ -141,7 +141,8 @@ class Part:
         return None
 
     def _gap(self, axis: int, dims: Sequence[int], unit: int, step: int) -> tuple[Seen, ...] | None:
-        """Two neighbours along an axis that are none in the tile; every `step` positions a new MMA begins, if not 0."""
+        """Return two neighbours along an axis that are not adjacent in the tile; unless `step` is 0, a new MMA begins
+        after every `step` positions."""
         number = _numbered(self.tile, self.coords, dims)
         if axis:
             number, mask = number.T, self.mask.T
@@ -157,7 +158,7 @@ class Part:
         return tuple(self._seen((b, a) if axis else (a, b)) for a, b in places)
 
     def _mixed(self) -> tuple[Seen, ...]:
-        """The first chunk in the tile, and one that does not fit to it."""
+        """Return the first chunk in the tile, and one that does not fit it."""
         first = tuple(int(i) for i in np.argwhere(self.mask)[0])
         start = self.coords[:, first[0], first[1]]
         both = [d for d in self.by_line if d in self.by_chunk]
@@ -173,7 +174,7 @@ class Part:
         return Seen(where, tuple(int(c) for c in self.coords[:, line, chunk]))
 
     def spot(self, place: tuple[int, int], itemsize: float) -> Spot:
-        """Where the tile is entered at a chunk."""
+        """Return the spot of a chunk in the tile."""
         here = self.coords[:, place[0], place[1]]
         of_lines, of_chunks = (int(_numbered(self.tile, here, dims)) for dims in (self.by_line, self.by_chunk))
         row, k = (of_chunks, of_lines) if self.mn_major else (of_lines, of_chunks)
@@ -187,7 +188,7 @@ class Part:
 
 
 def _numbered(tile: WrittenTile, coords: np.ndarray, dims: Sequence[int]) -> np.ndarray:
-    """The coordinates of chunks along some dimensions of a tile, as one number for each chunk."""
+    """Return the chunk coordinates along some dimensions of a tile, linearised to one number per chunk."""
     number = np.zeros(coords.shape[1:], np.int64)
     for dim in dims:
         number = number * tile.shape[dim] + coords[dim]
@@ -195,7 +196,7 @@ def _numbered(tile: WrittenTile, coords: np.ndarray, dims: Sequence[int]) -> np.
 
 
 def in_order(tile: WrittenTile, items: np.ndarray) -> bool:
-    """Return whether chunks, row after row, are neighbours in a tile, whichever rows that has."""
+    """Return whether chunks, row after row, are adjacent in a tile."""
     table, local = tile.table, items.reshape(-1) - tile.start // 16
     if table is None or local.min() < 0 or local.max() >= len(table.valid):
         return True

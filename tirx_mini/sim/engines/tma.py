@@ -1,8 +1,8 @@
-"""The tensor memory accelerator: copies of boxes between global and shared memory, on their own time.
+"""The tensor memory accelerator (TMA): asynchronous copies of boxes between global and shared memory.
 
-A load gathers its box when it completes, and a store reads shared memory at the last moment before `wait_group.read`
-would let the source be reused: a missing wait shows as wrong data. Each copy is an agent of its own, which comes after
-what happens before its issue (PTX ISA: "cp.async.bulk.tensor", "Async proxy").
+A load reads its box when it completes, and a store reads shared memory at the last moment before `wait_group.read`
+would allow reuse of the source, so that a missing wait shows as wrong data. Each copy is its own agent, ordered after
+everything that happens before its issue (PTX ISA: "cp.async.bulk.tensor", "Async proxy").
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .tma_rules import (
 
 
 class TmaEngine:
-    """The TMA units of the GPU. strips: the numbers of tensors, by tensor map, for all runs of a launch."""
+    """The TMA units of the GPU. strips: cached numbers of tensors, by tensor map, for all runs of a launch."""
 
     def __init__(self, gpu: Gpu, strips: dict[str, Strips] | None = None) -> None:
         self.gpu = gpu
@@ -44,7 +44,7 @@ class TmaEngine:
         self._incoming: dict[Cta, dict[int, Incoming]] = {}
 
     def groups(self, w: Warp, lane: int) -> BulkGroups:
-        """The bulk groups of one thread."""
+        """Return the bulk groups of one thread."""
         lanes = self._groups.setdefault(w, {})
         groups = lanes.get(lane)
         if groups is None:
@@ -52,12 +52,12 @@ class TmaEngine:
         return groups
 
     def close(self) -> None:
-        """Let go of the boxes that were loaded, which refer to their copiers."""
+        """Drop the loaded boxes, which refer to their copiers."""
         for copier in self._copiers.values():
             copier.close()
 
     def copier(self, w: Warp, tensor_map: TensorMap, rows: bool = False) -> BoxCopier:
-        """The decoded tensor map, checked once. rows: for copies of four rows."""
+        """Return the decoded tensor map, checked once. rows: for gather4 and scatter4."""
         name = f"{tensor_map.var.name} rows" if rows else tensor_map.var.name
         copier = self._copiers.get(name)
         if copier is None:
@@ -81,7 +81,7 @@ class TmaEngine:
         bars: Sequence[tuple[Cta, Mbarrier]],
         rows: bool,
     ) -> None:
-        """Copy the box at `coords` to byte `offset` in each CTA of `bars`, and complete its bytes on the barrier.
+        """Load the box at `coords` to byte `offset` in each CTA of `bars`, and complete its bytes on the barrier.
 
         rows: whether `coords` are a column and four rows.
         """
@@ -90,11 +90,11 @@ class TmaEngine:
     def load_bytes(
         self, w: Warp, slot: int, first: int, nbytes: int, offset: int, bars: Sequence[tuple[Cta, Mbarrier]]
     ) -> None:
-        """The same for bytes of an argument, from `first` on."""
+        """Load bytes of an argument, from `first` on."""
         self._load(w, self._linear(w, slot, first, nbytes, offset, "uint8"), offset, (first,), bars)
 
     def _linear(self, w: Warp, slot: int, first: int, nbytes: int, offset: int, dtype: str) -> BoxCopier:
-        """The copier of so many bytes. Raises a fault where they, or the places, are not multiples of 16."""
+        """Return the copier of a byte range. Raises a fault if the size or an address is not a multiple of 16."""
         for what, number in (("size", nbytes), ("global address", first), ("shared address", offset)):
             if number % TMA_GLOBAL_ALIGN or number < 0:
                 raise Fault(BadBulkSize(w.origin, what, number))
@@ -118,7 +118,7 @@ class TmaEngine:
         cluster.time.begin(self.gpu.clock, w.time, copy, self._start_load, self._land_load, copy)
 
     def _expect(self, copy: BulkCopy) -> None:
-        """Keep a load, which must land before the CTAs that receive it end."""
+        """Track a load, which must complete before the receiving CTAs end."""
         for (cta, _), agent in zip(copy.targets, copy.parts, strict=True):
             incoming = Incoming(agent.epoch, copy.copier.name, copy.role, copy.span)
             self._incoming.setdefault(cta, {})[agent.index] = incoming
@@ -132,7 +132,7 @@ class TmaEngine:
         gpu.traffic.load_tile(sm, key, nbytes, lambda first, last: self._fill(copy, first, last))
 
     def _fill(self, copy: BulkCopy, first: float, last: float) -> None:
-        """The bytes come to the SM from `first` to `last`, and into shared memory, in each CTA that receives them."""
+        """Transfer the bytes to the SM from `first` to `last`, and into shared memory of each receiving CTA."""
         gpu, spec = self.gpu, self.gpu.spec
         nbytes = copy.copier.box_bytes
         there = last
@@ -160,13 +160,14 @@ class TmaEngine:
     def store(
         self, w: Warp, tensor_map: TensorMap, offset: int, coords: Sequence[int], reduce: str | None, rows: bool
     ) -> None:
-        """Copy byte `offset` of the CTA's shared memory to the box at `coords`, in the thread's open bulk group."""
+        """Store from byte `offset` of the CTA's shared memory to the box at `coords`, in the thread's open bulk
+        group."""
         self._store(w, self.copier(w, tensor_map, rows), offset, coords, reduce)
 
     def store_bytes(
         self, w: Warp, slot: int, first: int, nbytes: int, offset: int, reduce: str | None, dtype: str
     ) -> None:
-        """The same for bytes of an argument, from `first` on. dtype: of the elements of a reduction."""
+        """Store to bytes of an argument, from `first` on. dtype: of the elements of a reduction."""
         copier = self._linear(w, slot, first, nbytes, offset, dtype)
         self._store(w, copier, offset, (first // copier.dtype.itemsize,), reduce)
 
@@ -236,7 +237,7 @@ class TmaEngine:
     # -- bulk groups ---------------------------------------------------------------------------------------------
 
     def commit(self, w: Warp, lane: int) -> None:
-        """cp.async.bulk.commit_group by one thread."""
+        """Execute cp.async.bulk.commit_group for one thread."""
         groups = self.groups(w, lane)
         self._check_thread(w, groups, groups.open, waits=False)
         groups.committed.append(groups.open)
@@ -248,12 +249,12 @@ class TmaEngine:
             self.gpu.facts.record(GroupOfOtherThread(w.origin, waits, copies[-1].span))
 
     def issued(self, w: Warp, lane: int) -> bool:
-        """Return whether the thread has bulk groups, or copies for one."""
+        """Return whether the thread has bulk groups or open copies."""
         return lane in self._groups.get(w, {})
 
     @staticmethod
     def _pending(groups: BulkGroups, count: int, read: bool) -> BulkCopy | None:
-        """A copy that is not done in a group older than the `count` most recent ones."""
+        """Return an incomplete copy of a group older than the `count` most recent ones, or None."""
         for group in groups.committed[: len(groups.committed) - count]:
             for copy in group:
                 if not (copy.read_done if read else copy.write_done):
@@ -261,7 +262,7 @@ class TmaEngine:
         return None
 
     def wait(self, w: Warp, lane: int, count: int, read: bool) -> Blocking:
-        """cp.async.bulk.wait_group{.read}: block until at most `count` groups of the thread are unfinished."""
+        """Execute cp.async.bulk.wait_group{.read}: block until at most `count` groups of the thread are pending."""
         groups = self.groups(w, lane)
         for group in groups.committed[-1:]:
             self._check_thread(w, groups, group, waits=True)
@@ -277,7 +278,7 @@ class TmaEngine:
 
     @staticmethod
     def _forget(w: Warp, groups: BulkGroups, count: int, read: bool) -> None:
-        """Drop groups whose copies are done."""
+        """Drop groups whose copies are complete."""
         while len(groups.committed) > count and all(copy.write_done for copy in groups.committed[0]):
             for copy in groups.committed.pop(0):
                 groups.finished[copy.agent.index] = copy.read_epoch + 1
@@ -289,7 +290,7 @@ class TmaEngine:
     # -- ends ----------------------------------------------------------------------------------------------------
 
     def cta_ended(self, cta: Cta, ordered: Epochs) -> None:
-        """Record copies that may still use the shared memory of a CTA that ends."""
+        """Record copies that may still use the shared memory of an ending CTA."""
         facts = self.gpu.facts
         for agent, load in self._incoming.pop(cta, {}).items():
             if ordered.item(agent) < load.epoch:
@@ -311,8 +312,8 @@ class TmaEngine:
 
     @staticmethod
     def _check_start(w: Warp, copier: BoxCopier, column: int) -> None:
-        """A box begins at a multiple of 16 bytes in its row of the tensor, also outside of it: Hopper ends the kernel
-        with an illegal instruction where it does not.
+        """Check that a box begins at a multiple of 16 bytes in its row of the tensor, even outside the tensor: Hopper
+        aborts the kernel with an illegal instruction otherwise.
         """
         size = copier.dtype.itemsize
         if column * size % TMA_GLOBAL_ALIGN:

@@ -13,7 +13,7 @@ from .tensor_map import TensorMapRule
 
 @dataclass(frozen=True)
 class BadTensorMap(Fact):
-    """A tensor map that the driver would refuse to encode. broken: the rule that it breaks."""
+    """A tensor map that the driver would refuse to encode. broken: the violated rule."""
 
     tensor_map: TensorMap
     broken: TensorMapRule
@@ -21,9 +21,9 @@ class BadTensorMap(Fact):
 
 @dataclass(frozen=True)
 class MisalignedBox(Fact):
-    """A box in shared memory is not at a multiple of `alignment` bytes.
+    """A box in shared memory at an address that is not a multiple of `alignment` bytes.
 
-    source: whether a store reads it, or a load writes it. element: what lies there. offset: in bytes.
+    source: whether a store reads it, or a load writes it. element: the element at its address. offset: in bytes.
     """
 
     source: bool
@@ -34,7 +34,7 @@ class MisalignedBox(Fact):
 
 @dataclass(frozen=True)
 class BoxOutOfSharedMemory(Fact):
-    """A box leaves the shared memory of its CTA. nbytes: of the box; offset: where it begins; size: of the memory."""
+    """A box that exceeds the shared memory of its CTA. nbytes: of the box; offset: its start; size: of the memory."""
 
     nbytes: int
     offset: int
@@ -43,7 +43,8 @@ class BoxOutOfSharedMemory(Fact):
 
 @dataclass(frozen=True)
 class MisalignedBoxStart(Fact):
-    """A box begins in the middle of 16 bytes of its row in global memory. column: the element; itemsize: its bytes."""
+    """A box that begins in the middle of a 16-byte unit of its row in global memory. column: the element; itemsize: its
+    bytes."""
 
     buffer: str
     column: int
@@ -53,7 +54,7 @@ class MisalignedBoxStart(Fact):
 
 @dataclass(frozen=True)
 class StoreBeforeTensor(Fact):
-    """A TMA store begins before the tensor. coords: outermost first."""
+    """A TMA store that begins before the tensor. coords: outermost first."""
 
     buffer: str
     coords: tuple[int, ...]
@@ -61,9 +62,9 @@ class StoreBeforeTensor(Fact):
 
 @dataclass(frozen=True)
 class GroupOfOtherThread(Fact):
-    """A thread commits, or waits for, bulk copies that it issued only if elect.sync chose the lowest lane.
+    """A commit of or wait for bulk copies by a thread that issued them only if elect.sync chose the lowest lane.
 
-    waits: which of the two. copy: of the issue.
+    waits: which of the two. copy: the location of the issue.
     """
 
     waits: bool
@@ -76,19 +77,19 @@ class GroupOfOtherThread(Fact):
 
 @dataclass(frozen=True)
 class LoadAtExit(Fact):
-    """A CTA ends while a TMA load into its shared memory may be in flight. buffer: what it loads."""
+    """The end of a CTA while a TMA load into its shared memory may be in flight. buffer: the source."""
 
     buffer: str
 
 
 @dataclass(frozen=True)
 class StoreAtExit(Fact):
-    """A CTA ends while a TMA store may still read its shared memory."""
+    """The end of a CTA while a TMA store may still read its shared memory."""
 
 
 @dataclass(frozen=True)
 class BadBulkSize(Fact):
-    """A bulk copy of a number of bytes, or from or to an address, that is not a multiple of 16. what: which of them."""
+    """A bulk copy with a size or address that is not a multiple of 16. what: the offending operand."""
 
     what: str
     number: int
@@ -96,8 +97,8 @@ class BadBulkSize(Fact):
 
 @dataclass(frozen=True)
 class BulkCopyAtExit(Fact):
-    """A CTA ends while a bulk copy between shared memories, or st.async, may use its own. what: which of the two, in
-    words. writes: whether it writes there."""
+    """The end of a CTA while a bulk copy between shared memories, or st.async, may use its own. what: the kind of copy,
+    in words. writes: whether it writes there."""
 
     what: str
     writes: bool

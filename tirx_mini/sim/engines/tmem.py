@@ -1,4 +1,4 @@
-"""Allocation of tensor memory: columns of an SM, handed to CTAs (PTX ISA: "tcgen05.alloc")."""
+"""Allocation of tensor memory: columns of an SM, assigned to CTAs (PTX ISA: "tcgen05.alloc")."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ MIN_COLUMNS = TMEM_ALLOCATIONS[0]
 
 @dataclass
 class ColumnsWait(Wait):
-    """tcgen05.alloc waits for columns.
+    """A wait at tcgen05.alloc for free columns.
 
-    columns: asked for; free: on the SM; held: by the CTA itself, allocated at the places `blocks`.
+    columns: requested; free: on the SM; held: by the CTA itself, allocated at the locations `blocks`.
     """
 
     instruction: ClassVar[str] = "tcgen05.alloc"
@@ -37,7 +37,7 @@ class ColumnsWait(Wait):
 
 @dataclass
 class PairWait(Wait):
-    """tcgen05.alloc with cta_group=2 waits for the pair's other CTA."""
+    """A wait at tcgen05.alloc with cta_group=2 for the peer CTA."""
 
     instruction: ClassVar[str] = "tcgen05.alloc"
     looks: ClassVar[bool] = True
@@ -45,7 +45,7 @@ class PairWait(Wait):
 
 @dataclass(frozen=True)
 class Block:
-    """An allocation: first column, number of columns, and where it was made. whole: whether no part of it was freed."""
+    """An allocation: first column, number of columns, and source location. whole: whether no part of it was freed."""
 
     column: int
     columns: int
@@ -54,13 +54,13 @@ class Block:
     whole: bool = True
 
     def covers(self, column: int, columns: int) -> bool:
-        """Return whether a range of columns lies in it."""
+        """Return whether the allocation contains a range of columns."""
         return self.column <= column and column + columns <= self.column + self.columns
 
 
 @dataclass(frozen=True)
 class Freed:
-    """An allocation that was given back. agent, epoch, role, span: of its dealloc."""
+    """A freed allocation. agent, epoch, role, span: of its dealloc."""
 
     block: Block
     agent: int
@@ -69,8 +69,8 @@ class Freed:
     span: Span | None
 
     def before(self, w: Warp) -> bool:
-        """Return whether the warp's next access follows the dealloc in every order; without clocks, in the order of its
-        warp.
+        """Return whether the warp's next access follows the dealloc in every order; in an unchecked run, in program
+        order.
         """
         if isinstance(w.cta.cluster.causality, UncheckedCausality):
             return w.place == self.role
@@ -84,16 +84,16 @@ class AllocRule(Enum):
     """A requirement of tcgen05.alloc (PTX ISA: "tcgen05.alloc")."""
 
     POWER_OF_TWO = auto()
-    """A power of two of columns, from 32 to all of them."""
+    """The number of columns is a power of two from 32 up to all columns."""
     NOT_GROWING = auto()
-    """No more columns than the CTA's allocation before."""
+    """The number of columns does not exceed that of the CTA's previous allocation."""
     PAIR_AGREES = auto()
-    """With cta_group=2, both CTAs ask for the same number."""
+    """With cta_group=2, both CTAs request the same number of columns."""
 
 
 @dataclass(frozen=True)
 class BadAllocation(Fact):
-    """tcgen05.alloc of a number of columns that it may not have. other_columns: of the one that it depends on."""
+    """tcgen05.alloc of an invalid number of columns. other_columns: the number that limits it."""
 
     broken: AllocRule
     columns: int
@@ -106,14 +106,15 @@ class BadAllocation(Fact):
 
 @dataclass(frozen=True)
 class AllocWithoutPermit(Fact):
-    """tcgen05.alloc after the CTA gave up its permit, at `relinquished`."""
+    """tcgen05.alloc after the CTA has relinquished its permit, at `relinquished`."""
 
     relinquished: Span | None
 
 
 @dataclass(frozen=True)
 class BadDealloc(Fact):
-    """tcgen05.dealloc of columns that the CTA does not hold so. held: its allocations; freed: the last dealloc."""
+    """tcgen05.dealloc of columns that do not match an allocation of the CTA. held: its allocations; freed: the last
+    dealloc."""
 
     address: int
     columns: int
@@ -123,7 +124,8 @@ class BadDealloc(Fact):
 
 @dataclass(frozen=True)
 class FreedTwice(Fact):
-    """tcgen05.dealloc of columns that are free already. first: the dealloc that freed them; ordered: it came before."""
+    """tcgen05.dealloc of columns that are already free. first: the dealloc that freed them; ordered: whether it came
+    before."""
 
     address: int
     columns: int
@@ -141,7 +143,7 @@ class FreedTwice(Fact):
 
 @dataclass(frozen=True)
 class MixedCtaGroups(Fact):
-    """A tcgen05 instruction with another cta_group than those before it."""
+    """A tcgen05 instruction whose cta_group differs from that of earlier ones."""
 
     cta_group: int
     before: int
@@ -149,17 +151,17 @@ class MixedCtaGroups(Fact):
 
 @dataclass(frozen=True)
 class NoPair(Fact):
-    """A tcgen05 instruction with cta_group=2 in a CTA that has no pair. instruction: in PTX, "" for an MMA."""
+    """A tcgen05 instruction with cta_group=2 in a CTA without a peer. instruction: in PTX, "" for an MMA."""
 
     instruction: str
 
 
 @dataclass(frozen=True)
 class TmemNotHeld(Fact):
-    """An access to columns that the CTA does not hold.
+    """An access to columns that the CTA has not allocated.
 
-    operation: what accesses them. column, columns: which. held: its allocations; freed: the last dealloc.
-    taken: whether another CTA has allocated them since.
+    operation: the access. column, columns: the range. held: its allocations; freed: the last dealloc. taken: whether
+    another CTA has allocated the columns since.
     """
 
     operation: Operation
@@ -172,20 +174,20 @@ class TmemNotHeld(Fact):
 
 @dataclass(frozen=True)
 class TmemAtExit(Fact):
-    """A CTA ends while it holds tensor memory. columns: how many."""
+    """The end of a CTA that still holds tensor memory. columns: their number."""
 
     columns: int
 
 
 class TmemColumns:
-    """Which columns of an SM's tensor memory are taken, in units of 32."""
+    """The allocation state of an SM's tensor-memory columns, in units of 32."""
 
     def __init__(self) -> None:
         self.taken = [False] * (TMEM_COLUMNS // MIN_COLUMNS)
         self.waiters: list[Wait] = []
 
     def find(self, columns: int, also: TmemColumns | None = None) -> int | None:
-        """The first column of a free range here (and in `also`), or None."""
+        """Return the first column of a free range in this pool (and in `also`), or None."""
         count = columns // MIN_COLUMNS
         for first in range(len(self.taken) - count + 1):
             units = range(first, first + count)
@@ -194,11 +196,11 @@ class TmemColumns:
         return None
 
     def any_taken(self, column: int, columns: int) -> bool:
-        """Return whether a CTA holds one of these columns."""
+        """Return whether any of the columns is allocated."""
         return any(self.taken[column // MIN_COLUMNS : -(-(column + columns) // MIN_COLUMNS)])
 
     def mark(self, column: int, columns: int, taken: bool) -> None:
-        """Allocate or free a range; warps that wait for columns try again when some become free."""
+        """Allocate or free a range; freed columns wake the waiting warps."""
         for unit in range(column // MIN_COLUMNS, (column + columns) // MIN_COLUMNS):
             self.taken[unit] = taken
         if not taken:
@@ -208,7 +210,7 @@ class TmemColumns:
 
 
 class TmemAllocator:
-    """The tensor memory that one CTA holds."""
+    """The tensor memory of one CTA."""
 
     def __init__(self, allocators: TmemAllocators, cta: Cta) -> None:
         self._allocators = allocators
@@ -225,11 +227,11 @@ class TmemAllocator:
         self._granted: int | None = None
         self.allocated: tuple[int, int] | None = None  # the agent and the epoch of the last allocation
         self.peer_allocated: tuple[int, int] | None = None  # that of the pair's other CTA, which has ended
-        self._met = False  # whether it came after something that the pair's other CTA did
+        self._met = False  # whether it followed an operation of the peer CTA
 
     @property
     def peer(self) -> TmemAllocator | None:
-        """The allocator of the pair's other CTA, where the cluster has one."""
+        """The allocator of the peer CTA, if the cluster has one."""
         ctas = self.cta.cluster.ctas
         rank = self.cta.rank ^ 1
         return self._allocators.of(ctas[rank]) if rank < len(ctas) else None
@@ -237,7 +239,7 @@ class TmemAllocator:
     # -- instructions --------------------------------------------------------------------------------------------
 
     def alloc(self, w: Warp, columns: int, cta_group: int) -> Generator[Wait, None, int]:
-        """tcgen05.alloc: block until `columns` are free, and return their address."""
+        """Execute tcgen05.alloc: block until `columns` are free, and return their address."""
         w.require_converged("tcgen05.alloc")
         self.use_group(w, cta_group)
         if columns not in TMEM_ALLOCATIONS:
@@ -256,9 +258,9 @@ class TmemAllocator:
         return column
 
     def _note_doubt(self, w: Warp, columns: int, cta_group: int) -> None:
-        """Record a CTA that may hold columns while it waits for more: then the order of allocations matters.
+        """Record a CTA that may hold columns while it waits for more, which makes the order of allocations relevant.
 
-        CTAs that ask once, for themselves or with their pair, wait only for others to end.
+        CTAs that allocate only once, for themselves or with their pair, wait only for other CTAs to end.
         """
         self._asked.append(columns)
         launch, architecture = w.gpu.image.launch, w.gpu.spec.architecture
@@ -285,7 +287,7 @@ class TmemAllocator:
         return wait
 
     def _pair_alloc(self, w: Warp, columns: int) -> Generator[Wait, None, int]:
-        """Both CTAs of a pair allocate together, at one address."""
+        """Allocate for both CTAs of a pair together, at a common address."""
         peer = self._peer(w, "tcgen05.alloc")
         self._met = peer.cta.known_to(w)
         self._asking, self._granted = (columns, w), None
@@ -307,13 +309,15 @@ class TmemAllocator:
         return self._granted
 
     def dealloc(self, w: Warp, address: int, columns: int, cta_group: int) -> None:
-        """tcgen05.dealloc: give back an allocation. What its columns hold stays there until another one takes them.
+        """Execute tcgen05.dealloc: free an allocation.
 
-        The ISA lets a pair's first warp wait for the other CTA's, and lets it not wait; here it does not.
+        The columns keep their contents until the next allocation.
 
-        ptxas guards each dealloc by two masks of columns in shared memory: it traps where the columns are not marked as
-        allocated, or do not begin where an allocation does. It passes where two warps look before either clears the
-        marks, and where fewer columns are freed than were allocated.
+        The ISA allows, but does not require, a pair's first warp to wait for the other CTA's; here it does not.
+
+        ptxas guards each dealloc by two bit masks of columns in shared memory: it traps if the columns are not marked
+        as allocated, or do not begin at an allocation. It passes if two warps test before either clears the marks, or
+        if fewer columns are freed than were allocated.
         """
         w.require_converged("tcgen05.dealloc")
         self.use_group(w, cta_group)
@@ -336,7 +340,7 @@ class TmemAllocator:
         self.columns.mark(address, columns, False)
 
     def _check_peer(self, w: Warp) -> None:
-        """Record a dealloc that may come before the pair's other CTA has returned from its own tcgen05.alloc."""
+        """Record a dealloc that may precede the return of the peer CTA's tcgen05.alloc."""
         peer = self.peer
         if peer is None or isinstance(self.cta.cluster.causality, UncheckedCausality):
             return
@@ -345,7 +349,7 @@ class TmemAllocator:
             w.gpu.facts.record(FreedBeforePeer(w.origin, peer.cta.name, self._met))
 
     def _freed_twice(self, w: Warp, address: int, columns: int) -> bool:
-        """Return whether exactly these columns were freed before; records it."""
+        """Return whether exactly these columns were freed before, and record it."""
         for first in self.freed:
             if (first.block.column, first.block.columns) == (address, columns):
                 w.gpu.facts.record(FreedTwice(w.origin, address, columns, first, first.before(w)))
@@ -354,7 +358,7 @@ class TmemAllocator:
 
     @property
     def last_freed(self) -> Span | None:
-        """The place where the CTA last freed columns."""
+        """The location of the CTA's last dealloc."""
         return self.freed[-1].span if self.freed else None
 
     def _peer(self, w: Warp, what: str) -> TmemAllocator:
@@ -364,7 +368,7 @@ class TmemAllocator:
         return peer
 
     def relinquish(self, w: Warp) -> None:
-        """tcgen05.relinquish_alloc_permit."""
+        """Execute tcgen05.relinquish_alloc_permit."""
         w.require_converged("tcgen05.relinquish_alloc_permit")
         self.given_up = True
         self.relinquished = w.span
@@ -372,19 +376,19 @@ class TmemAllocator:
     # -- checks --------------------------------------------------------------------------------------------------
 
     def use_group(self, w: Warp, cta_group: int) -> None:
-        """All tcgen05 instructions of a kernel have one cta_group."""
+        """Check that all tcgen05 instructions of a kernel have the same cta_group."""
         if self.cta_group and self.cta_group != cta_group:
             raise Fault(MixedCtaGroups(w.origin, cta_group, self.cta_group))
         self.cta_group = cta_group
 
     def holds(self, column: int, columns: int) -> bool:
-        """Return whether the CTA holds these columns now."""
+        """Return whether the CTA holds the columns at this time."""
         return any(block.covers(column, columns) for block in self.blocks.values())
 
     def check(self, w: Warp, column: int, columns: int, operation: Operation) -> None:
-        """Record an access to columns that the CTA has freed; raise a fault where it never held them.
+        """Record an access to columns that the CTA has freed; raise a fault if it never held them.
 
-        A dealloc that is not ordered before the access is a race, which the shadow of tensor memory finds.
+        A dealloc that is not ordered before the access is a race, which the shadow of tensor memory detects.
         """
         for block in self.blocks.values():
             if block.covers(column, columns):
@@ -400,14 +404,14 @@ class TmemAllocator:
             self.cta.tmem.clear(column, columns)
 
     def end(self) -> None:
-        """The CTA has ended: record what it holds. The SM's columns are free, whether it gave them back or not."""
+        """Record the columns that an ending CTA still holds. The columns become free in either case."""
         for block in self.blocks.values():
             self.cta.gpu.facts.record(TmemAtExit(self.cta.origin(block.span), block.columns))
             self.columns.mark(block.column, block.columns, False)
 
 
 class TmemAllocators:
-    """The tensor memory of the GPU: the columns of each SM, and what each CTA holds of them."""
+    """The tensor memory of the GPU: the columns of each SM, and the allocations of each CTA."""
 
     def __init__(self) -> None:
         self._columns: dict[int, TmemColumns] = {}
@@ -418,21 +422,21 @@ class TmemAllocators:
         self._allocators.clear()
 
     def columns(self, sm: Sm) -> TmemColumns:
-        """The columns of an SM."""
+        """Return the columns of an SM."""
         columns = self._columns.get(sm.index)
         if columns is None:
             columns = self._columns[sm.index] = TmemColumns()
         return columns
 
     def of(self, cta: Cta) -> TmemAllocator:
-        """The allocator of a CTA."""
+        """Return the allocator of a CTA."""
         allocator = self._allocators.get(cta)
         if allocator is None:
             allocator = self._allocators[cta] = TmemAllocator(self, cta)
         return allocator
 
     def cta_ended(self, cta: Cta) -> None:
-        """Record and free what a CTA holds."""
+        """Record and free the columns that a CTA still holds."""
         if (allocator := self._allocators.pop(cta, None)) is not None:
             allocator.end()
             if (peer := allocator.peer) is not None:
@@ -440,7 +444,7 @@ class TmemAllocators:
 
 
 def _actor(w: Warp) -> Actor:
-    """On whose behalf a dealloc frees columns."""
+    """Return the actor of a dealloc."""
     return Actor(
         w.agent, w.cta.cluster.domain, Proxy.ASYNC, Operation.TCGEN05_DEALLOC, w.place, w.span, w.time
     )

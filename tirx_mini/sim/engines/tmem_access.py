@@ -1,6 +1,6 @@
-"""A warp's loads and stores of tensor memory (PTX ISA: "tcgen05.ld", "tcgen05.st", "tcgen05.wait").
+"""Loads and stores of tensor memory by warps (PTX ISA: "tcgen05.ld", "tcgen05.st", "tcgen05.wait").
 
-Both are asynchronous: what a warp has in flight is an agent of its own, whose accesses the warp acquires at the wait.
+Both are asynchronous: the operations in flight form an agent, whose accesses the warp acquires at the wait.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .unread import check_result
 
 @dataclass(frozen=True)
 class AccumulatorLane(Fact):
-    """An operand of an MMA in tensor memory begins at a wrong lane. lanes: where it can begin."""
+    """An MMA operand in tensor memory at an invalid lane. lanes: the valid start lanes."""
 
     address: int
     lanes: tuple[int, ...] = (0,)
@@ -29,7 +29,7 @@ class AccumulatorLane(Fact):
 
 @dataclass(frozen=True)
 class ImplicitTmemLane(Fact):
-    """A warp gives an address in the lanes of warp 0, and accesses its own. first: the first lane that it can reach."""
+    """An address in the lanes of warp 0, by a warp that accesses its own. first: the first lane that it can access."""
 
     first: int
     warp_in_warpgroup: int
@@ -37,7 +37,7 @@ class ImplicitTmemLane(Fact):
 
 @dataclass(frozen=True)
 class WrongTmemLane(Fact):
-    """A warp accesses lanes that it cannot reach. lane: the first one; first: the first one that it can reach."""
+    """An access to lanes that the warp cannot access. lane: the first one; first: the first accessible lane."""
 
     lane: int
     first: int
@@ -46,7 +46,7 @@ class WrongTmemLane(Fact):
 
 @dataclass(frozen=True)
 class TmemColumnsExceeded(Fact):
-    """An access leaves the columns of tensor memory. column: where it begins; width: in columns."""
+    """An access beyond the columns of tensor memory. column: its start; width: in columns."""
 
     operation: Operation
     column: int
@@ -54,16 +54,16 @@ class TmemColumnsExceeded(Fact):
 
 
 def check_column(w: Warp, address: int, lanes: tuple[int, ...] = (0,)) -> int:
-    """The column of an operand's address; a fault where its lane is none of `lanes`."""
+    """Return the column of an operand's address; raise a fault if its lane is none of `lanes`."""
     if address >> 16 not in lanes:
         raise Fault(AccumulatorLane(w.origin, address, lanes))
     return address & 0xFFFF
 
 
 class PendingLoad:
-    """A tcgen05.ld for which its warp has not waited. span: where it was issued.
+    """A tcgen05.ld that its warp has not waited for. span: where it was issued.
 
-    What depends on its registers waits for it (PTX ISA: "Register dependencies, same thread"), and for nothing else.
+    Only instructions that depend on its registers wait for it (PTX ISA: "Register dependencies, same thread").
     """
 
     def __init__(self, w: Warp, registers: Registers, values: np.ndarray | None, done: float) -> None:
@@ -75,7 +75,7 @@ class PendingLoad:
         self._delivered = False
 
     def deliver(self) -> None:
-        """The registers hold the values, once."""
+        """Write the values to the registers, once."""
         if not self._delivered:
             self._delivered = True
             if self._values is not None:
@@ -84,7 +84,7 @@ class PendingLoad:
 
 
 class WarpTmem:
-    """Tensor memory as one warp uses it. loads, stores: the agents of what is in flight, once there was any."""
+    """The tensor-memory accesses of one warp. loads, stores: the agents of operations in flight, once there are any."""
 
     def __init__(self, w: Warp, allocators: TmemAllocators) -> None:
         self._warp = w
@@ -105,7 +105,7 @@ class WarpTmem:
         return actor
 
     def _start(self, operation: Operation) -> Agent:
-        """The agent for another load or store, which comes after what the warp has done and acquired."""
+        """Return the agent for another load or store, which follows everything that the warp did and acquired."""
         w = self._warp
         agent = self.loads if operation is Operation.TCGEN05_LD else self.stores
         if agent is None:
@@ -120,7 +120,7 @@ class WarpTmem:
     def _place(
         self, w: Warp, address: int, lanes: np.ndarray, columns: np.ndarray, operation: Operation
     ) -> tuple[int, slice]:
-        """(lane offset, columns) of an access, checked."""
+        """Return the checked (lane offset, columns) of an access."""
         w.require_converged(operation.value)
         column, lane = address & 0xFFFF, address >> 16
         quarter = 32 * (w.warp_id % 4)
@@ -138,7 +138,7 @@ class WarpTmem:
         return lane, slice(column, column + width)
 
     def load(self, w: Warp, address: int, lanes: np.ndarray, columns: np.ndarray, registers: Registers) -> None:
-        """tcgen05.ld: the registers hold the values when they are used, or after the wait."""
+        """Execute tcgen05.ld: the registers receive the values at their first use or at the wait."""
         lane, where = self._place(w, address, lanes, columns, Operation.TCGEN05_LD)
         w.cta.cluster.order.record(check_result, w, lane, where.start, registers)
         values = w.cta.cluster.values.of(self._values, lane, where, lanes, columns)
@@ -150,11 +150,11 @@ class WarpTmem:
         self._loading.append(load)
 
     def _record(self, access: Callable[..., None], operation: Operation, groups: slice, where: slice) -> None:
-        """Record an access to some columns of groups of lanes."""
+        """Record an access to some columns of lane groups."""
         access((groups, where), self._actor(operation, self._start(operation)))
 
     def _values(self, lane: int, where: slice, lanes: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """The values that a load reads: uint32[registers, 32]."""
+        """Return the values that a load reads: uint32[registers, 32]."""
         w, tmem = self._warp, self._warp.cta.tmem
         w.cta.cluster.order.record(self._record, tmem.shadow.read, Operation.TCGEN05_LD, _groups(lane, lanes), where)
         width = where.stop - where.start
@@ -166,7 +166,7 @@ class WarpTmem:
         return np.concatenate(found, axis=-1)
 
     def store(self, w: Warp, address: int, lanes: np.ndarray, columns: np.ndarray, registers: Registers) -> None:
-        """tcgen05.st."""
+        """Execute tcgen05.st."""
         lane, where = self._place(w, address, lanes, columns, Operation.TCGEN05_ST)
         order, shadow = w.cta.cluster.order, w.cta.tmem.shadow
         order.record(self._record, shadow.write, Operation.TCGEN05_ST, _groups(lane, lanes), where)
@@ -177,7 +177,7 @@ class WarpTmem:
         self._done = max(w.time, self._done) + (where.stop - where.start) / w.gpu.spec.tmem_columns_per_cycle
 
     def wait(self, w: Warp, loads: bool) -> None:
-        """tcgen05.wait::ld or ::st."""
+        """Execute tcgen05.wait::ld or ::st."""
         w.require_converged("tcgen05.wait")
         agent = self.loads if loads else self.stores
         if agent is not None:
@@ -193,7 +193,7 @@ class WarpTmem:
 
 
 def _groups(lane: int, lanes: np.ndarray) -> slice:
-    """The groups of lanes that an access from `lane` on concerns."""
+    """Return the lane groups of an access from `lane` on."""
     return slice(lane // GROUP_LANES, (lane + int(lanes.max())) // GROUP_LANES + 1)
 
 
@@ -203,21 +203,21 @@ def _is_rows(lanes: np.ndarray) -> bool:
 
 
 class TmemAccesses:
-    """The loads and stores of tensor memory of all warps."""
+    """The tensor-memory accesses of all warps."""
 
     def __init__(self, allocators: TmemAllocators) -> None:
         self._allocators = allocators
         self._warps: dict[Warp, WarpTmem] = {}
 
     def of(self, w: Warp) -> WarpTmem:
-        """Tensor memory as a warp uses it."""
+        """Return the tensor-memory accesses of a warp."""
         found = self._warps.get(w)
         if found is None:
             found = self._warps[w] = WarpTmem(w, self._allocators)
         return found
 
     def awaited(self, cluster: Cluster, agent: int, epoch: int) -> bool:
-        """Return whether the warp whose tcgen05.ld or .st accessed memory as `agent` at `epoch` has waited for it."""
+        """Return whether the warp has waited for its tcgen05.ld or .st that accessed memory as `agent` at `epoch`."""
         for cta in cluster.ctas:
             for warp in cta.warps:
                 found = self._warps.get(warp)
@@ -228,6 +228,6 @@ class TmemAccesses:
         return True
 
     def cta_ended(self, cta: Cta) -> None:
-        """Forget its warps."""
+        """Drop the state of the CTA's warps."""
         for warp in cta.warps:
             self._warps.pop(warp, None)

@@ -1,4 +1,4 @@
-"""Copies from shared to tensor memory (PTX ISA: "tcgen05.cp"), which the tensor core executes in its own time."""
+"""Asynchronous copies from shared to tensor memory by the tensor core (PTX ISA: "tcgen05.cp")."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .tile_reads import TileReads
 
 @dataclass(frozen=True)
 class CopyAtExit(Fact):
-    """A CTA, or its peer, ends while a tcgen05.cp is in flight."""
+    """The end of a CTA or its peer while a tcgen05.cp is in flight."""
 
 
 @dataclass(frozen=True)
 class CopyOutOfShared(Fact):
-    """The descriptor of a tcgen05.cp leads outside of shared memory. low, high, size: in bytes."""
+    """A descriptor of a tcgen05.cp that leads out of shared memory. low, high, size: in bytes."""
 
     low: int
     high: int
@@ -32,21 +32,21 @@ class CopyOutOfShared(Fact):
 
 @dataclass(frozen=True)
 class CopyOutOfLanes(Fact):
-    """The rows of a tcgen05.cp leave the lanes of tensor memory. lane: where it begins. last: the last one."""
+    """A tcgen05.cp whose rows exceed the lanes of tensor memory. lane: its first lane. last: the last one."""
 
     lane: int
     last: int
 
 
 class Copies:
-    """Carries out copies."""
+    """Executes tcgen05.cp."""
 
     def __init__(self, gpu: Gpu, tiles: TileReads) -> None:
         self._gpu = gpu
         self._tiles = tiles
 
     def execute(self, copy: TmemCopy) -> None:
-        """Copy in each CTA that takes part."""
+        """Execute a copy in each participating CTA."""
         cta = copy.pipe.cta
         ctas = pair(cta) if copy.cta_group == 2 else [cta]
         if not all(c.alive for c in ctas):
@@ -70,7 +70,7 @@ class Copies:
         cta.cluster.values.apply(self._move, copy, cta, items, lanes)
 
     def _move(self, copy: TmemCopy, cta: Cta, items: np.ndarray, lanes: np.ndarray) -> None:
-        """Move rows of shared memory into tensor memory."""
+        """Copy rows of shared memory into tensor memory."""
         rows, columns = CP_SHAPES[copy.shape, copy.multicast]
         actor = actor_of(copy, Operation.TCGEN05_CP)
         actor.form = cta.cluster.order.of(self._tiles.of_copy, copy, cta, items)

@@ -1,4 +1,4 @@
-"""Results of MMAs in tensor memory that nobody has read, or that are read as what they are not."""
+"""MMA results in tensor memory that are never read, or read as a different type."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..ordering import Access, Operation, Segment
 
 @dataclass(frozen=True)
 class LostResult(Fact):
-    """An MMA overwrites an accumulator that nobody has read, at least in part.
+    """An MMA that overwrites an accumulator with unread results.
 
-    earlier: the MMA that wrote it. columns: of the accumulator, first and last; unread: those that nobody has read.
+    earlier: the MMA that wrote it. columns: of the accumulator, first and last; unread: the unread ones.
     """
 
     earlier: Access
@@ -31,8 +31,8 @@ class LostResult(Fact):
 
 @dataclass(frozen=True)
 class HalfRead(Fact):
-    """Of an accumulator of 128 rows, all warps read 16 of their 32 lanes, and nobody reads the others. origin: of the
-    last read. rows: of the MMA, at `mma`. columns: those that are read so, first and last."""
+    """An accumulator of 128 rows of which only 16 of each warp's 32 lanes are read. origin: of the last read. rows: of
+    the MMA, at `mma`. columns: the first and last such columns."""
 
     rows: int
     mma: Span | None
@@ -45,7 +45,7 @@ class HalfRead(Fact):
 
 @dataclass(frozen=True)
 class OtherResult(Fact):
-    """A tcgen05.ld takes results of one type to registers of another one. name: of the registers. mma: that wrote."""
+    """A tcgen05.ld of results into registers of another type. name: of the registers. mma: the location of the MMA."""
 
     written: str
     registers: str
@@ -59,7 +59,7 @@ class OtherResult(Fact):
 
 @dataclass(frozen=True)
 class UnreadColumns:
-    """Columns, the first and the last, that an MMA wrote last and that nobody has read since. span: of the MMA."""
+    """A range of columns, first and last, whose MMA results are unread. span: of the MMA."""
 
     first: int
     last: int
@@ -67,7 +67,7 @@ class UnreadColumns:
 
 
 def unread_columns(cta: Cta, first: int, columns: int) -> UnreadColumns | None:
-    """The columns of a range whose results nobody has read, or None."""
+    """Return the columns of a range with unread results, or None."""
     shadow, written = cta.tmem.shadow, Operation.TCGEN05_MMA
     access = shadow.unread((slice(None), slice(first, first + columns)), written)
     if access is None:
@@ -78,7 +78,7 @@ def unread_columns(cta: Cta, first: int, columns: int) -> UnreadColumns | None:
 
 
 def keep_unread(cta: Cta, first: int, columns: int) -> None:
-    """Keep which results of MMAs nobody has read in columns that are freed."""
+    """Record the unread MMA results in columns that are freed."""
     missed = unread_columns(cta, first, columns)
     if missed is not None:
         cta.gpu.unread.setdefault(place_key(missed.span), missed)
@@ -87,7 +87,7 @@ def keep_unread(cta: Cta, first: int, columns: int) -> None:
 
 
 def _half_read(cta: Cta, shadow: Segment, where: slice) -> None:
-    """Record an accumulator of which all warps read one half of their lanes, and nobody the other."""
+    """Record an accumulator of which all warps read only one half of their lanes."""
     writes = shadow.writes[:, where]
     read = np.zeros(writes.shape, bool)
     for numbers in shadow.readers.values():
@@ -108,7 +108,7 @@ def _half_read(cta: Cta, shadow: Segment, where: slice) -> None:
 
 
 def check_result(w: Warp, lane: int, column: int, registers: object) -> None:
-    """Record a tcgen05.ld whose registers have another type than the results of the MMA that wrote the columns."""
+    """Record a tcgen05.ld whose register type differs from the result type of the MMA that wrote the columns."""
     shadow = w.cta.tmem.shadow
     number = shadow.writes[lane // GROUP_LANES, column].item()
     written = shadow.log.accesses[number] if number > 0 else None

@@ -1,9 +1,10 @@
-"""wgmma: MMAs that the four warps of a warpgroup issue together, with accumulators in their registers.
+"""wgmma: MMAs that the four warps of a warpgroup issue together, with accumulators in registers.
 
-A warp runs ahead of its warpgroup, so each keeps what it has issued. Once all four have committed a group, the tensor
-core takes it up; its effects, on registers too, come when it is done, and the groups of a warpgroup are done in order.
-An MMA comes after what happens before its issue in each of the four warps. Registers of an MMA belong to the tensor
-core from its issue until its warp has waited for it (PTX ISA: "wgmma.mma_async", "wgmma.fence", "wgmma.wait_group").
+A warp runs ahead of its warpgroup, so each keeps its own issued operations. After all four have committed a group, the
+tensor core starts it; its effects, also on registers, occur at its completion, and the groups of a warpgroup complete
+in order. An MMA is ordered after everything that happens before its issue in each of the four warps. The registers of
+an MMA belong to the tensor core from its issue until its warp has waited for it (PTX ISA: "wgmma.mma_async",
+"wgmma.fence", "wgmma.wait_group").
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ from .wgmma_group import Group, Issued, Series, Work, from_registers, work_of
 
 
 class Warpgroup:
-    """The MMAs of the four warps of a warpgroup. waiters: the warps that wait for a group.
+    """The MMAs of a warpgroup's four warps. waiters: the warps that wait for a group.
 
-    free: when its last MMA was over. done: when its last group is. led: with data, while one warp acts for all four,
-    each of them with the arrays of registers in which it accumulates.
+    free: the end of its last MMA. done: the end of its last group. led: with data, while one warp acts for all four,
+    the accumulator arrays of each.
     """
 
     def __init__(self, cta: Cta, number: int, agent: Agent, operands: Operands, tiles: TileReads) -> None:
@@ -61,16 +62,16 @@ class Warpgroup:
         return f"the tensor core of {self.name} of {self.cta.name}"
 
     def delay(self, now: float) -> None:
-        """Its groups have times of their own."""
+        """Do nothing: groups have their own times."""
 
     def committed(
         self, w: Warp, number: int, issued: tuple[Issued, ...], begun: float, series: Series | None,
         others: Sequence[int],
     ) -> None:
-        """Warp `w` has committed its group `number`; with the fourth warp, the tensor core takes the group up.
+        """Commit group `number` for warp `w`; the commit of the fourth warp starts the tensor core.
 
-        begun: when it issued the first MMA. series: that the MMAs are, if they are one. others: the warps for which it
-        has done the same.
+        begun: the issue time of its first MMA. series: the series that the MMAs form, if any. others: the warps that it
+        represents.
         """
         if number == len(self.groups):
             self.groups.append(Group(number, series=series))
@@ -114,7 +115,8 @@ class Warpgroup:
     # -- time ----------------------------------------------------------------------------------------------------
 
     def _start(self, group: Group) -> None:
-        """All four warps have committed the group. Its first MMA may have begun when the last of them issued that."""
+        """Start the group on the tensor core, after all four warps have committed it. Its first MMA may begin when the
+        last warp has issued it."""
         gpu, sm, mmas = self.cta.gpu, self.cta.sm, group.parts[0]
         self.running.append(group)
         begin = now = gpu.clock.now
@@ -127,7 +129,7 @@ class Warpgroup:
         sm.tensor.serve(self.flow, left, lambda took: self._multiplied(group, begin, operands))
 
     def _multiplied(self, group: Group, begin: float, operands: float) -> None:
-        """The arithmetic of a group is done, and its operands were read by the time `operands`."""
+        """Finish the arithmetic of a group whose operands were read by the time `operands`."""
         gpu, mmas = self.cta.gpu, group.parts[0]
         group.done_at = self.done
         if mmas:
@@ -139,7 +141,7 @@ class Warpgroup:
         gpu.clock.at(group.done_at, self, self._complete)
 
     def _finish(self, group: Group) -> None:
-        """Execute a group at once."""
+        """Execute a group immediately."""
         self.running.append(group)
         self._complete()
 
@@ -156,7 +158,7 @@ class Warpgroup:
     # -- effects -------------------------------------------------------------------------------------------------
 
     def _work(self, group: Group) -> Work:
-        """The work of the MMAs of a group."""
+        """Return the work of a group's MMAs."""
         mmas, series = group.parts[0], group.series
         if series is not None and series.work is not None:
             return series.work
@@ -178,9 +180,9 @@ class Warpgroup:
         self.cta.gpu.count("flops", self._work(group).flops)
 
     def _execute_all(self, group: Group) -> None:
-        """Carry out the MMAs of a group.
+        """Execute the MMAs of a group.
 
-        MMAs of other accumulators may lie between those that continue one another: a loop over K around one over rows.
+        MMAs of other accumulators may lie between the MMAs of a chain, as in a loop over K around one over rows.
         """
         series = group.series
         if series is not None and series.batches:
@@ -206,7 +208,7 @@ class Warpgroup:
             self._execute(group, batch)
 
     def _execute(self, group: Group, batch: list[int]) -> None:
-        """Carry out MMAs that continue one another."""
+        """Execute a chain of MMAs with one accumulator."""
         mmas = [group.parts[0][position] for position in batch]
         mma = mmas[0]
         shape = mma.shape
@@ -238,7 +240,7 @@ class Warpgroup:
 
 
     def _actor(self, group: Group, mma: Issued, position: int) -> Actor:
-        """Who carries out an MMA: it comes after what happens before its issue in each of the warps."""
+        """Return the actor of an MMA, which follows everything that happens before its issue in each warp."""
         clocks = common([part[position].clocks for part in group.parts.values()])
         snapshot = Snapshot(self.agent.index, group.epoch, clocks, None)
         domain = self.cta.cluster.domain
@@ -246,9 +248,7 @@ class Warpgroup:
 
 
 class WarpWgmma:
-    """The operations that one warp has issued to the tensor core of its warpgroup. number: of the groups that it has
-    committed.
-    """
+    """The operations that one warp has issued to its warpgroup's tensor core. number: of committed groups."""
 
     def __init__(self, w: Warp, warpgroup: Warpgroup, known: dict[Hashable, Series]) -> None:
         self._warp = w
@@ -269,15 +269,15 @@ class WarpWgmma:
 
     @property
     def issues(self) -> bool:
-        """Return whether it has issued MMAs that it has not committed."""
+        """Return whether the warp has issued uncommitted MMAs."""
         return bool(self._open)
 
     def fence(self) -> None:
-        """wgmma.fence."""
+        """Execute wgmma.fence."""
         self._warp.register_fences += 1
 
     def issue(self, d: Registers, product: WgmmaProduct, a: Registers | None = None) -> None:
-        """wgmma.mma_async."""
+        """Execute wgmma.mma_async."""
         w = self._warp
         if not self._whole:
             raise Fault(WarpgroupTooSmall(w.origin, len(w.cta.warps)))
@@ -309,10 +309,10 @@ class WarpWgmma:
             issued.source_flight = a.lend(FRAGMENT_REGISTERS, span)
 
     def again(self, key: Hashable, arrays: tuple[RegisterArray, ...]) -> bool:
-        """Issue a series of MMAs at once, if one with this key is known; otherwise the next ones are one, to `learn`.
+        """Issue a memoised series of MMAs at once; without an entry, let `learn` record the next ones.
 
-        arrays: those of its accumulators. key: where it is in the program, and all that its operands are computed from.
-        With data, those that take A from registers are never known.
+        arrays: of its accumulators. key: the location in the program, and all inputs of the operands. With data, MMAs
+        that take A from registers are never memoised.
         """
         w = self._warp
         self._learning = None
@@ -338,7 +338,7 @@ class WarpWgmma:
         return True
 
     def learn(self) -> None:
-        """The MMAs that were issued since `again` are a series."""
+        """Memoise the MMAs that were issued since `again` as a series."""
         if self._learning is not None:
             w, (key, time, arrays) = self._warp, self._learning
             places = tuple((arrays.index(mma.registers.array), mma.index) for mma in self._open)
@@ -350,7 +350,7 @@ class WarpWgmma:
         return self._mine[id(series)][1]
 
     def _own(self, series: Series, arrays: tuple[RegisterArray, ...]) -> tuple[Issued, ...]:
-        """The MMAs of a series with the accumulators of this warp."""
+        """Return the MMAs of a series with the accumulators of this warp."""
         found = self._mine.get(id(series))
         if found is None or any(mine is not array for mine, array in zip(found[0], arrays, strict=True)):
             registers = (Registers(self._warp, arrays[number], index) for number, index in series.places)
@@ -360,7 +360,7 @@ class WarpWgmma:
         return found[1]
 
     def _clocks(self) -> Any:
-        """The warp's clocks as they are now; the same object as long as they do not change."""
+        """Return the warp's current clocks, as the same object while they do not change."""
         agent = self._warp.agent
         clocks = self._clocks_then
         if clocks is None or self._seen != agent.version:
@@ -369,7 +369,7 @@ class WarpWgmma:
         return clocks
 
     def commit(self) -> None:
-        """wgmma.commit_group."""
+        """Execute wgmma.commit_group."""
         series, self._series = self._series, None
         if series is None or len(series.mmas) != len(self._open):
             issued, series = tuple(self._open), None
@@ -381,7 +381,7 @@ class WarpWgmma:
         self.number += 1
 
     def wait(self, count: int) -> Blocking:
-        """wgmma.wait_group: block until at most `count` of the warp's groups are unfinished."""
+        """Execute wgmma.wait_group: block until at most `count` groups of the warp are pending."""
         self._leave(count)
         return self._block(count) if len(self._committed) > count else ()
 
@@ -408,7 +408,7 @@ class WarpWgmma:
             committed.popleft()
 
     def _acquire(self, group: Group, issued: Sequence[Issued]) -> None:
-        """Acquire a group that is done, and take the registers of the warp's MMAs back."""
+        """Acquire a completed group, and return the registers of its MMAs to the warp."""
         agent = self._warp.agent
         agent.acquire_epoch(self.warpgroup.agent.index, group.epoch)
         for part in group.parts.values():  # it could only be done once all four warps had issued it
@@ -418,18 +418,18 @@ class WarpWgmma:
             mma.give_back()
 
     def represent(self, others: Sequence[Warp]) -> None:
-        """Issue and commit for some others, too, from now on: in a run without data."""
+        """Let the warp issue and commit for some others as well, in a run without data."""
         self._others = tuple(each.warp_id % WARPGROUP_WARPS for each in others)
 
     def follow(self, leader: WarpWgmma) -> None:
-        """Repeat the issue, the commit and the wait of another warp."""
+        """Replicate the issues, commits and waits of another warp."""
         groups, mine = self.warpgroup.groups, self._warp.warp_id % WARPGROUP_WARPS
         self.number = leader.number
         self._committed = deque((number, groups[number].parts[mine]) for number, _ in leader._committed)
         self._warp.register_fences = leader._warp.register_fences
 
     def exited(self) -> None:
-        """The warp has ended: record what it has not waited for."""
+        """Record the MMAs that an ended warp has not waited for."""
         left = [mma for _, issued in self._committed for mma in issued] + self._open
         if left:
             w = self._warp
@@ -437,7 +437,7 @@ class WarpWgmma:
 
 
 def _exact(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """left @ right.T of integers, which float64 holds; int32 wraps around."""
+    """Return left @ right.T of integers, computed exactly in float64; int32 wraps around."""
     return (left.astype(np.float64) @ right.T.astype(np.float64)).astype(np.int64).astype(np.int32)
 
 

@@ -1,4 +1,4 @@
-"""The warpgroups of a GPU, and what their warps gave their tensor cores."""
+"""The warpgroups of a GPU, and the operations that their warps issue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .wgmma_group import Series
 
 
 class WgmmaEngines:
-    """The warpgroups of the GPU, as their warps issue wgmma."""
+    """The warpgroups of the GPU."""
 
     def __init__(self, gpu: Gpu) -> None:
         self._warpgroups: dict[tuple[Cta, int], Warpgroup] = {}
@@ -24,7 +24,7 @@ class WgmmaEngines:
         self._operands, self._tiles = Operands(gpu.probe), TileReads(gpu)
 
     def of(self, w: Warp) -> WarpWgmma:
-        """The operations that a warp has issued to the tensor core of its warpgroup."""
+        """Return the wgmma operations of a warp."""
         found = self._warps.get(w)
         if found is None:
             number = w.warp_id // WARPGROUP_WARPS
@@ -37,26 +37,26 @@ class WgmmaEngines:
         return found
 
     def close(self) -> None:
-        """Let go of the work that has not begun, which refers to its warpgroup."""
+        """Drop the pending work, which refers to its warpgroup."""
         for warpgroup in self._warpgroups.values():
             warpgroup.flow.requests.clear()
 
     def lead(self, w: Warp, led: dict[Warp, tuple[RegisterArray, ...]]) -> None:
-        """For whom a warp acts from now on: all of its warpgroup, or nobody. led: as in `Warpgroup`."""
+        """Set the warps that a warp acts for: all of its warpgroup, or none. led: see `Warpgroup`."""
         if w not in self._warps and not led:
             return
         if not w.cta.cluster.values.apply(self._lead, w, led):
             self.represent(w, [each for each in led if each is not w])
 
     def _lead(self, w: Warp, led: dict[Warp, tuple[RegisterArray, ...]]) -> None:
-        """The same with values: each warp has accumulators of its own."""
+        """Set the represented warps in a run with values, where each warp has its own accumulators."""
         warpgroup = self.of(w).warpgroup
         if any(self.of(each).issues for each in led or warpgroup.led):
-            raise Unequal  # each warp has to commit what it has issued itself
+            raise Unequal  # each warp must commit its own MMAs
         warpgroup.led = led
 
     def committed(self, w: Warp) -> int:
-        """How many groups a warp has committed."""
+        """Return the number of groups that a warp has committed."""
         return self.of(w).number
 
     def represent(self, w: Warp, others: Sequence[Warp]) -> None:
@@ -64,17 +64,17 @@ class WgmmaEngines:
         self.of(w).represent(others)
 
     def follow(self, leader: Warp, w: Warp) -> None:
-        """A warp has left to another one what it would have done."""
+        """Replicate in `w` the operations that its representative has executed."""
         self.of(w).follow(self.of(leader))
 
     def warp_ended(self, w: Warp) -> None:
-        """Record what a warp has not waited for."""
+        """Record the MMAs that an ended warp has not waited for."""
         found = self._warps.pop(w, None)
         if found is not None:
             found.exited()
 
     def cta_ended(self, cta: Cta) -> None:
-        """Forget its warpgroups."""
+        """Drop the state of the CTA's warpgroups."""
         for number in range(-(-len(cta.warps) // WARPGROUP_WARPS)):
             self._warpgroups.pop((cta, number), None)
         self._tiles.forget(cta)

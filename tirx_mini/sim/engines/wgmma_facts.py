@@ -1,4 +1,4 @@
-"""Facts about mistakes with wgmma, and the wait for its groups."""
+"""Facts about incorrect uses of wgmma, and the wait for its groups."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from ..machine import Wait
 
 @dataclass
 class WgmmaWait(Wait):
-    """wgmma.wait_group. warpgroup: which; missing: how many of its `warps` have not committed the group."""
+    """A wait at wgmma.wait_group. warpgroup: its name; missing: how many of its `warps` have not committed the
+    group."""
 
     instruction: ClassVar[str] = "wgmma"
     looks: ClassVar[bool] = True
@@ -22,7 +23,7 @@ class WgmmaWait(Wait):
 
 @dataclass(frozen=True)
 class WgmmasDiffer(Fact):
-    """The warps of a warpgroup issue different wgmmas."""
+    """Different wgmmas in the warps of one warpgroup."""
 
     warpgroup: str
 
@@ -36,7 +37,7 @@ class WarpgroupTooSmall(Fact):
 
 @dataclass(frozen=True)
 class MissingWgmmaFence(Fact):
-    """A wgmma on registers that no wgmma.fence precedes. first: whether the warp has executed no such fence at all."""
+    """A wgmma on registers without a preceding wgmma.fence. first: whether the warp has executed no fence at all."""
 
     registers: str
     first: bool
@@ -44,4 +45,4 @@ class MissingWgmmaFence(Fact):
 
 @dataclass(frozen=True)
 class WgmmaAtExit(Fact):
-    """A warp ends without having waited for its wgmma."""
+    """The end of a warp that has not waited for its wgmma."""

@@ -1,4 +1,4 @@
-"""The operations that warps issue to the tensor core of their warpgroup: MMAs and their committed groups."""
+"""The wgmma operations of a warpgroup: issued MMAs and committed groups."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .numbers import to_float
 
 
 class Issued:
-    """One wgmma as one warp issued it. index: of the first register of its accumulator. clocks: of the warp then.
+    """A wgmma as one warp issued it. index: of the first accumulator register. clocks: of the warp at the issue.
 
-    source: the registers that hold its matrix A, if it is not in shared memory. fragment: what they held then, as
+    source: the registers that hold matrix A, if it is not in shared memory. fragment: their contents at the issue, as
     uint32[4, 32].
     """
 
@@ -71,18 +71,18 @@ class Issued:
 
     @property
     def extent(self) -> int:
-        """The elements of the array of registers in which it accumulates."""
+        """The number of accumulator elements in the register array."""
         return self.product.registers * 4 // self.registers.array.itemsize
 
     def give_back(self) -> None:
-        """Its registers are the warp's again."""
+        """Return the lent registers to the warp."""
         if self.flight is not None:
             self.registers.array.flights.remove(self.flight)
         if self.source_flight is not None and self.source is not None:
             self.source.array.flights.remove(self.source_flight)
 
     def continues(self, first: Issued) -> bool:
-        """Return whether this can be one product with the MMAs that `first` begins."""
+        """Return whether this MMA can be merged into one product with the MMAs from `first` on."""
         mine, other = self.product, first.product
         return (
             mine.accumulate
@@ -97,7 +97,7 @@ class Issued:
         )
 
     def overlaps(self, other: Issued) -> bool:
-        """Return whether they accumulate in the same registers, or in some of the same."""
+        """Return whether the accumulators of two MMAs overlap."""
         if self.registers.array is not other.registers.array:
             return False
         return self.index < other.index + other.extent and other.index < self.index + self.extent
@@ -108,7 +108,7 @@ _NO_CLOCKS = np.zeros(0, np.int64)
 
 @dataclass(frozen=True)
 class Work:
-    """The work of MMAs, in bytes and cycles. nbytes: of operands. cycles: of arithmetic."""
+    """The work of MMAs. nbytes: of operands. cycles: of arithmetic."""
 
     nbytes: float
     cycles: float
@@ -117,12 +117,12 @@ class Work:
 
 @dataclass(eq=False)
 class Series:
-    """MMAs that are issued one after the other, as each warp of any CTA issues them whose accesses are not checked.
+    """A memoised sequence of MMAs, as each warp of any unchecked CTA issues it.
 
-    places: of their accumulators, (which of the arrays, the index of the first register in it). first, cycles: of their
-    issue, until that of the first and of all. span: of the last one. work: what they take, once that was worked out.
-    inside: whether their operands are known to lie in the shared memory of a CTA. batches: the positions of those that
-    continue one another, once they were carried out.
+    places: of their accumulators, (index of the array, index of the first register in it). first, cycles: the issue
+    times of the first MMA, and of all. span: of the last one. work: their cost, computed once. inside: whether their
+    operands are known to lie in the shared memory of a CTA. batches: the positions of the MMAs of each chain, once
+    executed.
     """
 
     mmas: tuple[Issued, ...]
@@ -144,7 +144,7 @@ class Series:
 class Group:
     """A committed group of a warpgroup. parts: the MMAs of each warp that has committed it. epoch: of its accesses.
 
-    begun: when the last of the warps issued its first MMA. series: that these are, if they are one.
+    begun: the latest issue of a first MMA. series: the series that the group is, if any.
     """
 
     number: int
@@ -157,27 +157,28 @@ class Group:
 
 
 def work_of(mmas: Sequence[Issued], spec: GpuSpec) -> Work:
-    """The work of several MMAs together."""
+    """Return the total work of several MMAs."""
     shapes = [mma.shape for mma in mmas]
     flops = sum(2.0 * shape.m * shape.n * shape.depth for shape in shapes)
     return Work(sum(map(_operand_bytes, mmas)), sum(_cycles(shape, spec) for shape in shapes), flops)
 
 
 def _cycles(shape: InstructionDescriptor, spec: GpuSpec) -> float:
-    """How long the arithmetic of an MMA holds the SM's tensor cores."""
+    """Return the cycles that an MMA occupies the SM's tensor cores."""
     depth_bytes = shape.depth * shape.a.itemsize
     return 2 * shape.m * shape.n * depth_bytes / 2 / spec.tensor_flops_per_cycle
 
 
 def _operand_bytes(mma: Issued) -> float:
-    """The operand bytes that an MMA reads from shared memory."""
+    """Return the operand bytes that an MMA reads from shared memory."""
     shape = mma.shape
     rows = shape.n if mma.product.a is None else shape.m + shape.n
     return rows * shape.depth * shape.a.itemsize
 
 
 def matrix_a(fragments: Sequence[np.ndarray]) -> np.ndarray:
-    """Matrix A of an MMA from the registers of four warps: 32-bit words [64, 8]. fragments: uint32[4, 32] of each warp.
+    """Return matrix A of an MMA from the registers of four warps: 32-bit words [64, 8]. fragments: uint32[4, 32] of
+    each warp.
 
     Register 2 h + i of lane 4 r + q holds word q + 4 h of row r + 8 i of the warp's 16 rows (PTX ISA: "Register
     Fragments for wgmma.mma_async.m64nNk16", matrix A).
@@ -187,7 +188,7 @@ def matrix_a(fragments: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def from_registers(group: Group, batch: Sequence[int]) -> np.ndarray:
-    """Matrix A of MMAs that continue one another, side by side along K, from the registers of the four warps."""
+    """Return matrix A of a chain of MMAs, concatenated along K, from the registers of the four warps."""
     fmt = group.parts[0][batch[0]].shape.a
     parts: list[np.ndarray] = []
     for position in batch:

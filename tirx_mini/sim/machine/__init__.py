@@ -1,4 +1,4 @@
-"""The machine as mechanism: SMs, resident CTAs and warps, their memories, registers and barriers."""
+"""The machine: SMs, resident CTAs and warps, with their memories, registers and barriers."""
 
 from .access import ElementOutOfBounds, LanesDisagree, MisalignedVector, spend_global, spend_shared
 from .addresses import OFFSET_MASK, WINDOW_BITS, offset_of

@@ -1,4 +1,4 @@
-"""Plain loads and stores of a warp: bounds, alignment, hazards, values, time; all lanes in one NumPy operation."""
+"""Plain loads and stores of a warp: bounds, alignment, hazards, values and time, vectorised over the lanes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .interfaces import Warp
 
 Buffer = SharedBuffer | GlobalBuffer
 BANK_CONFLICTS = "bank_conflicts"
-"""The figure that counts the passes that bank conflicts add; the clock does not count them."""
+"""The statistic that counts the extra passes of bank conflicts; the clock ignores them."""
 
 
 @dataclass(frozen=True)
 class ElementOutOfBounds(Fact):
-    """An access outside of a buffer. element: which; size: elements of the buffer."""
+    """An access outside a buffer. element: the index; size: the buffer's number of elements."""
 
     buffer: str
     element: int
@@ -30,7 +30,7 @@ class ElementOutOfBounds(Fact):
 
 @dataclass(frozen=True)
 class MisalignedVector(Fact):
-    """A vector access that is not at a multiple of its width, in bytes."""
+    """A vector access whose address is not a multiple of its width, in bytes."""
 
     buffer: str
     width: int
@@ -44,9 +44,10 @@ class LanesDisagree(Fact):
 
 
 class _Span:
-    """The places of an access: `items` of the access's width, of which `where` are touched.
+    """The memory range of an access: `items` of the access width, of which the indices `where` are touched.
 
-    index: element offsets of the active lanes. granules: what it touches in `segment`. lanes: who touches them.
+    index: element offsets of the active lanes. granules: those of `segment` that it touches. lanes: the accessing
+    lanes.
     """
 
     __slots__ = ("granules", "index", "items", "lanes", "segment", "where", "width")
@@ -78,7 +79,7 @@ class _Span:
 
 
 def granules_of(segment: Segment, index: Any, size: int, offset: int, width: int) -> Any:
-    """The granules of a segment that accesses of `width` bytes touch, to elements of `size` bytes from `offset` on."""
+    """Return the granules of a segment that accesses of `width` bytes to elements of `size` bytes touch."""
     granule, start = segment.granule, offset - segment.start
     if not isinstance(index, np.ndarray):
         first = index * size + start
@@ -92,15 +93,15 @@ def granules_of(segment: Segment, index: Any, size: int, offset: int, width: int
 
 
 def active(w: Warp, index: Any) -> Any:
-    """The element offsets of the active lanes; offsets of inactive lanes are arbitrary."""
+    """Return the element offsets of the active lanes; offsets of inactive lanes are arbitrary."""
     return index[..., w.mask.lanes] if isinstance(index, np.ndarray) and index.ndim and not w.mask.full else index
 
 
 def check_bounds(w: Warp, buffer: Buffer, index: Any, lanes: int) -> bool:
-    """Return whether a thread's elements are all inside `buffer`.
+    """Return whether all elements of a thread's access are inside `buffer`.
 
-    An access of shared memory outside of its buffer is recorded, and goes on in what lies there, as on a chip. Outside
-    of the CTA's shared memory, and of a global buffer, it is a fault.
+    An access to shared memory outside its buffer is recorded, and continues with the adjacent contents, as on hardware.
+    An access outside the CTA's shared memory or a global buffer is a fault.
     """
     limit = buffer.size - lanes
     if isinstance(index, np.ndarray):
@@ -151,13 +152,13 @@ def load(w: Warp, buffer: Buffer, index: Any, lanes: int) -> Any:
 
 
 def _load_one(w: Warp, buffer: SharedBuffer, index: int) -> Any:
-    """An element of shared memory, where accesses are not checked: nothing is recorded."""
+    """Load an element of shared memory in an unchecked run, without recording the access."""
     spend_read(w, buffer.dtype.itemsize)
     return peek(w, buffer, index)
 
 
 def spend_read(w: Warp, nbytes: int) -> None:
-    """The time of a read of one element of shared memory."""
+    """Advance the warp's time by the read of one element of shared memory."""
     gpu, begin = w.gpu, w.time
     passed = gpu.traffic.access(w.cta.sm.traffic, begin, nbytes)
     w.time = (passed if passed > begin + 1 else begin + 1) + gpu.spec.smem_latency
@@ -174,7 +175,7 @@ def peek(w: Warp, buffer: SharedBuffer, index: int) -> Any:
 
 
 def _spread(w: Warp, values: np.ndarray, rank: int) -> np.ndarray:
-    """Values of the active lanes at their places among all lanes (axis rank - 1)."""
+    """Scatter values of the active lanes to their positions among all lanes (axis rank - 1)."""
     shape = (*values.shape[: rank - 1], 32, *values.shape[rank:])
     full = np.zeros(shape, values.dtype)
     full[(..., w.mask.lanes, *(slice(None),) * (values.ndim - rank))] = values
@@ -205,14 +206,14 @@ def store(w: Warp, buffer: Buffer, index: Any, value: Any, lanes: int, in_cta: b
 
 
 def _one_value(w: Warp, buffer: Buffer, value: np.ndarray) -> np.ndarray:
-    """Keep one value where all active lanes write to one place: the last one; record a finding if the values differ."""
+    """Return the last lane's value of a store to one location; record a finding if the values differ."""
     if not _all_equal(value):
         _lanes_disagree(w, buffer)
     return value[-1]
 
 
 def _all_equal(value: np.ndarray) -> bool:
-    """Return whether all lanes have the same value: NaN is the same as NaN."""
+    """Return whether all lanes have the same value; NaN equals NaN."""
     differ = value != value[:1]
     return not (differ.any() and (differ & ((value == value) | (value[:1] == value[:1]))).any())
 
@@ -279,7 +280,7 @@ def _spend(w: Warp, buffer: Buffer, span: _Span, write: bool) -> None:
 
 
 def spend_shared(w: Warp, count: int, width: int, write: bool) -> None:
-    """The time of `count` accesses of `width` bytes to shared memory: issue and bank cycles."""
+    """Advance the warp's time by `count` accesses of `width` bytes to shared memory: issue and bank cycles."""
     begin = w.time
     w.time += count / w.mask.count if count > 1 else 1
     w.time = max(w.time, w.gpu.traffic.access(w.cta.sm.traffic, begin, count * width))
@@ -292,9 +293,9 @@ def spend_shared(w: Warp, count: int, width: int, write: bool) -> None:
 
 
 def spend_global(w: Warp, count: int, width: int, moved: int, missed: int, write: bool) -> None:
-    """The time of `count` accesses of `width` bytes to global memory: issue, then latency and bandwidth.
+    """Advance the warp's time by `count` accesses of `width` bytes to global memory: issue, then latency and bandwidth.
 
-    moved, missed: the bytes that come through the L2, and those that it does not hold.
+    moved, missed: the bytes transferred through the L2, and those that miss it.
     """
     traffic, sm, begin = w.gpu.traffic, w.cta.sm.traffic, w.time
     issues = count / w.mask.count if count > 1 else 1

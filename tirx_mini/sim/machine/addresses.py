@@ -1,11 +1,11 @@
 """Shared-memory addresses (PTX ISA: "State spaces", shared::cta and shared::cluster)."""
 
 WINDOW_BITS = 24
-"""A shared::cluster address is the CTA's rank above these bits, and its shared memory's byte below."""
+"""The number of address bits below the CTA rank in a shared::cluster address; they hold the byte offset."""
 
 
 def window(rank: int) -> int:
-    """The shared::cluster address of byte 0 of the CTA of this rank."""
+    """Return the shared::cluster address of byte 0 of the CTA with the given rank."""
     return rank << WINDOW_BITS
 
 
@@ -13,5 +13,5 @@ OFFSET_MASK = (1 << WINDOW_BITS) - 1
 
 
 def offset_of(address: int) -> int:
-    """The byte of its CTA's shared memory that an address names."""
+    """Return the byte offset of an address in the shared memory of its CTA."""
     return address & OFFSET_MASK

@@ -1,4 +1,4 @@
-"""Elements of a register array that asynchronous loads (tcgen05.ld) have not delivered yet."""
+"""Register-array elements that an asynchronous load (tcgen05.ld) has not delivered yet."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Load(Protocol):
 
 
 Ranges = Sequence[tuple[int, int]]
-"""The first element of each range, and the one after its last."""
+"""Half-open ranges of elements."""
 
 
 class Arriving:
-    """Ranges of elements, which do not overlap, and the load that each waits for."""
+    """Disjoint ranges of elements, each with its pending load."""
 
     __slots__ = ("_waiting",)
 
@@ -34,12 +34,12 @@ class Arriving:
         return bool(self._waiting)
 
     def expect(self, start: int, stop: int, load: Load) -> None:
-        """Let the elements [start, stop) wait for a load, and for no other one."""
+        """Mark the elements [start, stop) as pending on a load, in place of any earlier load."""
         self.forget(((start, stop),))
         self._waiting.append((start, stop, load))
 
     def forget(self, ranges: Ranges) -> None:
-        """Let these elements wait for nothing."""
+        """Remove the given elements from the pending ranges."""
         for start, stop in ranges:
             left: list[tuple[int, int, Load]] = []
             for first, end, load in self._waiting:
@@ -53,11 +53,11 @@ class Arriving:
             self._waiting = left
 
     def first(self, ranges: Ranges) -> tuple[int, Load] | None:
-        """The lowest of these elements that waits, with its load."""
+        """Return the lowest pending element of the ranges, with its load."""
         return min(self._within(ranges), key=lambda found: found[0], default=None)
 
     def loads(self, ranges: Ranges) -> list[Load]:
-        """The loads that these elements wait for, by their elements."""
+        """Return the pending loads of the given elements, in order of element."""
         return [load for _, load in sorted(self._within(ranges), key=lambda found: found[0])]
 
     def _within(self, ranges: Ranges) -> list[tuple[int, Load]]:

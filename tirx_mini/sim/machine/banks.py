@@ -1,8 +1,8 @@
-"""Bank conflicts: how often an access of a warp to shared memory has to be repeated.
+"""Bank conflicts: the number of passes of a warp's access to shared memory.
 
-Shared memory has 32 banks, each of which delivers one word of 4 bytes a pass; lanes that ask for the same word share
-it. An access of 8 bytes a lane is made for half a warp at once, one of 16 bytes for a quarter (CUDA C++ Best Practices
-Guide, "Shared Memory and Memory Banks").
+Shared memory has 32 banks, each of which delivers one 4-byte word per pass; lanes that access the same word share it.
+An access of 8 bytes per lane is split into half warps, one of 16 bytes into quarters (CUDA C++ Best Practices Guide,
+"Shared Memory and Memory Banks").
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ BANKS, WORD = 32, 4
 
 
 def conflicts(where: np.ndarray, width: int) -> int:
-    """The passes of one access beyond the first of each group of lanes.
+    """Return the number of extra passes beyond the first one of each group of lanes.
 
-    where: the places of the active lanes, in units of `width` bytes.
+    where: the locations of the active lanes, in units of `width` bytes.
     """
     if (where[1:] - where[:-1] == 1).all():  # neighbours, as nearly all accesses are
         return 0

@@ -1,4 +1,4 @@
-"""The common parts of barriers of every kind: the facts that they state, and the waits of their users."""
+"""Facts, signals and waits that are common to all kinds of barriers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .memory import Element
 
 
 class BarrierUse(Enum):
-    """The effect of an operation on an mbarrier that it names."""
+    """The effect of an operation on the mbarrier that it names."""
 
     INVALIDATE = auto()
     ARRIVE = auto()
@@ -25,7 +25,7 @@ class BarrierUse(Enum):
 
 
 class Signal(Enum):
-    """A signal to an mbarrier, and its effect. The values are the words of a barrier's log."""
+    """A kind of signal to an mbarrier. The values are the words in a barrier's log."""
 
     ARRIVE = "arrive"
     EXPECT_TX = "expect_tx"
@@ -41,7 +41,7 @@ class Signal(Enum):
 
     @property
     def delivers(self) -> bool:
-        """Return whether it brings bytes that a phase counts, and no arrival."""
+        """Return whether the signal delivers bytes to a phase rather than an arrival."""
         return self in _DELIVERIES
 
     def __str__(self) -> str:
@@ -53,10 +53,11 @@ _DELIVERIES = (Signal.TMA_LOAD, Signal.BULK_COPY, Signal.ST_ASYNC, Signal.TRY_CA
 
 @dataclass(frozen=True)
 class BarrierEvent:
-    """A change of an mbarrier, for its log.
+    """A state change of an mbarrier, for its log.
 
-    time: in cycles. cta, barrier: which. signal: what happened. role, span: who did it, and where; "" and None for the
-    completion of a phase. arrivals, nbytes: how much it brought. phase: how many phases were complete before.
+    time: in cycles. cta, barrier: the mbarrier. signal: the kind of event. role, span: the actor and the location; ""
+    and None for the completion of a phase. arrivals, nbytes: the counts signalled. phase: the number of phases
+    completed before.
     """
 
     time: float
@@ -72,7 +73,8 @@ class BarrierEvent:
 
 @dataclass
 class Arrival:
-    """Signals of one kind from one place. role: who. count: arrivals; nbytes: bytes expected or delivered, so far."""
+    """The signals of one kind from one source location. role: the issuing role. count: arrivals; nbytes: bytes expected
+    or delivered so far."""
 
     signal: Signal
     role: str
@@ -83,7 +85,8 @@ class Arrival:
 
 @dataclass(frozen=True)
 class CompletedWait:
-    """A wait that found a phase complete. epoch: of the agent that waited. role, span: who and where. time: its own."""
+    """A wait that found a phase complete. epoch: of the waiting agent. role, span: the waiter and its location. time:
+    its own."""
 
     epoch: int
     role: str
@@ -93,9 +96,9 @@ class CompletedWait:
 
 @dataclass
 class WaitCount:
-    """How often a role found a phase complete.
+    """The number of times that a role found a phase complete.
 
-    time, phase: of the first time, the phases that were complete then. seen, span: the same of the last time.
+    time, phase: of the first wait, with the number of phases completed then. seen, span: of the last wait.
     """
 
     time: float
@@ -107,9 +110,9 @@ class WaitCount:
 
 @dataclass(frozen=True)
 class RepeatedWait:
-    """A wait that found complete what the same wait of the same warp had found complete before: no fact by itself.
+    """A wait that found the same phase complete as an earlier execution by the same warp; it is no fact by itself.
 
-    origin: of the warp and its wait. barrier: which. phase: how many of its phases were complete, both times.
+    origin: of the warp and its wait. barrier: the mbarrier. phase: the number of its completed phases at both waits.
     """
 
     origin: Origin
@@ -119,9 +122,9 @@ class RepeatedWait:
 
 @dataclass(frozen=True)
 class FreshWait:
-    """A warp's first wait for a barrier, which passed as no phase of the barrier was complete: no fact by itself.
+    """A warp's first wait for a barrier, which passed before any phase completed; it is no fact by itself.
 
-    origin: of the warp and its wait. barrier: which. warp: its number in its CTA.
+    origin: of the warp and its wait. barrier: the mbarrier. warp: the number of the warp in its CTA.
     """
 
     origin: Origin
@@ -144,7 +147,7 @@ class RemoteSignal:
 
 @dataclass(frozen=True)
 class MbarrierFact(Fact):
-    """Something about an mbarrier. barrier: which, as the source names it. init: where it was initialised."""
+    """A fact about an mbarrier. barrier: its name in the source. init: the location of its initialisation."""
 
     barrier: Element
     init: Span | None
@@ -152,7 +155,7 @@ class MbarrierFact(Fact):
 
 @dataclass(frozen=True)
 class BadInitCount(MbarrierFact):
-    """mbarrier.init with a count that the hardware does not have. most: the largest."""
+    """mbarrier.init with a count outside the hardware's range. most: the largest valid count."""
 
     count: int
     most: int
@@ -160,7 +163,7 @@ class BadInitCount(MbarrierFact):
 
 @dataclass(frozen=True)
 class Reinitialised(MbarrierFact):
-    """A second mbarrier.init without mbarrier.inval. init: where the first one is."""
+    """A second mbarrier.init without mbarrier.inval. init: the location of the first."""
 
     @property
     def other(self) -> Span | None:
@@ -169,7 +172,8 @@ class Reinitialised(MbarrierFact):
 
 @dataclass(frozen=True)
 class UninitialisedBarrier(MbarrierFact):
-    """An operation on memory that holds no mbarrier. use: which. ended: the mbarrier.inval of the last that it held."""
+    """An operation on memory that holds no mbarrier. use: the operation. ended: the mbarrier.inval of the last mbarrier
+    there."""
 
     use: BarrierUse
     ended: Span | None = None
@@ -177,7 +181,8 @@ class UninitialisedBarrier(MbarrierFact):
 
 @dataclass(frozen=True)
 class UnorderedInit(MbarrierFact):
-    """The initialisation does not happen before this use. owner: the CTA of the barrier. remote: if it is another one.
+    """A use of an mbarrier that its initialisation does not happen before. owner: the CTA of the barrier. remote:
+    whether the user is in another CTA.
     """
 
     owner: str = ""
@@ -190,9 +195,9 @@ class UnorderedInit(MbarrierFact):
 
 @dataclass(frozen=True)
 class MissingInitFence(MbarrierFact):
-    """A barrier is used by another CTA or through the async proxy, and no fence of the thread that initialised it lies
-    between. origin: of the init; use: of the use. remote: whether by another CTA. proxy: whether by an asynchronous
-    operation. other_lane: whether another lane of the warp executed the fence.
+    """A use of an mbarrier by another CTA or the async proxy without a fence of the initialising thread. origin: of the
+    init; use: of the use. remote: whether by another CTA. proxy: whether by an asynchronous operation. other_lane:
+    whether another lane of the warp executed the fence.
     """
 
     use: Span | None
@@ -207,7 +212,7 @@ class MissingInitFence(MbarrierFact):
 
 @dataclass(frozen=True)
 class TxCountOverflow(MbarrierFact):
-    """The tx-count leaves its range. tx: what it would be, in bytes. most: its largest magnitude."""
+    """A tx-count that exceeds its range. tx: the resulting count, in bytes. most: its largest magnitude."""
 
     tx: int
     most: int
@@ -215,10 +220,10 @@ class TxCountOverflow(MbarrierFact):
 
 @dataclass(frozen=True)
 class ArrivalOverflow(MbarrierFact):
-    """More arrivals in a phase than are pending.
+    """An arrival beyond the pending count of the phase.
 
-    expected: of a phase. tx: bytes outstanding. early: whether the arrivals of one round fit, so this one belongs to
-    the next round.
+    expected: arrivals of a phase. tx: bytes outstanding. early: whether the arrivals of one round fit, so that this one
+    belongs to the next round.
     """
 
     expected: int
@@ -232,7 +237,7 @@ class ArrivalOverflow(MbarrierFact):
 
 @dataclass(frozen=True)
 class EarlySignal(MbarrierFact):
-    """No order keeps a signal, which counts bytes, out of the phase before its own. signal: which."""
+    """A byte-counting signal that may also complete in the phase before its own. signal: the kind of signal."""
 
     signal: Signal
 
@@ -243,9 +248,9 @@ class EarlySignal(MbarrierFact):
 
 @dataclass(frozen=True)
 class UnorderedPhases(MbarrierFact):
-    """No order keeps the next phase from completing before a wait tests this one. origin: of the wait.
+    """A phase that the next one may overtake before a wait tests it. origin: of the wait.
 
-    parity: of the phase waited for. last: the signal that completes the next phase.
+    parity: of the awaited phase. last: the signal that completes the next phase.
     """
 
     parity: int
@@ -258,9 +263,9 @@ class UnorderedPhases(MbarrierFact):
 
 @dataclass(frozen=True)
 class StoreOverBarrier(MbarrierFact):
-    """An ordinary write overwrites an mbarrier. what: the operation, as in "TMA load".
+    """An ordinary write over an mbarrier. what: the operation, as in "TMA load".
 
-    used: whether a phase was open, or an operation on the barrier followed.
+    used: whether a phase was in progress, or an operation on the barrier followed.
     """
 
     what: str = "store"
@@ -277,23 +282,23 @@ class StoreOverBarrier(MbarrierFact):
 
 @dataclass(frozen=True)
 class BarrierOfEndedCta(Fact):
-    """An operation names an mbarrier of a CTA that has ended. owner: that CTA."""
+    """An operation on an mbarrier of a CTA that has ended. owner: that CTA."""
 
     owner: str
 
 
 @dataclass(frozen=True)
 class MisalignedBarrier(Fact):
-    """An mbarrier is not at a multiple of 8 bytes. offset: its byte of shared memory."""
+    """An mbarrier at an address that is not a multiple of 8 bytes. offset: its offset in shared memory."""
 
     offset: int
 
 
 @dataclass(frozen=True)
 class SignalAtExit(MbarrierFact):
-    """A CTA may end before a signal from another one gets to its barrier. signal: by whom, and where.
+    """A signal from another CTA that may arrive after the CTA of its barrier has ended. signal: its source.
 
-    relaxed: whether the CTA ends behind a relaxed arrival that follows the signal.
+    relaxed: whether the CTA ends after a relaxed arrival that follows the signal.
     """
 
     signal: RemoteSignal
@@ -312,9 +317,9 @@ class RemoteAccess:
 
 @dataclass(frozen=True)
 class RemoteAccessAtExit(Fact):
-    """A CTA may end before a thread of another one has accessed its shared memory. access: by whom, and where.
+    """An access to the shared memory of a CTA that may already have ended. access: its source.
 
-    relaxed: whether the CTA ends behind a relaxed arrival that follows the access.
+    relaxed: whether the CTA ends after a relaxed arrival that follows the access.
     """
 
     access: RemoteAccess
@@ -323,7 +328,7 @@ class RemoteAccessAtExit(Fact):
 
 @dataclass(frozen=True)
 class AccessBeforeStart(Fact):
-    """A thread accesses the shared memory of a CTA that may not have started. owner: that CTA."""
+    """An access to the shared memory of a CTA that may not have started. owner: that CTA."""
 
     owner: str
     writes: bool
@@ -331,7 +336,8 @@ class AccessBeforeStart(Fact):
 
 @dataclass(frozen=True)
 class IncompletePhase(MbarrierFact):
-    """Only some arrivals of a phase came, and no thread waits for it. arrived, expected: how many; by: from whom."""
+    """A phase with some but not all arrivals, for which no thread waits. arrived, expected: the counts; by: the
+    arrivals."""
 
     arrived: int
     expected: int
@@ -340,7 +346,7 @@ class IncompletePhase(MbarrierFact):
 
 @dataclass(frozen=True)
 class NoSuchBarrier(Fact):
-    """bar.sync of a number that a CTA does not have. number: of the barrier; barriers: how many there are."""
+    """bar.sync of a barrier number that does not exist. number: of the barrier; barriers: the number of barriers."""
 
     number: int
     barriers: int
@@ -348,7 +354,7 @@ class NoSuchBarrier(Fact):
 
 @dataclass(frozen=True)
 class BadThreadCount(Fact):
-    """A named barrier for a number of threads that it cannot count. limit: threads of the CTA."""
+    """A named barrier with an invalid thread count. limit: the threads of the CTA."""
 
     number: int
     threads: int
@@ -357,7 +363,7 @@ class BadThreadCount(Fact):
 
 @dataclass(frozen=True)
 class ThreadCountsDiffer(Fact):
-    """A named barrier used for `threads` while `place` waits at it for `expected`, at `span`."""
+    """A named barrier used for `threads` threads while `place` waits at it for `expected`, at `span`."""
 
     number: int
     threads: int
@@ -372,9 +378,10 @@ class ThreadCountsDiffer(Fact):
 
 @dataclass(frozen=True)
 class RoundsUnordered(Fact):
-    """A warp arrives at a named barrier, and nothing keeps it from the round before, which is another group's.
+    """An arrival at a named barrier that is not ordered after the previous round of another group of warps.
 
-    place, span: one of that group, and where. again: who arrives a second time without having waited, "" if nobody.
+    place, span: a warp of that group, and its location. again: the warp that arrives a second time without having
+    waited, or "".
     """
 
     number: int
@@ -396,7 +403,7 @@ class ClusterBarrierMisuse(Enum):
 
 @dataclass(frozen=True)
 class UnpairedClusterBarrier(Fact):
-    """barrier.cluster.arrive and wait do not alternate."""
+    """barrier.cluster.arrive and barrier.cluster.wait that do not alternate."""
 
     misuse: ClusterBarrierMisuse
 

@@ -1,9 +1,9 @@
-"""Several clusters that do the same, executed as one: a batch.
+"""Batches: several clusters with equal execution, simulated as one.
 
-A batch has the warps, barriers and engines of one. Its registers have the lanes of all, and its shared and
-tensor memory hold what each cluster has there; what depends on blockIdx is a `PerCluster`. Only what the write-backs of
-products need knows of that. Everything else raises `Unequal`, or has NumPy refuse arrays that do not fit together with
-a `ValueError`, and the clusters are executed one by one.
+A batch has the warps, barriers and engines of one cluster. Its registers have the lanes of all clusters, and its shared
+and tensor memory hold the contents of each cluster; a value that depends on blockIdx is a `PerCluster`. Only the
+operations of the write-backs of products support this. Everything else raises `Unequal`, or lets NumPy reject arrays of
+different shapes with a `ValueError`, and the clusters are executed one by one.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from .timed_access import footprint_of
 from .warp import Buffer, RunningWarp
 
 WORD = 4
-"""Bytes of which it is known whether each cluster has its own."""
+"""The granularity, in bytes, at which memory is tracked as common or per-cluster."""
 
 
 class BatchedSharedMemory(SharedMemory):
-    """The shared memory of one CTA in each of several clusters.
+    """The shared memory of one CTA position in each cluster of a batch.
 
-    `bytes` holds what all of them have in common, and `own` what each cluster has to itself: a row for each.
+    `bytes` holds the common contents, and `own` the per-cluster contents, one row per cluster.
     """
 
     def __init__(self, size: int, width: int, buffers: Sequence[SharedBuffer]) -> None:
@@ -44,17 +44,17 @@ class BatchedSharedMemory(SharedMemory):
         self._kept: set[tuple[int, int, int]] = set()
 
     def near(self, width: int, first: int, end: int) -> np.ndarray:
-        """The same as `SharedMemory.near`, for the memory that the clusters share."""
+        """Return the common memory as in `SharedMemory.near`; raise `Unequal` if the range is per-cluster."""
         if self._owned[first // WORD : -(-end // WORD)].any():
             raise Unequal
         return super().near(width, first, end)
 
     def view(self, width: int) -> np.ndarray:
-        """As `SharedMemory.view`, likewise."""
+        """Return the whole common memory as in `SharedMemory.view`."""
         return self.near(width, 0, self.size)
 
     def bring(self, offset: int, box: Box) -> None:
-        """As `SharedMemory.bring`: a box for each cluster."""
+        """Put a copied box into each cluster's memory; see `SharedMemory.bring`."""
         places = slice(offset // WORD, (offset + box.nbytes) // WORD)
         if self._owned[places].any():
             self._owned[places] = False
@@ -62,14 +62,14 @@ class BatchedSharedMemory(SharedMemory):
         super().bring(offset, box)
 
     def _settle(self, first: int, end: int) -> None:
-        """The boxes of clusters are not bytes."""
+        """Raise `Unequal` if the range overlaps per-cluster boxes, which have no common bytes."""
         if any(offset < end and first < offset + box.nbytes for offset, box in self.boxes.items()):
             raise Unequal
 
     def put(self, width: int, items: np.ndarray, first: int, values: np.ndarray) -> None:
-        """Store values of `width` bytes, [clusters, …], at items + first: a static pattern, and the item it starts at.
+        """Store per-cluster values of `width` bytes, [clusters, …], at the static pattern items + first.
 
-        Nothing is there that was brought as a box.
+        The destination contains no loaded box.
         """
         if width % WORD:
             raise Unequal
@@ -83,7 +83,7 @@ class BatchedSharedMemory(SharedMemory):
         self.own.view(WIDTHS[width])[:, at] = values
 
     def read(self, items: np.ndarray, width: int) -> np.ndarray:
-        """Items of `width` bytes of each cluster, [clusters, …]: the clusters have all of them in common, or none."""
+        """Return the items of each cluster, [clusters, …]; all of them are common, or all are per-cluster."""
         low, high = int(items.min()) * width, (int(items.max()) + 1) * width
         owned = self._owned[low // WORD : -(-high // WORD)]
         if owned.all():
@@ -92,40 +92,40 @@ class BatchedSharedMemory(SharedMemory):
 
 
 def batched_memory(cta: Cta) -> BatchedSharedMemory:
-    """The shared memory of a CTA of a batch."""
+    """Return the shared memory of a CTA of a batch."""
     assert isinstance(cta.smem, BatchedSharedMemory)
     return cta.smem
 
 
 class BatchedTensorMemory(TensorMemory):
-    """The tensor memory of one CTA in each of several clusters."""
+    """The tensor memory of one CTA position in each cluster of a batch."""
 
     def __init__(self, width: int) -> None:
         self._each = [TensorMemory(AccessLog(), None) for _ in range(width)]
         self.shadow = Unwatched()
 
     def close(self) -> None:
-        """As `TensorMemory.close`."""
+        """See `TensorMemory.close`."""
         for each in self._each:
             each.close()
 
     @property
     def clusters(self) -> Sequence[TensorMemory]:
-        """As `TensorMemory.clusters`."""
+        """See `TensorMemory.clusters`."""
         return self._each
 
     def words(self, column: int, columns: int) -> np.ndarray:
-        """Refuse the words: they are not those of one cluster."""
+        """Raise `Unequal`: the words differ between clusters."""
         raise Unequal
 
     def clear(self, column: int, columns: int) -> None:
-        """As `TensorMemory.clear`."""
+        """See `TensorMemory.clear`."""
         for tmem in self._each:
             tmem.clear(column, columns)
 
 
 class BatchedRegisterArray(RegisterArray):
-    """A local buffer of one warp in each of several clusters: the lanes of the clusters follow one another."""
+    """A local buffer of one warp in each cluster of a batch; the lanes of the clusters are concatenated."""
 
     __slots__ = ("_width",)
 
@@ -140,7 +140,7 @@ class BatchedRegisterArray(RegisterArray):
         return super().__getattr__(name)
 
     def store_block(self, w: Any, start: int, steps: int, lanes: int, value: Any) -> None:
-        """The same as `RegisterArray.store_block`, in all lanes; a value for one cluster's lanes is stored for each
+        """Store a block in all lanes as in `RegisterArray.store_block`; values of 32 lanes are repeated for each
         cluster.
         """
         if not w.mask.full:
@@ -151,24 +151,24 @@ class BatchedRegisterArray(RegisterArray):
         super().store_block(w, start, steps, lanes, value)
 
     def load(self, w: Any, index: Any, lanes: int = 1) -> np.ndarray:
-        """Load from places that depend on the lane; they are the same in each cluster."""
+        """Raise `Unequal`: lane-dependent indices are not supported in batches."""
         raise Unequal
 
     def store(self, w: Any, index: Any, value: Any, lanes: int = 1) -> None:
-        """Likewise."""
+        """Raise `Unequal`: lane-dependent indices are not supported in batches."""
         raise Unequal
 
 
 class Blocks(Protocol):
-    """The requests of a warp of a batch to the GPU."""
+    """The interface of the GPU to a warp of a batch."""
 
     def block_indices(self, cta: Any) -> tuple[Any, Any, Any]:
-        """blockIdx of a CTA in each of its clusters."""
+        """Return blockIdx of a CTA in each cluster."""
         ...
 
 
 class BatchedWarp(RunningWarp):
-    """A warp of one CTA in each of several clusters. width: how many clusters."""
+    """A warp of one CTA position in each cluster of a batch. width: the number of clusters."""
 
     __slots__ = ("width",)
 
@@ -178,11 +178,11 @@ class BatchedWarp(RunningWarp):
         self.block_idx = cast(Blocks, cta.gpu).block_indices(cta)
 
     def registers(self, name: str, size: int, dtype: Any, span: Span | None) -> RegisterArray:
-        """As `RunningWarp.registers`."""
+        """See `RunningWarp.registers`."""
         return BatchedRegisterArray(name, size, dtype, span, self.width)
 
     def put(self, buffer: Buffer, first: int, pattern: Any, value: Any, lanes: int = 1) -> None:
-        """As `RunningWarp.put`."""
+        """See `RunningWarp.put`."""
         axis = -2 if lanes > 1 else -1
         if not isinstance(value, np.ndarray) or value.ndim < -axis or value.shape[axis] == LANES:
             self.store(buffer, first + pattern, value, lanes)
@@ -199,13 +199,13 @@ class BatchedWarp(RunningWarp):
         batched_memory(self.cta).put(width, target.items, start, np.moveaxis(items, -2, 0))
 
     def store(self, buffer: Buffer, index: Any, value: Any, lanes: int = 1, in_cta: bool | None = None) -> None:
-        """The same as `RunningWarp.store`, for the shared memory of all clusters."""
+        """Store to the shared memory of all clusters; see `RunningWarp.store`."""
         if isinstance(buffer, GlobalBuffer):
             raise Unequal
         super().store(buffer, index, value, lanes, in_cta)
 
     def copy(self, dst: Buffer, dst_index: Any, src: Buffer, src_index: Any, lanes: int = 1) -> None:
-        """As `RunningWarp.copy`, likewise."""
+        """Copy within the memory of all clusters; see `RunningWarp.copy`."""
         if isinstance(dst, GlobalBuffer):
             raise Unequal
         super().copy(dst, dst_index, src, src_index, lanes)
@@ -213,11 +213,11 @@ class BatchedWarp(RunningWarp):
     def move(
         self, dst: Buffer, first: int, pattern: Any, src: Buffer, src_first: int, src_pattern: Any, lanes: int = 1
     ) -> None:
-        """As `RunningWarp.move`, likewise."""
+        """Move data within the memory of all clusters; see `RunningWarp.move`."""
         self.copy(dst, first + pattern, src, src_first + src_pattern, lanes)
 
     def store_matrices(self, addresses: Any, registers: Any, count: int, transpose: bool) -> None:
-        """stmatrix."""
+        """Execute stmatrix."""
         offsets = matrix.offsets_of(self, addresses, 8 * count, "stmatrix")
         words = registers.read(count).reshape(count, self.width, LANES)
         blocks = np.ascontiguousarray(words.transpose(1, 0, 2)).view(np.uint16).reshape(self.width, count, 8, 8)
@@ -226,12 +226,12 @@ class BatchedWarp(RunningWarp):
         batched_memory(self.cta).put(matrix.ROW_BYTES, _kept(self, offsets), 0, items)
 
     def store_byte_matrices(self, addresses: Any, registers: Any, count: int) -> None:
-        """stmatrix of bytes."""
+        """Execute stmatrix of bytes."""
         raise Unequal
 
 
 def _kept(w: RunningWarp, offsets: np.ndarray) -> np.ndarray:
-    """The rows at these bytes, as one object for equal ones."""
+    """Return the rows at the given byte offsets, as one shared object for equal offsets."""
     known: dict[Any, np.ndarray] = w.gpu.footprints
     key = "rows", offsets.tobytes()
     if key not in known:

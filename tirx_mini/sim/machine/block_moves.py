@@ -1,8 +1,8 @@
-"""Copies and stores of a warp whose accesses are not checked, at a start and a static pattern.
+"""Fast copies and stores of unchecked warps, at a start offset plus a static pattern.
 
-What follows from the pattern is worked out once (`passing.Footprint`); then only bytes move, and time passes. Whatever
-is out of bounds, misaligned or written by several lanes at once goes the way of all other accesses: these functions
-are then False, and have done nothing.
+Facts about a pattern are computed once (`passing.Footprint`); after that, only bytes move and time passes. Accesses
+that are out of bounds, misaligned or written by several lanes at once take the general path: these functions then
+return False without any effect.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def put(w: Warp, buffer: Buffer, start: int, pattern: Any, value: Any, lanes: in
 
 
 def _as_items(w: Warp, buffer: Buffer, target: Footprint, value: Any, lanes: int) -> np.ndarray:
-    """Values of the active lanes as items of one lane's store."""
+    """Convert values of the active lanes to items of one lane's store."""
     dtype, shape = numpy_dtype(buffer.dtype), target.items.shape
     if isinstance(value, np.ndarray) and value.ndim > (lanes > 1) and not w.mask.full:
         value = value[(..., w.mask.lanes, *(slice(None),) * (lanes > 1))]
@@ -58,7 +58,7 @@ def _as_items(w: Warp, buffer: Buffer, target: Footprint, value: Any, lanes: int
 
 
 def _all(w: Warp, buffer: Buffer, start: int, span: Footprint, lanes: int) -> tuple[np.ndarray, int]:
-    """A memory as items of one lane's access, and the number of the first item."""
+    """Return a memory as items of one lane's access, with the number of the first item."""
     size = buffer.dtype.itemsize
     width = size * lanes
     if isinstance(buffer, SharedBuffer):
@@ -82,7 +82,7 @@ def _put(w: Warp, buffer: Buffer, start: int, span: Footprint, lanes: int, value
 
 
 def _pass(w: Warp, buffer: Buffer, start: int, span: Footprint, lanes: int, write: bool) -> None:
-    """Time, and the passes that bank conflicts add."""
+    """Advance the warp's time by an access, and count the passes of bank conflicts."""
     if isinstance(buffer, SharedBuffer) and span.count > 1 and span.items.ndim == 1:
         size = buffer.dtype.itemsize
         byte = (buffer.byte_offset + start * size) % LINE

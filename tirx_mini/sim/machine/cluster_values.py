@@ -1,4 +1,4 @@
-"""An integer of each of several clusters that are executed together."""
+"""Integers that differ between the clusters of a batch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from ..ordering import Unequal
 
 
 class Parted(Exception):
-    """The clusters that are executed together go different ways. holds: which of them go one way, bool[clusters]."""
+    """The clusters of a batch take different branches. holds: the clusters for which the condition holds,
+    bool[clusters]."""
 
     def __init__(self, holds: np.ndarray) -> None:
         super().__init__("clusters part")
@@ -20,15 +21,15 @@ class Parted(Exception):
 
 
 class PerCluster:
-    """The values that an expression over blockIdx has in the clusters of a batch: not the same in all of them.
+    """The per-cluster values of an expression over blockIdx, not all of them equal.
 
-    A value that is the same in all is a Python number (`per_cluster`). Control flow that needs one value raises
+    A value common to all clusters is a Python number (`per_cluster`). Control flow that needs one value raises
     `Parted`, and operations without an implementation for batches raise `Unequal`.
     """
 
     __slots__ = ("values",)
     __array_ufunc__ = None
-    """NumPy leaves operators to this class."""
+    """Disables NumPy's operators, so that those of this class apply."""
 
     def __init__(self, values: np.ndarray) -> None:
         self.values = values
@@ -49,13 +50,13 @@ class PerCluster:
 
 
 def per_cluster(values: Sequence[int] | np.ndarray) -> Any:
-    """The value of each cluster, as one number where it is the same in all."""
+    """Return the value of each cluster, as a plain number if all clusters agree."""
     array = np.asarray(values)
     return array[0].item() if (array == array[0]).all() else PerCluster(array)
 
 
 def values_by_cluster(value: Any, width: int) -> list[int]:
-    """The value in each of `width` clusters that are executed together."""
+    """Return the value in each of `width` clusters of a batch."""
     return value.values.tolist() if isinstance(value, PerCluster) else [value] * width
 
 

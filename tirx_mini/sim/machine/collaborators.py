@@ -1,7 +1,7 @@
-"""The collaborators with which a machine is built: values, order and time, each with a class that does nothing.
+"""The collaborators of a machine: values, order and time, each with a null implementation.
 
-Engines, memories and warps hand them their effects, the records of their accesses, and their work. So none of these
-asks what a run is for.
+Engines, memories and warps pass them their effects, their access records and their work, so that none of these depends
+on the purpose of a run.
 """
 
 from __future__ import annotations
@@ -16,36 +16,39 @@ Effect: TypeAlias = Callable[..., Any]
 
 
 class Values:
-    """Computes values and moves them."""
+    """Computes and moves values."""
 
     __slots__ = ()
 
     def apply(self, effect: Effect, *operands: Any) -> bool:
-        """Make an effect; return whether it was made."""
+        """Apply an effect; return whether it was applied."""
         effect(*operands)
         return True
 
     def of(self, compute: Callable[..., T], *operands: Any) -> T | None:
-        """Return a value; None where there are none."""
+        """Return a computed value; None in a run without values."""
         return compute(*operands)
 
 
 class NoValues(Values):
-    """Leaves values out, so that only time passes."""
+    """Skips all values, so that only time passes."""
 
     __slots__ = ()
 
     def apply(self, effect: Effect, *operands: Any) -> bool:
-        """As `Values.apply`."""
+        """See `Values.apply`."""
         return False
 
     def of(self, compute: Callable[..., T], *operands: Any) -> T | None:
-        """As `Values.of`."""
+        """See `Values.of`."""
         return None
 
 
 class Order:
-    """The recorder of accesses, which finds pairs without an order. Without values there are none to record."""
+    """Records accesses and detects unordered pairs.
+
+    Without values there are no accesses to record.
+    """
 
     __slots__ = ()
 
@@ -54,11 +57,11 @@ class Order:
         note(*operands)
 
     def of(self, make: Callable[..., T], *operands: Any) -> T | None:
-        """Return an object that records; None where nothing does."""
+        """Return an object that records accesses; None in a run without checks."""
         return make(*operands)
 
     def shortcut(self, access: Callable[..., T], *operands: Any) -> T | None:
-        """Make an access that leaves no record, and return its result; None where it is not made."""
+        """Perform an unrecorded access and return its result; None if accesses must be recorded."""
         return None
 
 
@@ -68,38 +71,38 @@ class NoOrder(Order):
     __slots__ = ()
 
     def record(self, note: Effect, *operands: Any) -> None:
-        """As `Order.record`."""
+        """See `Order.record`."""
 
     def of(self, make: Callable[..., T], *operands: Any) -> T | None:
-        """As `Order.of`."""
+        """See `Order.of`."""
         return None
 
     def shortcut(self, access: Callable[..., T], *operands: Any) -> T | None:
-        """As `Order.shortcut`."""
+        """See `Order.shortcut`."""
         return access(*operands)
 
 
 class Time:
-    """Lets engines take their time."""
+    """Gives engine work its simulated duration."""
 
     __slots__ = ()
 
     def begin(
         self, clock: Clock, time: float, work: Any, start: Effect, finish: Effect, *operands: Any
     ) -> None:
-        """Begin the work of an engine at a time: `start` it, and it is finished when its time is over."""
+        """Begin an engine's work at a given time with `start`; it finishes when its time has elapsed."""
         clock.at(time, work, start, *operands)
 
 
 class NoTime(Time):
-    """Has engines finish at once: neither time nor accesses matter, only results."""
+    """Finishes engine work immediately, for runs in which only results matter."""
 
     __slots__ = ()
 
     def begin(
         self, clock: Clock, time: float, work: Any, start: Effect, finish: Effect, *operands: Any
     ) -> None:
-        """As `Time.begin`."""
+        """See `Time.begin`."""
         finish(*operands)
 
 

@@ -34,7 +34,7 @@ class CountingWait(Wait):
 
 @dataclass
 class NamedBarrierWait(CountingWait):
-    """bar.sync. number: of the barrier; threads: how many it counts."""
+    """A wait at bar.sync. number: of the barrier; threads: the expected number of threads."""
 
     instruction: ClassVar[str] = "bar.sync"
     number: int
@@ -47,16 +47,17 @@ class NamedBarrierWait(CountingWait):
 
 @dataclass
 class ClusterBarrierWait(CountingWait):
-    """barrier.cluster.wait."""
+    """A wait at barrier.cluster.wait."""
 
     instruction: ClassVar[str] = "barrier.cluster"
 
 
 @dataclass
 class Round:
-    """Who arrived in one round. epochs: of each agent. places: who, and where. everyone: whether it was for the CTA.
+    """The arrivals of one round. epochs: of each agent. places: the arriving warps and locations. everyone: whether the
+    round is for the whole CTA.
 
-    divergent: the lanes that came so far of warps whose lanes come on ways of their own.
+    divergent: the arrived lanes of warps whose lanes arrive separately.
     holding: threads for which the condition of a reduction holds.
     """
 
@@ -68,17 +69,17 @@ class Round:
 
     @property
     def twice(self) -> str:
-        """Who arrived more than once; "" if nobody did."""
+        """The warp that arrived more than once; "" if none did."""
         places = [place for place, _ in self.places]
         return next((place for place in places if places.count(place) > 1), "")
 
 
 class CountingBarrier:
-    """A barrier for a number of threads, used again and again.
+    """A reusable barrier for a number of threads.
 
     expected: threads of a round. everyone: whether they are all threads of the CTA that have not ended.
-    arrived: threads so far. current: who they are; previous: who was in the last complete round.
-    rounds: how often it completed. time: of the latest arrival, in cycles.
+    arrived: threads so far. current: the arrivals of this round; previous: of the last complete round.
+    rounds: the number of completed rounds. time: of the latest arrival, in cycles.
     """
 
     __slots__ = (
@@ -98,7 +99,7 @@ class CountingBarrier:
         self.previous: Round | None = None
 
     def arrive(self, w: Warp, threads: int, releases: bool = True) -> None:
-        """`threads` threads of `w` arrive, and release."""
+        """Count the arrival of `threads` threads of `w`, with release semantics unless `releases` is false."""
         self.current.epochs[w.agent.index] = w.agent.epoch
         self.current.places.append((w.place, w.span))
         if releases:
@@ -110,13 +111,13 @@ class CountingBarrier:
             self.time = w.time
 
     def enqueue(self, wait: CountingWait) -> CountingWait:
-        """A warp waits for the current round."""
+        """Add a wait for the current round."""
         wait.agent = wait.warp.agent
         self.waiters.append(wait)
         return wait
 
     def complete(self, latency: float) -> None:
-        """Complete the round: all have arrived, the waiting warps acquire, and a new round begins."""
+        """Complete the round: the waiting warps acquire its clock, and a new round begins."""
         time = self.time + latency
         for wait in self.waiters:
             assert wait.agent is not None
@@ -135,16 +136,16 @@ class CountingBarrier:
 
 
 class NamedBarriers:
-    """The barriers of a CTA (PTX ISA: "bar", "barrier")."""
+    """The named barriers of a CTA (PTX ISA: "bar", "barrier")."""
 
     def __init__(self, cta: Cta) -> None:
         self.cta = cta
         self.barriers: dict[int, CountingBarrier] = {}
 
     def sync(self, w: Warp, number: int, count: int | None, aligned: bool = True) -> Blocking:
-        """bar.sync: arrive, and wait until `count` threads have, or all of the CTA where it is None.
+        """Execute bar.sync: arrive, and wait for `count` threads, or for the whole CTA if it is None.
 
-        aligned: whether the lanes of a warp come together, as without barrier.sync they have to.
+        aligned: whether the lanes of a warp must arrive together, as for all instructions but barrier.sync.
         """
         barrier = self._arrive(w, number, count, "bar.sync" if aligned else "", meets=True)
         if barrier.arrived >= self._needed(barrier):
@@ -155,7 +156,7 @@ class NamedBarriers:
             yield barrier.enqueue(NamedBarrierWait(w, w.time, w.span, barrier, number, barrier.expected))
 
     def count(self, w: Warp, number: int, holding: int) -> Generator[Wait, None, int]:
-        """Execute bar.red: as `sync` of the whole CTA; return the sum of the warps' contributions."""
+        """Execute bar.red: synchronise the whole CTA as `sync` does, and return the sum of the warps' contributions."""
         barrier = self._barrier(w, number, None)
         current = barrier.current
         current.holding += holding
@@ -163,7 +164,7 @@ class NamedBarriers:
         return current.holding
 
     def arrive(self, w: Warp, number: int, threads: int, aligned: bool = True) -> None:
-        """bar.arrive: arrive without waiting."""
+        """Execute bar.arrive: arrive without waiting."""
         barrier = self._arrive(w, number, threads, "bar.arrive" if aligned else "", meets=False)
         if barrier.arrived >= self._needed(barrier):
             barrier.complete(w.gpu.spec.bar_latency)
@@ -175,9 +176,9 @@ class NamedBarriers:
                 barrier.complete(self.cta.gpu.spec.bar_latency)
 
     def _arrive(self, w: Warp, number: int, count: int | None, what: str, meets: bool) -> CountingBarrier:
-        """what: the instruction for which all lanes have to come together, "" where they need not.
+        """Count an arrival. what: the instruction that requires a converged warp, "" if none does.
 
-        meets: whether the lanes wait, so that all of them go on together.
+        meets: whether the lanes wait, so that they reconverge.
         """
         barrier = self._barrier(w, number, count)
         if (w.converged(what) if what else w.mask is w.all_lanes) and meets:
@@ -209,7 +210,7 @@ class NamedBarriers:
         return barrier
 
     def _check_rounds(self, w: Warp, number: int, previous: Round) -> None:
-        """Record a warp that might have arrived in the previous round, which was for others."""
+        """Record a warp that may still arrive in the previous round, which belongs to other warps."""
         place, span = previous.places[0]
         if all(w.agent.happens_after(agent, epoch) for agent, epoch in previous.epochs.items()):
             return
@@ -218,12 +219,13 @@ class NamedBarriers:
             w.gpu.facts.record(RoundsUnordered(w.origin, number, place, span, again))
 
     def _needed(self, barrier: CountingBarrier) -> int:
-        """Threads that must arrive. One that was to gather the whole CTA does not wait for threads that have exited."""
+        """Return the number of threads that must arrive. A barrier for the whole CTA does not wait for threads that
+        have exited."""
         return barrier.expected - LANES * self.cta.exited if barrier.everyone else barrier.expected
 
 
 class ClusterBarrier:
-    """barrier.cluster: every thread of the cluster that has not exited (PTX ISA: "barrier.cluster")."""
+    """The barrier of all threads of a cluster that have not exited (PTX ISA: "barrier.cluster")."""
 
     def __init__(self, cluster: Cluster, causality: Causality) -> None:
         self.cluster = cluster
@@ -236,8 +238,8 @@ class ClusterBarrier:
     ) -> None:
         """Arrive once in this round, with release semantics unless the arrival is relaxed.
 
-        aligned: all lanes of the warp arrive together; else each for itself.
-        fenced: clocks of what fences before a relaxed arrival release by it (PTX ISA: "Release and Acquire Patterns").
+        aligned: whether all lanes of the warp arrive together, or each for itself.
+        fenced: the clocks that fences before a relaxed arrival release (PTX ISA: "Release and Acquire Patterns").
         """
         if aligned:
             w.converged("barrier.cluster.arrive")
@@ -282,7 +284,7 @@ class GridBarrierWait(CountingWait):
 
 
 class GridBarrier:
-    """A barrier for all threads of a grid that was launched cooperatively (CUDA: "Grid Synchronization").
+    """The barrier of all threads of a cooperative launch (CUDA: "Grid Synchronization").
 
     The library lets one thread of each CTA count in global memory, between two barriers of the CTA.
     """
@@ -292,7 +294,7 @@ class GridBarrier:
         self.barrier.expected = threads
 
     def sync(self, w: Warp) -> Blocking:
-        """Arrive, and wait for all others; the lanes of a warp come together."""
+        """Arrive with the converged warp, and wait for all other threads."""
         barrier = self.barrier
         if w.converged("grid.sync"):
             w.meet()

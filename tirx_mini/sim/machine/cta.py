@@ -1,4 +1,4 @@
-"""Streaming multiprocessors, and the CTAs and clusters that are resident on them."""
+"""Streaming multiprocessors, and their resident CTAs and clusters."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from .warp import RunningWarp
 
 
 class Multiprocessor:
-    """A streaming multiprocessor: what its resident CTAs share.
+    """A streaming multiprocessor: the resources that its resident CTAs share.
 
-    smem_room: bytes of shared memory that are free; threads_free, registers_free, ctas_free: likewise.
-    multipliers: for each quarter, the warps there that have executed an mma.
-    tensor: its tensor cores. tensor_free, stores_free: when they and its TMA stores are idle again, in cycles.
+    smem_room: free bytes of shared memory; threads_free, registers_free, ctas_free: likewise.
+    multipliers: for each sub-partition, its warps that have executed an mma.
+    tensor: its tensor cores. tensor_free, stores_free: the times at which they and its TMA stores are idle again.
     """
 
     def __init__(self, index: int, spec: GpuSpec, clock: Clock) -> None:
@@ -57,7 +57,7 @@ class Multiprocessor:
 
 
 def cta_name(block_idx: Sequence[int], grid: Sequence[int]) -> str:
-    """A CTA by its blockIdx, in as many dimensions as the grid has."""
+    """Return the name of a CTA: its blockIdx, in as many dimensions as the grid has."""
     used = max((axis + 1 for axis in range(3) if grid[axis] > 1), default=1)
     return f"CTA {block_idx[0]}" if used == 1 else f"CTA ({', '.join(map(str, block_idx[:used]))})"
 
@@ -65,8 +65,8 @@ def cta_name(block_idx: Sequence[int], grid: Sequence[int]) -> str:
 class ResidentCta:
     """A resident CTA. rank: its %cluster_ctarank. name: its blockIdx, as in "CTA (3, 0, 0)". number: the same, linear.
 
-    mbarriers: by their byte of shared memory. exited: how many of its warps have ended. remote: accesses of threads of
-    other CTAs to its shared memory, by agent and whether they write.
+    mbarriers: by their offset in shared memory. exited: the number of ended warps. remote: accesses of threads of other
+    CTAs to its shared memory, by agent and whether they write.
     """
 
     def __init__(
@@ -110,20 +110,20 @@ class ResidentCta:
 
     @property
     def dependence(self) -> GridDependence | None:
-        """For a new warp, where the launch begins before the grid before it has ended."""
+        """The launch-order state of a new warp; None unless the launch begins before the previous grid has ended."""
         return None if self.cluster.before is None else GridDependence(self.cluster.before)
 
     @property
     def initialised(self) -> Sequence[Mbarrier]:
-        """The mbarriers that were initialised so far."""
+        """The mbarriers that have been initialised."""
         return [barrier for barrier in self.mbarriers.values() if barrier.expected]
 
     def origin(self, span: Span | None) -> Origin:
-        """The CTA itself, where no warp acts."""
+        """Return the CTA itself as the origin of an event without a warp."""
         return Origin("", "", self.name, span)
 
     def start(self, time: float) -> None:
-        """Create the warps and let them run from `time` on."""
+        """Create the warps and start them at `time`."""
         causality = self.cluster.causality
         for warp_id in range(self.gpu.image.launch.warps):
             self.warps.append(self.gpu.warp_type(self, warp_id, causality.agent(f"{self.name} warp {warp_id}"), time))
@@ -131,7 +131,7 @@ class ResidentCta:
             self.gpu.clock.at(time, warp, warp.resume)
 
     def mbarrier(self, offset: int) -> Mbarrier:
-        """The mbarrier at a byte of shared memory, initialised or not."""
+        """Return the mbarrier at a byte offset of shared memory, initialised or not."""
         barrier = self.mbarriers.get(offset)
         if barrier is None:
             made = self.cluster.order.of(self.gpu.checked_mbarrier) or self.gpu.unchecked_mbarrier
@@ -143,20 +143,20 @@ class ResidentCta:
         return barrier
 
     def written(self, origin: Origin, first: Any, width: int, what: str) -> None:
-        """Record a write of `width` bytes from each byte of `first` on that meets an mbarrier."""
+        """Record writes of `width` bytes at the offsets `first` that overlap an mbarrier."""
         for offset, barrier in self.mbarriers.items():
             if barrier.expected and np.any((first < offset + 8) & (first + width > offset)):
                 barrier.overwrite(origin, what)
 
     def warp_ended(self, warp: RunningWarp) -> None:
-        """A warp has executed its last instruction."""
+        """Handle the end of a warp's program."""
         self.gpu.warp_ended(warp)
         self.sm.multipliers[warp.warp_id % QUARTERS].discard(warp)
         self.registers.exited(warp)
         self.gpu.clock.at(warp.time, self, self._warp_exited, warp)
 
     def _warp_exited(self, warp: RunningWarp) -> None:
-        """A warp is gone; with the last one the CTA ends."""
+        """Handle the exit of a warp; the last exit ends the CTA."""
         self.exited += 1
         self.gpu.lasts(warp.time)
         self.named.warp_exited()
@@ -167,7 +167,8 @@ class ResidentCta:
             self.cluster.cta_exited(warp.time)
 
     def _end(self) -> None:
-        """Check the operations that must be complete at the end, by happens-before: engines may be fast or slow."""
+        """Check by happens-before the operations that must be complete at the CTA's end, whatever the engines'
+        speed."""
         first, *others = (warp.agent for warp in self.warps)
         ordered, past = first.joined(others)
         self.gpu.cta_ended(self, ordered)
@@ -181,14 +182,14 @@ class ResidentCta:
                 self.gpu.facts.record(RemoteAccessAtExit(by, used, relaxed))
 
     def known_to(self, w: Warp) -> bool:
-        """Return whether what a warp does next comes after something that a thread of this CTA has done."""
+        """Return whether the next operation of a warp is ordered after some operation of this CTA."""
         clocks, own = w.agent.clocks, [warp.lanes.whole.index for warp in self.warps]
         return any(clocks.item(row, agent) for row in (ORDER, PAST) for agent in own)
 
     def accessed(self, w: RunningWarp, writes: bool) -> None:
-        """A thread of another CTA accesses the shared memory, which is there from the CTA's start to its end.
+        """Record an access by a thread of another CTA to this CTA's shared memory.
 
-        A load that another CTA's thread has behind it is complete; a store may still be under way (PTX ISA:
+        An earlier load by a thread of another CTA is complete at its arrival; a store may still be in flight (PTX ISA:
         "barrier.cluster": a relaxed arrival orders no memory).
         """
         agent = w.agent
@@ -207,16 +208,17 @@ class ResidentCta:
         return f"the end of a warp of {self.name}"
 
     def delay(self, now: float) -> None:
-        """Warps have ended at their own times."""
+        """Do nothing: the warps have ended at their own times."""
 
 
 class ResidentCluster:
-    """CTAs that are launched together and may reach each other's shared memory. live_warps: those that run.
+    """CTAs that are launched together and can access one another's shared memory. live_warps: the number of running
+    warps.
 
-    domain: the number of its clocks: its own, or where clusters synchronise with one another, that of all.
-    values, order, time: the collaborators of its parts; without accesses to record, engines may take no time. numbers:
-    of the clusters that it stands for, if it is a batch (`batched`). width: how many these are, or 0. late: the effects
-    of these on global memory, which are made when they have ended.
+    domain: the index of its clocks: its own, or a common one if clusters synchronise with one another. values, order,
+    time: the collaborators of its parts; without accesses to record, engines may take no time. numbers: the clusters
+    that it represents, if it is a batch (`batched`). width: their number, or 0. late: the effects of a batch on global
+    memory, applied at its end.
     """
 
     def __init__(self, gpu: Gpu, index: int, numbers: Sequence[int] = ()) -> None:
@@ -246,27 +248,27 @@ class ResidentCluster:
 
     @property
     def decisions(self) -> tuple[tuple[Any, ...], ...]:
-        """Those of all its warps."""
+        """The decisions of all warps."""
         return tuple(tuple(warp.decisions) for cta in self.ctas for warp in cta.warps)
 
     def mbarriers(self) -> Iterator[Mbarrier]:
-        """All mbarriers of its CTAs."""
+        """Yield all mbarriers of the cluster's CTAs."""
         for cta in self.ctas:
             yield from cta.mbarriers.values()
 
     def warp_exited(self) -> None:
-        """A warp of one of its CTAs is gone."""
+        """Handle the exit of a warp of this cluster."""
         self.live_warps -= 1
         self.barrier.check()
 
     def cta_exited(self, time: float) -> None:
-        """One of its CTAs has ended."""
+        """Handle the exit of a CTA of this cluster."""
         self.live_ctas -= 1
         if self.live_ctas == 0:
             self.gpu.retire(self, time)
 
     def close(self) -> None:
-        """Take the cluster apart, with its CTAs: they and their warps refer to one another."""
+        """Break the reference cycles between the cluster, its CTAs and its warps."""
         for cta in self.ctas:
             for warp in cta.warps:
                 warp.close()

@@ -1,9 +1,9 @@
-"""Lanes of one warp that go different ways, each at its own pace.
+"""Divergent lanes of one warp, which execute the arms of branches independently.
 
-The threads of a warp make progress independently (CUDA programming guide: "Independent Thread Scheduling"): where the
-lanes in one arm of a branch wait, those in another arm go on. `Divergence` holds the arms of some neighbouring
-branches, each a generator of its own. An arm that waits is put aside; when no arm is left to start, the warp waits for
-whichever of them can go on first.
+The threads of a warp make progress independently (CUDA programming guide: "Independent Thread Scheduling"): while the
+lanes in one arm of a branch wait, those in another arm continue. `Divergence` holds the arms of some adjacent branches,
+each as a generator. A blocked arm is set aside; when no arm is left to start, the warp waits for the first one that can
+continue.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from .masks import Mask
 from .meetings import only_lanes
 
 POLL_CYCLES = 200
-"""Between two rounds of a loop that spins on memory."""
+"""The interval between two iterations of a loop that polls memory."""
 
 
 class DivergentWarp(Protocol):
-    """The interface of a warp that divergent arms need.
+    """The interface of a warp for divergent arms.
 
-    divergent: how many `Divergence` it is in, one inside the other. woken: whether it is about to go on.
+    divergent: the nesting depth of `Divergence`s around it. woken: whether it is about to continue.
     """
 
     time: float
@@ -42,16 +42,16 @@ class DivergentWarp(Protocol):
     def event(self) -> str: ...
     def delay(self, now: float) -> None: ...
     def resume(self) -> None:
-        """Run until it waits for something or ends."""
+        """Run until the warp blocks or ends."""
         ...
 
     def select(self, mask: Mask) -> None:
-        """Go on with the lanes of `mask`."""
+        """Continue with the lanes of `mask`."""
         ...
 
 
 class Arm:
-    """An arm that waits. lanes: all of its lanes. mask, span: where it goes on. wait: what for."""
+    """A blocked arm. lanes: all of its lanes. mask, span: where it continues. wait: its current wait."""
 
     __slots__ = ("lanes", "mask", "program", "span", "wait")
 
@@ -63,7 +63,7 @@ class Arm:
 
 
 class Divergence:
-    """Some neighbouring branches of one warp, until all of their lanes are together again."""
+    """A sequence of adjacent branches of one warp, up to the reconvergence of all lanes."""
 
     def __init__(self, w: DivergentWarp) -> None:
         self._warp = w
@@ -71,17 +71,20 @@ class Divergence:
         w.divergent += 1
 
     def start(self, lanes: Mask, program: Generator[Wait, None, None]) -> None:
-        """Let the lanes run an arm, until it ends or has to wait."""
+        """Run the lanes through an arm, until it ends or blocks."""
         arm = Arm(lanes, program)
         self._arms.append(arm)
         self._run(arm)
 
     def meets(self, lanes: Mask) -> bool:
-        """Return whether some of the lanes are still in an arm."""
+        """Return whether any of the lanes is still in an arm."""
         return any(arm.lanes.word & lanes.word for arm in self._arms)
 
     def join(self) -> Blocking:
-        """Run all arms to their ends. Lanes that wait for others which are not in an arm go on without them."""
+        """Run all arms to their ends.
+
+        Lanes that wait for lanes outside the arms continue without them.
+        """
         woken = False
         while self._arms:
             ready = [arm for arm in self._arms if arm.wait is not None and arm.wait.ready]
@@ -99,11 +102,12 @@ class Divergence:
                 self._run(arm)
 
     def close(self) -> None:
-        """All lanes are together again."""
+        """Leave the divergence: all lanes have reconverged."""
         self._warp.divergent -= 1
 
     def _wait(self, first: Arm, poll: bool) -> Wait:
-        """The wait of the warp: that of the first arm that can continue. poll: and for some time to pass."""
+        """Return the wait of the warp: that of the first arm that can continue. poll: whether time has to pass
+        first."""
         w, wait = self._warp, first.wait
         assert wait is not None
         wait.beside = tuple(arm.wait for arm in self._arms if arm is not first and arm.wait is not None)

@@ -21,7 +21,7 @@ _EXTENDED = {
 
 @cache
 def numpy_dtype(dtype: str) -> np.dtype:
-    """The type of one lane of `dtype`, as NumPy holds it in memory."""
+    """Return the NumPy type of one lane of `dtype` in memory."""
     name = str(DataType(dtype).scalar)
     if name == "handle":
         return np.dtype(np.uint64)

@@ -1,4 +1,4 @@
-"""The input of the simulator: a kernel as a function of one warp, and the buffers that it names."""
+"""Kernel images, the input of the simulator: the program of one warp, and the buffers that it names."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tirx_mini.isa import Instruction
 from .written_tiles import WrittenTile
 
 WarpProgram = Callable[[Any], Generator[Any, None, None]]
-"""Executes one warp (`RunningWarp`) from its first instruction to its last, yielding each `Wait`."""
+"""A function that executes one warp (`RunningWarp`) from start to end and yields each `Wait`."""
 
 
 @dataclass(frozen=True)
 class SharedBuffer:
     """A named range of the dynamic shared memory of a CTA.
 
-    byte_offset: where it starts. size: elements. shape: as in the source, for naming a stage. access_bytes: the
-    narrowest access the kernel makes to it (a power of two); races are told apart at this grain, at most 16 bytes.
+    byte_offset: its start. size: elements. shape: as in the source, for naming a stage. access_bytes: the narrowest
+    access of the kernel to it (a power of two), at most 16 bytes; races are detected at this granularity.
     """
 
     name: str
@@ -43,7 +43,7 @@ class SharedBuffer:
 
 @dataclass(frozen=True)
 class GlobalBuffer:
-    """A kernel argument in global memory. slot: its place among the arguments that are buffers.
+    """A kernel argument in global memory. slot: its index among the buffer arguments.
 
     written: whether the kernel writes it, by stores or by TMA; only then are accesses to it checked for races.
     access_bytes: as in `SharedBuffer`.
@@ -65,22 +65,22 @@ class GlobalBuffer:
 
 @dataclass(frozen=True)
 class KernelImage:
-    """A kernel ready to run.
+    """A kernel in executable form.
 
-    warp: the program of one warp. shared: every named buffer in dynamic shared memory, the pool itself excluded.
-    globals: by slot. tensor_maps: by the name of their variable. registers: a thread, 0 where unknown.
+    warp: the program of one warp. shared: every named buffer in dynamic shared memory, except the pool itself.
+    globals: by slot. tensor_maps: by the name of their variable. registers: per thread, 0 if unknown.
     local_bytes: of a thread's arrays and variables.
     tmem_names: source names of tensor memory, for messages.
-    early_accesses: the names of globals that may be read, and written, before the grid before has ended.
+    early_accesses: the names of globals that may be read, and written, before the end of the previous grid.
     grid_wide: whether clusters synchronise with one another.
-    equal: whether clusters are equal that have the same `RunningWarp.decisions`, as `plans.equality` says.
-    batchable: whether such clusters may be executed as one, as `translate.batched` says.
-    represented: whether one warp may act for others of its warpgroup, as `translate.representatives` says.
-    idle: the places of reads by instructions whose results decide nothing, as `translate.decided` says.
-    fixed: the places of stores of which each thread writes the same in every run, as `translate.sameness` says.
-    tile_writes: by the place of a tile call, the tiles that it writes to shared memory, if any.
-    travelled: the reads whose values come to a write through other lanes, as `translate.travels` says.
-    instructions: those that the program calls, by the names of their functions in its globals.
+    equal: whether clusters with equal `RunningWarp.decisions` are equal (`plans.equality`).
+    batchable: whether equal clusters may be executed as one (`translate.batched`).
+    represented: whether one warp may act for others of its warpgroup (`translate.representatives`).
+    idle: the locations of reads by instructions whose results decide nothing (`translate.decided`).
+    fixed: the locations of stores for which each thread writes the same value in every run (`translate.sameness`).
+    tile_writes: the tiles that a tile call writes to shared memory, by its location.
+    travelled: the reads whose values reach a write through other lanes (`translate.travels`).
+    instructions: the instructions of the program, by the names of their functions in its globals.
     """
 
     name: str

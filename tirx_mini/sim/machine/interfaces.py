@@ -1,6 +1,6 @@
-"""The machine as its parts see one another: barriers, memories and engines are given a warp, a CTA or the GPU.
+"""Interfaces between the parts of the machine: warps, CTAs and the GPU as barriers, memories and engines see them.
 
-The names here are the classes themselves, for annotations alone: no part imports the ones above it, so parts can be
+The names are the classes themselves, for annotations alone: no part imports the layers above it, so that parts can be
 read, tested and replaced one by one. The protocol that instructions call is declared once, in `isa.machine`.
 """
 
@@ -24,12 +24,11 @@ else:
 
 @dataclass
 class Wait:
-    """The reason for which a warp does not run. warp: which. since: its time when the wait began, in cycles. span:
-    where.
+    """The reason why a warp is blocked. warp: the warp. since: its time when the wait began, in cycles. span: where.
 
-    instruction: what waits, in PTX. polls: whether nothing ends the wait but time. looks: whether whoever waits is
-    woken without being told why, and looks again at what it waits for.
-    over: whether what it waits for has happened. beside: what other lanes of the warp wait for.
+    instruction: the waiting instruction, in PTX. polls: whether only time ends the wait. looks: whether the waiter is
+        woken without a reason, and checks its condition again.
+    over: whether the awaited event has occurred. beside: the waits of other lanes of the warp.
     """
 
     instruction: ClassVar[str]
@@ -43,18 +42,18 @@ class Wait:
 
     @property
     def ready(self) -> bool:
-        """Return whether the lanes can continue, or some of those that diverged."""
+        """Return whether all lanes, or some of the diverged lanes, can continue."""
         return self.over or any(wait.ready for wait in self.beside)
 
     @property
     def subject(self) -> str:
-        """The name of the awaited object, for a timeline."""
+        """The name of the awaited object in the timeline."""
         return self.instruction
 
 
 Blocking = Iterable[Wait]
-"""What a function returns that blocks: it yields what the warp waits for."""
+"""The result of a blocking function: it yields the waits of the warp."""
 
 
 QUARTERS = 4
-"""The parts of an SM: warp w of a CTA runs in part w % 4, which has a tensor core."""
+"""The number of sub-partitions of an SM; warp w of a CTA runs in partition w % 4, which has a tensor core."""

@@ -1,4 +1,4 @@
-"""Sums that completed MMAs add to places of a memory, computed at the first read."""
+"""Lazy sums: accumulations of completed MMAs that are computed at the first read."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from typing import Protocol
 
 
 class LazySum(Protocol):
-    """The pending sum of some places. adds: on top of what they hold, or in place of it."""
+    """The pending sum of a memory range. adds: whether it adds to the old contents or replaces them."""
 
     @property
     def adds(self) -> bool: ...
     def pay(self) -> None:
-        """Let the places hold it."""
+        """Compute the sum and store it."""
         ...
 
 
 class LazySums(dict[tuple[int, int], LazySum]):
-    """The pending sums of a memory, by the first place and the end of each. They do not overlap."""
+    """The pending sums of a memory, by the start and end of each range. They do not overlap."""
 
     __slots__ = ()
 
     def owe(self, start: int, stop: int, debt: LazySum) -> None:
-        """Let the places [start, stop) be lazy something."""
+        """Register a pending sum for the range [start, stop)."""
         if not debt.adds:
             self.pop((start, stop), None)
         self.collect(start, stop)
         self[start, stop] = debt
 
     def collect(self, start: int, stop: int) -> None:
-        """Let the places [start, stop) hold what they are lazy."""
+        """Compute the pending sums that overlap the range [start, stop)."""
         for place in [each for each in self if each[0] < stop and start < each[1]]:
             self.pop(place).pay()

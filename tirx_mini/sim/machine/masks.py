@@ -16,12 +16,14 @@ FULL_WORD = 0xFFFFFFFF
 
 
 class Mask:
-    """A set of lanes. Masks are interned: equal sets are one object, so `is` compares them.
+    """A set of lanes.
+
+    Masks are interned: equal sets are one object, so `is` compares them.
 
     word: the set as a 32-bit integer, lane 0 lowest. bits: the set as bool[32]. lanes: its members, ascending, int64.
-    count: how many. full: all 32. first: the lowest member (0 where empty).
-    elected: whether elect.sync chose the only member, which then may be any lane. owners: what an access by each member
-    carries (`Actor.lanes`), int8. owner: likewise, for an access to a place that does not depend on the lane.
+    count: the number of members. full: whether all 32 are set. first: the lowest member (0 if empty).
+    elected: whether elect.sync chose the only member, which may then be any lane. owners: the lane number for an access
+        by each member (`Actor.lanes`), int8. owner: likewise, for an access to a lane-independent location.
     """
 
     __slots__ = ("bits", "count", "elected", "first", "full", "lanes", "owner", "owners", "word")
@@ -42,39 +44,40 @@ class Mask:
     @staticmethod
     @cache
     def of(word: int) -> Mask:
-        """The mask with the lanes of a 32-bit word."""
+        """Return the mask of a 32-bit lane word."""
         return Mask(word)
 
     @staticmethod
     @cache
     def chosen(word: int) -> Mask:
-        """The mask of the one lane of a word that elect.sync chose. Others than that of `of` for the same lane."""
+        """Return the mask of a single lane that elect.sync chose. It differs from the mask of `of` for the same
+        lane."""
         return Mask(word, elected=True)
 
     @staticmethod
     def from_bits(bits: np.ndarray) -> Mask:
-        """The mask of the lanes where a bool[32] array holds."""
+        """Return the mask of the lanes that are set in a bool[32] array."""
         return Mask.of(int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little"))
 
     def where(self, cond: Any) -> Mask:
-        """The lanes of this mask where `cond` (a bool, or bool[32]) holds: the mask of a branch's `then`."""
+        """Return the lanes of this mask where `cond` (a bool, or bool[32]) holds: the mask of a branch's `then`."""
         if isinstance(cond, np.ndarray):
             return self._within(Mask.from_bits(cond).word)
         return self if cond else EMPTY
 
     def minus(self, other: Mask) -> Mask:
-        """The lanes of this mask that are not in `other`: the mask of a branch's `else`."""
+        """Return the lanes of this mask that are not in `other`: the mask of a branch's `else`."""
         return self._within(~other.word & FULL_WORD)
 
     def both(self, other: Mask) -> Mask:
-        """The lanes that are in both masks."""
+        """Return the intersection of two masks."""
         return self._within(other.word)
 
     def _within(self, word: int) -> Mask:
         return self if not self.word & ~word else Mask.of(self.word & word)
 
     def plus(self, other: Mask) -> Mask:
-        """The lanes that are in either mask."""
+        """Return the union of two masks."""
         return Mask.of(self.word | other.word)
 
     def __bool__(self) -> bool:

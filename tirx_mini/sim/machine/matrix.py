@@ -1,4 +1,4 @@
-"""ldmatrix and stmatrix: blocks of elements of 16 or 8 bits between shared memory and a warp's registers."""
+"""ldmatrix and stmatrix: copies of matrices of 16- or 8-bit elements between shared memory and registers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROW_BYTES = 16
 
 @dataclass(frozen=True)
 class MatrixRowOutOfBounds(Fact):
-    """A row of ldmatrix or stmatrix lies outside the shared memory of its CTA. address: its shared address."""
+    """A row of ldmatrix or stmatrix outside the shared memory of its CTA. address: its shared address."""
 
     instruction: str
     address: int
@@ -26,14 +26,14 @@ class MatrixRowOutOfBounds(Fact):
 
 @dataclass(frozen=True)
 class MisalignedMatrixRow(Fact):
-    """A row of ldmatrix or stmatrix is not at a multiple of its `row_bytes`."""
+    """A row of ldmatrix or stmatrix whose address is not a multiple of `row_bytes`."""
 
     instruction: str
     row_bytes: int
 
 
 def load_matrices(w: Warp, registers: Registers, addresses: Any, count: int, transpose: bool) -> None:
-    """ldmatrix: lanes 8i … 8i + 7 give the rows of block i, which register i receives."""
+    """Execute ldmatrix: lanes 8i … 8i + 7 supply the row addresses of block i, which register i receives."""
     rows = _load_rows(w, addresses, 8 * count)
     if rows is None:
         return
@@ -43,9 +43,10 @@ def load_matrices(w: Warp, registers: Registers, addresses: Any, count: int, tra
 
 
 def load_bytes(w: Warp, registers: Registers, addresses: Any, count: int) -> None:
-    """ldmatrix.m16n16.trans.b8: lanes 16i … 16i + 15 give the rows of block i, registers 2i and 2i + 1 receive it.
+    """Execute ldmatrix.m16n16.trans.b8: lanes 16i … 16i + 15 supply the row addresses of block i, registers 2i and 2i +
+    1 receive it.
 
-    Lane 4g + t gets the bytes of rows 4t … 4t + 3 in columns g and g + 8.
+    Lane 4g + t receives the bytes of rows 4t … 4t + 3 in columns g and g + 8.
     """
     rows = _load_rows(w, addresses, 16 * count)
     if rows is None:
@@ -55,7 +56,7 @@ def load_bytes(w: Warp, registers: Registers, addresses: Any, count: int) -> Non
 
 
 def _load_rows(w: Warp, addresses: Any, count: int) -> np.ndarray | None:
-    """Rows of 16 bytes at the addresses that the first `count` lanes give, as items; None in a run without data."""
+    """Load rows of 16 bytes at the addresses of the first `count` lanes; return None in a run without data."""
     offsets = offsets_of(w, addresses, count, "ldmatrix")
     w.time += count // 8 + w.gpu.spec.smem_latency
     return w.cta.cluster.values.of(_rows_at, w, offsets)
@@ -73,7 +74,7 @@ def _rows_at(w: Warp, offsets: np.ndarray) -> np.ndarray:
 
 
 def store_matrices(w: Warp, addresses: Any, registers: Registers, count: int, transpose: bool) -> None:
-    """stmatrix: register i holds block i, whose rows go where lanes 8i … 8i + 7 say."""
+    """Execute stmatrix: register i holds block i, and lanes 8i … 8i + 7 supply its row addresses."""
     offsets = offsets_of(w, addresses, 8 * count, "stmatrix")
     words = w.cta.cluster.values.of(registers.read, count)
     if words is not None:
@@ -83,9 +84,10 @@ def store_matrices(w: Warp, addresses: Any, registers: Registers, count: int, tr
 
 
 def store_bytes(w: Warp, addresses: Any, registers: Registers, count: int) -> None:
-    """stmatrix.m16n8.trans.b8: register i holds block i of 16 × 8 bytes, whose columns go where lanes 8i … 8i + 7 say.
+    """Execute stmatrix.m16n8.trans.b8: register i holds block i of 16 × 8 bytes, and lanes 8i … 8i + 7 supply its
+    column addresses.
 
-    Lane 4g + t holds those of rows g and g + 8, each in columns 2t and 2t + 1.
+    Lane 4g + t holds the bytes of rows g and g + 8, each in columns 2t and 2t + 1.
     """
     offsets = offsets_of(w, addresses, 8 * count, "stmatrix")
     words = w.cta.cluster.values.of(registers.read, count)
@@ -107,9 +109,9 @@ def _store_rows(w: Warp, offsets: np.ndarray, rows: np.ndarray) -> None:
 
 
 def offsets_of(w: Warp, addresses: Any, count: int, what: str) -> np.ndarray:
-    """Bytes of the CTA's shared memory at which `count` rows begin; a fault for those not there, or not aligned.
+    """Return the shared-memory offsets of `count` rows; raise a fault for rows out of bounds or misaligned.
 
-    A run without data, in which all CTAs go to the same places and nothing is done there, checks each place once.
+    A run without data, in which all CTAs access the same locations without effects, checks each location once.
     """
     given = addresses if isinstance(addresses, np.ndarray) else np.full(32, addresses, np.int64)
     found = w.cta.cluster.values.of(_checked, w, given, count, what)

@@ -1,7 +1,7 @@
-"""mbarrier objects: phases, arrivals, bytes (PTX ISA: "mbarrier").
+"""mbarrier objects: phases, arrival counts and tx-counts (PTX ISA: "mbarrier").
 
-A barrier counts arrivals, joins what those who arrive release, and wakes those who wait at the time of the arrival that
-completes the phase.
+A barrier counts arrivals, joins the releases of the arriving threads, and wakes the waiting threads at the time of the
+arrival that completes the phase.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class MbarrierWait(Wait):
 class Mbarrier:
     """An mbarrier object in the shared memory of `cta`.
 
-    element: which, as the source names it; name: the same as text. offset: its byte.
-    expected: arrivals of a phase, 0 while it is not initialised. pending: how many the current phase lacks.
+    element: its source name; name: the same as text. offset: its byte.
+    expected: arrivals of a phase, 0 while it is not initialised. pending: the arrivals missing in the current phase.
     tx: bytes expected that have not arrived (negative: arrived and not yet expected).
     phase: completed phases; the current one has parity phase & 1.
-    done_time: when the last phase completed. phase_time: the latest signal of the current one.
-    phases: what is known of them; None in a run whose accesses are not checked.
+    done_time: the completion time of the last phase. phase_time: the latest signal of the current one.
+    phases: their history; None in an unchecked run.
     """
 
     __slots__ = (
@@ -86,17 +86,17 @@ class Mbarrier:
 
     @property
     def init_span(self) -> Span | None:
-        return self.init_by.span  # where it was initialised
+        return self.init_by.span  # its initialisation
 
     @property
     def fresh(self) -> bool:
-        """Return whether it is initialised, and nobody has ever arrived."""
+        """Return whether the barrier is initialised and has received no arrival."""
         return bool(self.expected) and not self.phase and self.pending == self.expected
 
     # -- threads -------------------------------------------------------------------------------------------------
 
     def init(self, w: Warp, count: int) -> None:
-        """mbarrier.init: phase 0, `count` arrivals expected in each phase."""
+        """Execute mbarrier.init: begin phase 0, with `count` expected arrivals per phase."""
         if not 1 <= count <= MAX_MBARRIER_COUNT:
             raise Fault(BadInitCount(w.origin, self.element, w.span, count, MAX_MBARRIER_COUNT))
         if self.expected:
@@ -114,7 +114,7 @@ class Mbarrier:
             counted.seen = -1  # the phases begin anew: the same number is another phase
 
     def fence_init(self, w: Warp) -> None:
-        """fence.mbarrier_init, which counts if the thread that initialised the barrier executes it."""
+        """Execute fence.mbarrier_init, which has effect only in the thread that initialised the barrier."""
         init = self.init_by
         if init.warp is w and init.fenced is None:
             if init.word & ~w.mask.word:
@@ -123,25 +123,25 @@ class Mbarrier:
                 init.fenced = (w.agent.index, w.agent.epoch)
 
     def invalidate(self, w: Warp) -> None:
-        """mbarrier.inval: the memory may be used for something else."""
+        """Execute mbarrier.inval, which releases the memory for other use."""
         if self.usable(w, BarrierUse.INVALIDATE):
             self.expected = 0
             self.history.invalidated = w.span
 
     def overwrite(self, origin: Origin, what: str) -> None:
-        """Something else writes over the barrier, which may be over and done with."""
+        """Note an overwrite of the barrier by other data; it is a mistake if the barrier is still in use."""
         self.history.overwritten = origin, what
         if self.pending != self.expected or self.tx or self.waiters:
             self._overwritten(used=True)
 
     def _overwritten(self, used: bool) -> None:
-        """Record the last write over the barrier, if there was one that is not recorded."""
+        """Record the last overwrite of the barrier unless it is recorded already."""
         if self.history.overwritten is not None:
             (origin, what), self.history.overwritten = self.history.overwritten, None
             self.cta.gpu.facts.record(StoreOverBarrier(origin, self.element, self.init_span, what, used))
 
     def usable(self, w: Warp, use: BarrierUse) -> bool:
-        """Return whether the barrier is initialised, and that happens before; records what is wrong otherwise."""
+        """Return whether the barrier is initialised before this use; record a fact otherwise."""
         if not self.expected:
             ended = self.history.invalidated
             w.gpu.facts.record(UninitialisedBarrier(w.origin, self.element, self.init_span, use, ended))
@@ -152,7 +152,7 @@ class Mbarrier:
     def _check_init(self, w: Warp, proxy: bool = False) -> None:
         """Record a use of the barrier that its initialisation does not happen before.
 
-        proxy: whether an asynchronous operation is to signal it, which sees what a fence made visible to its proxy.
+        proxy: whether an asynchronous operation will signal it, which requires a fence for its proxy.
         """
         init, facts = self.init_by, w.gpu.facts
         self._overwritten(used=True)
@@ -172,10 +172,9 @@ class Mbarrier:
             )
 
     def _init_fenced(self, w: Warp, proxy: bool) -> bool:
-        """Return whether fence.mbarrier_init (in this CTA also fence.proxy.async) comes between the initialisation and
-        `w`.
+        """Return whether a sufficient fence lies between the initialisation and this use by `w`.
 
-        proxy: whether an asynchronous operation is to see it; for threads, a fence of all memory does as well.
+        proxy: whether an asynchronous operation must see it; for threads, a general memory fence suffices.
         """
         init, agent = self.init_by, w.agent
         if init.announced is not None and agent.happens_after(*init.announced):
@@ -189,7 +188,7 @@ class Mbarrier:
         return w.cta is self.cta and agent.clocks.item(PROXY, init.agent) >= init.epoch
 
     def arrive(self, w: Warp, count: int = 1) -> None:
-        """mbarrier.arrive by `count` threads of `w`, with release semantics."""
+        """Execute mbarrier.arrive for `count` threads of `w`, with release semantics."""
         if self.usable(w, BarrierUse.ARRIVE):
             time = w.time
             if w.cta is not self.cta:
@@ -206,7 +205,8 @@ class Mbarrier:
         return self.phase & 1  # the state of an arrival
 
     def expect(self, w: Warp, nbytes: int) -> bool:
-        """mbarrier.expect_tx: `nbytes` more are to arrive in this phase. False where the barrier is unusable."""
+        """Execute mbarrier.expect_tx: add `nbytes` to the tx-count of the current phase. Returns False if the barrier
+        is unusable."""
         if not self.usable(w, BarrierUse.EXPECT):
             return False
         agent = w.agent
@@ -219,18 +219,18 @@ class Mbarrier:
         return True
 
     def completed(self, parity: int) -> bool:
-        """Return whether the phase of this parity is complete: the one before the current one."""
+        """Return whether the phase of the given parity, the one before the current phase, is complete."""
         return bool(self.expected) and (self.phase & 1) != (parity & 1)
 
     def wait(self, w: Warp, parity: int) -> Blocking:
-        """mbarrier.try_wait.parity in a loop: block until the phase is complete, then acquire what it released."""
+        """Execute mbarrier.try_wait.parity in a loop: block until the phase is complete, then acquire its release."""
         if self.expected and (self.phase ^ parity) & 1:
             self._acquire(w)
             return ()
         return self._block(w, parity)
 
     def _block(self, w: Warp, parity: int) -> Blocking:
-        """The same where the phase is not complete yet."""
+        """Block until the phase is complete, as part of `wait`."""
         if not self.expected:
             self.usable(w, BarrierUse.WAIT)
         while not self.completed(parity):
@@ -240,7 +240,7 @@ class Mbarrier:
         self._acquire(w)
 
     def test(self, w: Warp, parity: int) -> bool:
-        """mbarrier.test_wait.parity: whether the phase is complete now; then acquire what it released."""
+        """Execute mbarrier.test_wait.parity: return whether the phase is complete, and acquire its release if it is."""
         if self.usable(w, BarrierUse.TEST) and self.completed(parity) and not self._put_off(w):
             self._acquire(w)
             self.history.failed.pop((w.place, parity & 1), None)
@@ -249,11 +249,11 @@ class Mbarrier:
         return False
 
     def _put_off(self, w: Warp) -> bool:
-        """Return whether a test comes before the phase is complete, in a run in which all may that other orders let."""
+        """Return whether to fail a test on purpose, because the phase may be incomplete in another order of events."""
         return self.phases is not None and not self.phases.sure(w.agent) and w.gpu.tests.put_off(w, w.span)
 
     def _acquire(self, w: Warp) -> None:
-        """After a completed wait."""
+        """Acquire the release of the phase after a completed wait."""
         self._check_init(w)
         self._log(Signal.WAIT, w.place, w.span, 0, 0, max(w.time, self.done_time))
         released = self._current if self.phases is None else self.phases.observed(w.agent)
@@ -281,7 +281,7 @@ class Mbarrier:
     def complete_tx(
         self, cta: Cta, agent: Agent, nbytes: int, time: float, signal: Signal, role: str, span: Span | None
     ) -> None:
-        """`nbytes` of a copy that `cta` issued landed: releases what that copy wrote, and nothing else."""
+        """Complete `nbytes` of a copy issued by `cta`, and release only the accesses of that copy."""
         if cta is not self.cta:
             self.history.remote[agent.index] = RemoteSignal(agent.epoch, signal, role, span)
         if self.phases is not None:
@@ -312,7 +312,7 @@ class Mbarrier:
     def _signalled(
         self, agent: int, epoch: int, clocks: Any, signal: Signal, role: str, span: Span | None
     ) -> None:
-        """A signal of the current phase, by an agent with these clocks; record where it may come in an earlier one."""
+        """Register a signal of the current phase, and record it if it may come in an earlier phase."""
         phases = self.phases
         assert phases is not None
         if not phases.follows(agent, clocks):
@@ -323,12 +323,12 @@ class Mbarrier:
             phases.signal(agent, epoch, clocks, not signal.delivers)
 
     def _no_phases(self) -> Phases:
-        """Phases of which none is complete."""
+        """Return an empty history of phases."""
         cta = self.cta
         return Phases(cta.cluster.causality, cta.gpu.mixed.get((cta.name, self.offset), frozenset()))
 
     def _early(self, agent: int, clocks: Any, signal: Signal, role: str, span: Span | None) -> None:
-        """A signal may come in the phase before, where it takes another one's place, or breaks the count of bytes."""
+        """Record a signal that may come in the previous phase, replacing another signal or corrupting the tx-count."""
         phases, gpu = self.phases, self.cta.gpu
         assert phases is not None
         ends = phases.tangled(agent, clocks)
@@ -366,7 +366,7 @@ class Mbarrier:
             self._complete()
 
     def _overflow(self, count: int, origin: Origin) -> None:
-        """Record arrivals that the current phase has no room for."""
+        """Record arrivals beyond the pending count of the current phase."""
         sources = sum(1 for arrival in self.history.arrivals.values() if arrival.count)
         early = count <= self.expected and sources <= self.expected
         by = Origin(origin.role, origin.place, self.cta.name, origin.span)
@@ -375,7 +375,7 @@ class Mbarrier:
         )
 
     def _complete(self) -> None:
-        """All arrivals and bytes of the phase are there: release it, and begin the next one."""
+        """Complete the phase: release it, and begin the next one."""
         self._check_observers()
         self.phase += 1
         self.pending = self.expected
@@ -395,7 +395,7 @@ class Mbarrier:
         self.waiters = still
 
     def _check_observers(self) -> None:
-        """Record each wait for the previous phase that might come only now, when the next one hides it."""
+        """Record each wait for the previous phase that may execute only after the next phase has completed."""
         facts, last = self.cta.gpu.facts, self.history.last
         for agent, wait in self.history.observers.items():
             if self._current.follows(agent, wait.epoch) or facts.seen(UnorderedPhases, wait.span, last and last.span):
@@ -415,14 +415,14 @@ class Mbarrier:
         return f"an arrival at {self.name} of {self.cta.name}"
 
     def delay(self, now: float) -> None:
-        """Arrivals have times of their own."""
+        """Do nothing: arrivals have their own times."""
 
     # -- the end of the CTA --------------------------------------------------------------------------------------
 
     def check_signals(self, ordered: Epochs, past: Epochs) -> None:
-        """Record signals that may come after the CTA's end.
+        """Record signals that may arrive after the end of the CTA.
 
-        ordered: the epochs that happen before it, by agent. past: those that were executed before it.
+        ordered: the epochs that happen before the end, by agent. past: those executed before the end.
         """
         cta = self.cta
         for agent, signal in self.history.remote.items():
@@ -432,9 +432,9 @@ class Mbarrier:
                 cta.gpu.facts.record(SignalAtExit(by, self.element, self.init_span, signal, relaxed))
 
     def check_phase(self) -> None:
-        """Record a phase in which only some threads arrived: nobody waits for it, or this would be a deadlock."""
+        """Record a phase with incomplete arrivals at the end of the run; no thread waits for it."""
         if self.expected and not self.pending and self.tx:
-            # Bytes that nothing expected keep the phase incomplete, and might have come after its end.
+            # Unexpected bytes keep the phase incomplete, and might have arrived after its end.
             self.cta.gpu.doubts.record(Doubt.BYTES, self.cta.origin(self.init_span), self.name)
         self._overwritten(used=False)
         for origin in self.history.failed.values():

@@ -1,4 +1,4 @@
-"""The history of an mbarrier, kept for its explanation."""
+"""The history of an mbarrier, kept to explain findings."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .interfaces import Warp
 
 @dataclass
 class Init:
-    """An mbarrier.init. agent, epoch: of its thread, which is the lanes `word` of `warp`.
+    """An execution of mbarrier.init. agent, epoch: of its thread, which is the lanes `word` of `warp`.
 
     fenced: the agent and epoch of its later fence.mbarrier_init. other_lane: whether only another lane executed one.
-    fenced_memory: likewise of a fence that releases all that the thread did, to the cluster at least.
-    announced: the agent and epoch that stand for the initialisation alone, where a relaxed arrival behind
+    fenced_memory: likewise for a fence at cluster scope or wider that releases everything the thread did.
+    announced: the agent and epoch that represent the initialisation alone, if a relaxed arrival after
         fence.mbarrier_init has released it.
     """
 
@@ -32,14 +32,13 @@ class Init:
     announced: tuple[int, int] | None = None
 
     def fence_memory(self, w: Warp) -> None:
-        """A fence of `w` releases to the cluster what its threads did: the initialisation, if it was theirs."""
+        """Record a fence of `w` at cluster scope or wider, which also releases the initialisation by the same
+        threads."""
         if self.warp is w and self.fenced_memory is None and not self.word & ~w.mask.word:
             self.fenced_memory = (w.agent.index, w.agent.epoch)
 
     def announced_by(self, w: Warp) -> bool:
-        """Return whether a relaxed arrival of `w` releases the initialisation, which fence.mbarrier_init published for
-        it.
-        """
+        """Return whether a relaxed arrival of `w` releases the initialisation after fence.mbarrier_init."""
         ready = self.warp is w and self.fenced is not None and self.announced is None
         return ready and not self.word & ~w.mask.word
 
@@ -48,12 +47,12 @@ class Init:
 class History:
     """The history of an mbarrier, from which findings are explained.
 
-    arrivals: signals by what they are, by whom, and where. last: the latest of them.
-    waits: the last completed wait of each role; wait_counts: how often each completed one.
-    observers: of each agent, its wait that found the previous phase complete.
-    remote: the last signal by each agent of another CTA. invalidated: where its last mbarrier.inval is.
-    overwritten: who wrote over it last, and by what.
-    failed: by role and parity, the first test that found the phase incomplete and was not repeated until it did not.
+    arrivals: signals by kind, role and location. last: the latest of them.
+    waits: the last completed wait of each role; wait_counts: the number of completed waits of each.
+    observers: the wait of each agent that found the previous phase complete.
+    remote: the last signal by each agent of another CTA. invalidated: the location of its last mbarrier.inval.
+    overwritten: the origin and the operation of the last overwrite.
+    failed: by role and parity, the first test that found the phase incomplete and was not repeated successfully.
     """
 
     arrivals: dict[tuple[int, Signal, str], Arrival] = field(default_factory=dict)

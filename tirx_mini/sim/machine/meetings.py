@@ -1,8 +1,8 @@
-"""Instructions that lanes of one warp execute together wherever they are: bar.warp.sync, shfl.sync, vote.sync.
+"""Meetings: instructions that name lanes by a mask and execute once all of them arrive, such as shfl.sync.
 
-They name lanes by a mask, and wait for these at any place of the program (PTX ISA: "bar.warp.sync", "shfl.sync"); only
-what is `.aligned` needs one place. Lanes that went ways of their own bring their operands, and the last ones to come
-execute the instruction for all.
+The lanes of the mask may arrive at different program points (PTX ISA: "bar.warp.sync", "shfl.sync"); only `.aligned`
+instructions require a common one. Diverged lanes supply their operands, and the last ones to arrive execute the
+instruction for all.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from .interfaces import Wait
 from .masks import FULL_WORD, LANES, Mask
 
 WHOLE_WARP = "barrier.cluster"
-"""The meeting of lanes at instructions that a chip executes once for the warp, `.aligned` or not.
-
-Lanes that execute one wait until the rest of the warp executes one, too, or ends (measured on an H200, NVRTC 13.0).
+"""The key of the meeting at instructions that the hardware executes once per warp, `.aligned` or not. Lanes that
+execute one wait until the rest of the warp executes one or ends (measured on an H200, NVRTC 13.0).
 """
 
 
 class MeetingWarp(Protocol):
-    """What lanes need of their warp. meetings: those that lanes have come to and that are not complete."""
+    """The interface of a warp for meetings. meetings: those that some lanes have reached and that are incomplete."""
 
     time: float
     span: Any
@@ -35,17 +34,17 @@ class MeetingWarp(Protocol):
     @property
     def gpu(self) -> Any: ...
     def select(self, mask: Mask) -> None:
-        """Go on with the lanes of `mask`."""
+        """Continue with the lanes of `mask`."""
         ...
 
     def uniform(self, value: Any, what: str) -> Any:
-        """The value that all active lanes give."""
+        """Return the value common to all active lanes."""
         ...
 
 
 @dataclass
 class LanesWait(Wait):
-    """Lanes wait for other lanes of a mask. name: the instruction. missed: whether these never come."""
+    """A wait of lanes for other lanes of a mask. name: the instruction. missed: whether the others never arrive."""
 
     instruction: ClassVar[str] = "bar.warp.sync"
     name: str
@@ -57,7 +56,7 @@ class LanesWait(Wait):
 
 
 class Meeting:
-    """One execution of an instruction by the lanes of a mask. word: those that have come. waits: of those that wait."""
+    """One execution of an instruction by the lanes of a mask. word: the lanes that have arrived. waits: their waits."""
 
     def __init__(self) -> None:
         self.word = 0
@@ -66,7 +65,7 @@ class Meeting:
         self.result: Any = None
 
     def bring(self, mask: Mask, operands: Sequence[Any]) -> None:
-        """The lanes of a mask come with their operands."""
+        """Add the lanes of a mask with their operands."""
         if self.word and len(operands) == len(self.operands):
             self.operands = [
                 old if old is new else np.where(mask.bits, new, old)
@@ -81,9 +80,9 @@ def meet(
     w: MeetingWarp, name: str, execute: Callable[..., Any], mask: Any, operands: tuple[Any, ...], varies: bool,
     **attrs: Any,
 ) -> Generator[Wait, None, Any]:
-    """Execute an instruction with all lanes of `mask` (None for the whole warp), in an arm of some of them.
+    """Execute an instruction for all lanes of `mask` (None for the whole warp), from an arm that holds some of them.
 
-    name: what all of them execute, in PTX. varies: whether the result is an array of 32 lanes, and no number.
+    name: the instruction, in PTX. varies: whether the result is an array of 32 lanes rather than a number.
     """
     word = FULL_WORD if mask is None else int(w.uniform(mask, f"the mask of {name}"))
     word &= w.all_lanes.word
@@ -112,7 +111,7 @@ def meet(
 
 
 def _result(result: Any, varies: bool, mask: Mask) -> Any:
-    """A result in the form that generated code expects; where it is a number, it is the same in all lanes."""
+    """Convert a result to the form that generated code expects; a scalar result is uniform."""
     if result is None:
         return None
     if varies:
@@ -121,7 +120,7 @@ def _result(result: Any, varies: bool, mask: Mask) -> Any:
 
 
 def only_lanes(waits: Sequence[Wait | None]) -> list[LanesWait]:
-    """These waits, if all of them, and those beside them, are for other lanes that have not come; else none."""
+    """Return the waits if all of them, nested ones included, are for lanes that have not arrived; else none."""
     found: list[LanesWait] = []
     for wait in _all(waits):
         if not isinstance(wait, LanesWait) or wait.over:

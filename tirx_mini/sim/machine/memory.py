@@ -1,7 +1,7 @@
-"""The memories of a GPU, as bytes: shared memory of a CTA, tensor memory of an SM, global memory.
+"""The memories of a GPU, as bytes: shared memory of a CTA, tensor memory of an SM, and global memory.
 
-Fresh shared and tensor memory is poisoned: filled with bytes that are NaN in every floating-point type, and known to
-the shadow as never written.
+Fresh shared and tensor memory is poisoned: filled with bytes that are NaN in every floating-point type, and marked in
+the shadow as unwritten.
 """
 
 from __future__ import annotations
@@ -24,32 +24,33 @@ from .lazy import LazySums
 POISON = 0xFF
 WIDTHS = {1: np.dtype("u1"), 2: np.dtype("u2"), 4: np.dtype("u4"), 8: np.dtype("u8"), 16: np.dtype("c16"),
           32: np.dtype("V32"), 64: np.dtype("V64"), 128: np.dtype("V128")}  # fmt: skip
-"""Item types that move so many bytes at once. A complex128 is 16 bytes that NumPy copies without looking at them."""
+"""Item types by their size in bytes, for moving data. A complex128 is 16 bytes that NumPy copies without
+interpretation."""
 
 MAX_GRANULE = 16
 GLOBAL_SPACING = 40
-"""Global buffer `slot` begins at address (slot + 1) << 40."""
+"""The spacing of global buffers: buffer `slot` begins at address (slot + 1) << 40."""
 
 GROUP_LANES = 16
-"""Lanes of tensor memory that are checked together. An accumulator of 64 rows has so many of each 32 (PTX ISA: data
-path layout F)."""
+"""The number of lanes of tensor memory that are checked together. An accumulator of 64 rows occupies as many of each 32
+(PTX ISA: data path layout F)."""
 
 
 class Box(Protocol):
-    """Bytes that a copy has brought to shared memory, and that are put there when they are looked at as bytes."""
+    """The bytes of a copy to shared memory, stored lazily at the first access."""
 
     @property
     def nbytes(self) -> int: ...
     def put(self, smem: SharedMemory, offset: int) -> None:
-        """Write them, from the byte `offset` on."""
+        """Write the bytes from `offset` on."""
         ...
 
 
 class SharedMemory:
-    """The dynamic shared memory of one CTA. size: bytes. complain: None where accesses are not checked.
+    """The dynamic shared memory of one CTA. size: bytes. complain: None for an unchecked run.
 
-    fill: the value of its bytes at first.
-    boxes: what was brought and is not put yet, by the byte where it begins; they do not overlap.
+    fill: the initial value of its bytes.
+    boxes: the copied boxes that are not stored yet, by their start; they do not overlap.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class SharedMemory:
         self.shadow = Shadow([Segment(*place, log, complain) for place in ranges if complain is not None])
 
     def bring(self, offset: int, box: Box) -> None:
-        """Put a box at the byte `offset`, in place of the present contents."""
+        """Place a box at byte `offset`, replacing the present contents."""
         before = self.boxes.get(offset)
         if before is None or before.nbytes != box.nbytes:
             end = offset + box.nbytes
@@ -75,19 +76,19 @@ class SharedMemory:
         self.boxes[offset] = box
 
     def _settle(self, first: int, end: int) -> None:
-        """Put the boxes that have any of these bytes."""
+        """Store the pending boxes that overlap the range."""
         for offset, box in [(o, b) for o, b in self.boxes.items() if o < end and first < o + b.nbytes]:
             del self.boxes[offset]
             box.put(self, offset)
 
     def near(self, width: int, first: int, end: int) -> np.ndarray:
-        """All of it as items of `width` bytes, of which only the bytes from `first` to `end` may be accessed."""
+        """Return the memory as items of `width` bytes, valid for accesses to the bytes from `first` to `end`."""
         if self.boxes and first < self._boxed[1] and end > self._boxed[0]:
             self._settle(first, end)
         return self._items(width)
 
     def view(self, width: int) -> np.ndarray:
-        """All of it as items of `width` bytes."""
+        """Return the memory as items of `width` bytes."""
         if self.boxes:
             self._settle(0, self.size)
         return self._items(width)
@@ -99,14 +100,14 @@ class SharedMemory:
         return items
 
     def segment_of(self, buffer: SharedBuffer) -> Segment | None:
-        """The shadow of a buffer, or None where accesses are not checked."""
+        """Return the shadow of a buffer; None in an unchecked run."""
         if buffer.byte_offset not in self._segments:
             self._segments[buffer.byte_offset] = self.shadow.segment(buffer.byte_offset)
         return self._segments[buffer.byte_offset]
 
 
 def partition(buffers: Sequence[SharedBuffer], size: int) -> list[tuple[int, int, int]]:
-    """(start, stop, granule) of disjoint ranges that cover `size` bytes; overlapping buffers share a range."""
+    """Return (start, stop, granule) of disjoint ranges that cover `size` bytes; overlapping buffers share a range."""
     ranges: list[tuple[int, int, int]] = []
     for buffer in sorted(buffers, key=lambda b: b.byte_offset):
         start, stop = buffer.byte_offset, min(buffer.end, size)
@@ -130,16 +131,16 @@ def partition(buffers: Sequence[SharedBuffer], size: int) -> list[tuple[int, int
 
 
 def buffer_at(buffers: Sequence[SharedBuffer], offset: int) -> SharedBuffer | None:
-    """The smallest buffer that holds a byte of shared memory."""
+    """Return the smallest buffer that contains a byte of shared memory."""
     holding = [b for b in buffers if b.byte_offset <= offset < b.end]
     return min(holding, key=lambda b: b.nbytes, default=None)
 
 
 @dataclass(frozen=True)
 class Element:
-    """An element of a buffer, as the source names it: `tma2mma[1]`, `Asmem[0, 12, 8]`; a scalar has no indices.
+    """An element of a buffer under its source name: `tma2mma[1]`, `Asmem[0, 12, 8]`; a scalar has no indices.
 
-    buffer: its name. Memory that no buffer covers is named by its byte.
+    buffer: its name. Memory without a buffer is named by its byte.
     """
 
     buffer: str
@@ -147,7 +148,7 @@ class Element:
 
     @property
     def stage(self) -> int | None:
-        """The index in a buffer of one dimension."""
+        """The index into a one-dimensional buffer."""
         return self.indices[0] if len(self.indices) == 1 else None
 
     def __str__(self) -> str:
@@ -155,7 +156,7 @@ class Element:
 
 
 def element_of(buffer: SharedBuffer | GlobalBuffer, number: int) -> Element:
-    """The element at a flat offset of a buffer."""
+    """Return the element at a flat offset of a buffer."""
     if buffer.size <= 1:
         return Element(buffer.name)
     indices: list[int] = []
@@ -166,10 +167,12 @@ def element_of(buffer: SharedBuffer | GlobalBuffer, number: int) -> Element:
 
 
 class GlobalMemory:
-    """The kernel's arguments. Writes go into the arrays that were given. complain: as for shared memory.
+    """The kernel's arguments in global memory.
 
-    Arguments may overlap in memory, as where one array is given twice. What is written through one of them is then
-    read through the other, and their accesses meet in one shadow.
+    Writes go into the given arrays. complain: as for shared memory.
+
+    Arguments may overlap in memory, for example if one array is passed twice. A write through one of them is then
+    visible through the other, and they share one shadow.
     """
 
     def __init__(
@@ -182,7 +185,7 @@ class GlobalMemory:
         self.segments: dict[int, Segment] = {}
         self._overlaps: dict[int, tuple[GlobalBuffer, ...]] = {}
         self.constant: set[int] = set()
-        """The slots of buffers that nothing writes."""
+        """The slots of read-only buffers."""
         for group in _overlapping(buffers, arrays):
             members = tuple(buffer for buffer, _ in group)
             written = any(buffer.written for buffer in members)
@@ -200,7 +203,7 @@ class GlobalMemory:
     SPACING: ClassVar[int] = GLOBAL_SPACING
 
     def view(self, slot: int, width: int) -> np.ndarray:
-        """A buffer as items of `width` bytes."""
+        """Return a buffer as items of `width` bytes."""
         items = self._views.get((slot, width))
         if items is None:
             data = self.bytes[slot]
@@ -208,22 +211,22 @@ class GlobalMemory:
         return items
 
     def others(self, slot: int) -> tuple[str, ...]:
-        """The names of the other arguments that a checked one shares memory with."""
+        """Return the names of the other arguments that overlap a checked one in memory."""
         return tuple(buffer.name for buffer in self._overlaps[slot] if buffer.slot != slot)
 
     @staticmethod
     def base(slot: int) -> int:
-        """The 64-bit address of a buffer's first byte."""
+        """Return the 64-bit address of a buffer's first byte."""
         return (slot + 1) << GLOBAL_SPACING
 
     def locate(self, address: int) -> tuple[GlobalBuffer, int] | None:
-        """The buffer and byte offset of a 64-bit address, or None where nothing is."""
+        """Return the buffer and byte offset of a 64-bit address, or None for an unmapped address."""
         buffer = self.buffers.get((address >> GLOBAL_SPACING) - 1)
         offset = address & ((1 << GLOBAL_SPACING) - 1)
         return None if buffer is None or offset >= buffer.nbytes else (buffer, offset)
 
     def near(self, address: int) -> tuple[GlobalBuffer, int] | None:
-        """The buffer before or behind which a 64-bit address is, and its distance from the buffer's first byte."""
+        """Return the nearest buffer to a 64-bit address, and the offset from the buffer's first byte."""
         half = 1 << (GLOBAL_SPACING - 1)
         slot, offset = divmod(address + half, 1 << GLOBAL_SPACING)
         buffer = self.buffers.get(slot - 1)
@@ -233,9 +236,9 @@ class GlobalMemory:
 def _overlapping(
     buffers: Sequence[GlobalBuffer], arrays: Sequence[np.ndarray]
 ) -> list[list[tuple[GlobalBuffer, int]]]:
-    """The buffers in groups that overlap in main memory, each with its offset in bytes from the first of its group.
+    """Return the buffers in groups that overlap in host memory, each with its byte offset in the group.
 
-    Groups are in the order of their first arguments, wherever these lie in memory.
+    Groups are in the order of their first arguments, independently of their addresses.
     """
     starts = {b.slot: a.__array_interface__["data"][0] for b, a in zip(buffers, arrays, strict=True)}
     groups: list[list[tuple[GlobalBuffer, int]]] = []
@@ -271,30 +274,32 @@ class TensorMemory:
         self.lazy = LazySums()
 
     def close(self) -> None:
-        """Let go of the debts, which refer to this memory."""
+        """Drop the pending sums, which refer to this memory."""
         self.lazy.clear()
 
     @property
     def clusters(self) -> Sequence[TensorMemory]:
-        """That of each cluster which is executed: of one, as a rule."""
+        """The tensor memories of all clusters of a batch; usually a single one."""
         return (self,)
 
     @cached_property
     def _words(self) -> np.ndarray:
-        """The contents as words. CTAs that have no tile never use theirs, which then takes no memory.
+        """The contents as words.
 
-        The lanes of a column lie side by side, as the registers of a warp do that loads it.
+        CTAs without a tile never allocate them.
+
+        The lanes of a column are adjacent, like the registers of a warp that loads it.
         """
         return np.full((TMEM_COLUMNS, TMEM_LANES), POISON * 0x01010101, np.uint32).T
 
     def words(self, column: int, columns: int) -> np.ndarray:
-        """The contents of `columns` columns from the first one on: uint32[128 lanes, columns], a view."""
+        """Return a view of the contents of `columns` columns from `column` on: uint32[128 lanes, columns]."""
         if self.lazy:
             self.lazy.collect(column, column + columns)
         return self._words[:, column : column + columns]
 
     def clear(self, column: int, columns: int) -> None:
-        """Columns that were just allocated hold nothing."""
+        """Reset newly allocated columns to uninitialised."""
         where = (slice(None), slice(column, column + columns))
         self.lazy.collect(column, column + columns)
         if "_words" in self.__dict__:
@@ -303,7 +308,7 @@ class TensorMemory:
 
 
 class Locator:
-    """Names for addresses of shared memory: which buffer, which element."""
+    """A map from shared-memory addresses to buffers and elements."""
 
     def __init__(self, buffers: Sequence[SharedBuffer]) -> None:
         edges = sorted({0, *(b.byte_offset for b in buffers), *(b.end for b in buffers)})
@@ -314,7 +319,7 @@ class Locator:
         return self._buffers[bisect_right(self._edges, offset) - 1]
 
     def element(self, offset: int) -> Element:
-        """The element at a byte of shared memory."""
+        """Return the element at a byte of shared memory."""
         buffer = self.find(offset)
         if buffer is None:
             return Element(f"shared memory at byte {offset}")

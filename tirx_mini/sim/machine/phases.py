@@ -1,15 +1,15 @@
-"""The phases of an mbarrier in each thread's view: the other orders in which a wait or a signal may come.
+"""The phases of an mbarrier in each thread's view: alternative orders in which a wait or a signal may occur.
 
 `mbarrier.try_wait.parity` names a parity and no phase (PTX ISA: "mbarrier.test_wait, mbarrier.try_wait"). It may return
-at every complete phase of that parity which its thread does not know to be over, so all that it may acquire is what the
-earliest of them released, whichever phase this run showed it. A thread knows that a phase is complete if all signals
-that the phase was made of are in its past.
+at every complete phase of that parity whose end its thread has not observed, so it is only guaranteed to acquire the
+release of the earliest such phase, whichever phase this run showed it. A thread has observed a phase as complete if all
+signals of the phase are in its past.
 
-A signal belongs to its phase in every order if the phase before is in its past. If that holds for all signals of a
-barrier, each phase is made of the same signals in every order; if, besides, each wait is in the past of the phase that
-would hide it (`UnorderedPhases`), no order of the events deadlocks. The proof goes by the order of the run: of the
+A signal belongs to its phase in every order if the previous phase is in its past. If that holds for all signals of a
+barrier, each phase consists of the same signals in every order; if, in addition, each wait is in the past of the phase
+that would hide it (`UnorderedPhases`), no order of the events deadlocks. The proof uses the order of the run: of the
 events that an unfinished execution has not reached, take the one that came first in the run. All events before it have
-been reached, so its barrier stands where it stood in the run, or one phase of the other parity before, and the event
+been reached, so its barrier is in the same state as in the run, or one phase of the other parity earlier, and the event
 can happen.
 """
 
@@ -21,14 +21,14 @@ from typing import Any
 from ..ordering import ORDER, PAST, Agent, Causality, SyncClock
 
 FIRST, RECENT = 2, 4
-"""Phases whose releases are kept: the first ones, and the latest ones."""
+"""The number of phases whose releases are kept: the first ones, and the most recent ones."""
 TANGLED = 64
-"""Signals that a phase may inherit from phases before it, which they do not follow; beyond that no more is known."""
+"""The maximum number of unordered signals that a phase inherits from earlier phases."""
 
 
 class Phase:
-    """A complete phase. signals: the agent and the epoch of each; bytes: whether they count any. released: the join of
-    what they released.
+    """A complete phase. signals: the agent and the epoch of each; bytes: whether any counts bytes. released: their
+    joined clocks.
     """
 
     __slots__ = ("bytes", "released", "signals")
@@ -42,8 +42,8 @@ class Phase:
 class Phases:
     """The phases of one mbarrier. number: how many are complete.
 
-    mixed: phases that other orders may complete with other signals, as a run before has shown. What is sure at the end
-    of such a phase is what the last one before released that is none.
+    mixed: phases that other orders may complete with other signals, as an earlier run has shown. The only certain
+    release at the end of such a phase is that of the last phase before it that is not mixed.
     """
 
     __slots__ = (
@@ -55,7 +55,7 @@ class Phases:
         self._mixed = mixed
         self.number = 0
         self._kept: dict[int, Phase] = {}
-        self._known: dict[int, int] = {}  # complete phases that an agent knows of by its own waits
+        self._known: dict[int, int] = {}  # complete phases that an agent observed by its own waits
         self._signals: list[tuple[int, int]] = []
         self._ordered: set[int] = set()  # agents whose signals follow the phase before
         self._bytes = False  # whether the phase counts bytes
@@ -70,7 +70,7 @@ class Phases:
     # -- signals -------------------------------------------------------------------------------------------------
 
     def follows(self, agent: int, clocks: Any) -> bool:
-        """Return whether what `agent` does with these clocks comes after the last complete phase, in every order."""
+        """Return whether the next operation of `agent` follows the last complete phase in every order."""
         if not self.number or agent in self._ordered:
             return True
         before = self._kept.get(self.number - 1)
@@ -80,20 +80,20 @@ class Phases:
         return True
 
     def expect(self, agent: int, epoch: int) -> None:
-        """An expect_tx: it is sure to count before the phase is complete if an arrival of the phase follows it."""
+        """Record an expect_tx; it certainly counts in its phase if an arrival of the phase follows it."""
         self._bytes = True
         self._late = (*self._late, (agent, epoch))
 
     def signal(self, agent: int, epoch: int, clocks: Any, arrives: bool) -> None:
-        """A signal of the current phase, by an agent with these clocks. arrives: whether it is an arrival."""
+        """Record a signal of the current phase by an agent with these clocks. arrives: whether it is an arrival."""
         self._signals.append((agent, epoch))
         if arrives and self._late:
             self._late = tuple(late for late in self._late if not past(agent, clocks, (late,)))
 
     def tangled(self, agent: int, clocks: Any) -> Set[int]:
-        """A signal of the current phase does not follow the phase before: it might take the place of one of those.
+        """Record a signal that does not follow the previous phase, and so may replace one of its signals.
 
-        Returns the phases in which it might come.
+        Returns the phases in which it may occur.
         """
         if not self._tangled:
             before = self._kept[self.number - 1].signals
@@ -106,9 +106,9 @@ class Phases:
         return set(range(self.number))
 
     def complete(self, current: SyncClock) -> bool:
-        """The current phase is complete, and has released `current`.
+        """Complete the current phase, which has released `current`.
 
-        Returns whether no part of it could have been complete before: whether its arrivals follow its expect_tx.
+        Returns whether the phase could not have completed earlier: whether its arrivals follow its expect_tx.
         """
         kept, number = self._kept, self.number
         old = kept.pop(number - RECENT, None) if number >= FIRST + RECENT else None
@@ -129,15 +129,15 @@ class Phases:
         return whole
 
     def sure(self, agent: Agent) -> bool:
-        """Return whether the last phase is complete in every order in which `agent` comes here."""
+        """Return whether the last phase is complete in every order in which `agent` reaches this point."""
         last = self._kept.get(self.number - 1)
         return last is None or past(agent.index, agent.clocks, last.signals)
 
     # -- waits ---------------------------------------------------------------------------------------------------
 
     def observed(self, agent: Agent) -> SyncClock | None:
-        """The clock that a wait acquires if it finds the last phase complete: the release of the earliest phase of its
-        parity that the agent cannot yet see as complete; None where there is no such phase.
+        """Return the clock that a wait acquires if it finds the last phase complete: the release of the earliest phase
+        of its parity that the agent cannot yet see as complete; None if there is no such phase.
         """
         index, number = agent.index, self.number
         known = self._known.get(index, 0)

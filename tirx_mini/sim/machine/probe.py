@@ -1,4 +1,4 @@
-"""Changes to the data of a run, which show what its results depend on."""
+"""Probes: perturbations of the data of a run, which show what its results depend on."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from ..timing import Clock
 
 
 class Probe:
-    """A probe changes the values that engines move and multiply, and records its uses. This one changes nothing.
+    """A probe changes the values that engines move and multiply, and records its uses.
 
-    clock: of the run that it is given to.
+    The base class changes nothing.
+
+    clock: of the run that the probe is attached to.
     """
 
     clock: Clock
 
     def loaded(self, copy: Any, cta: Any, box: np.ndarray) -> np.ndarray:
-        """Return what a TMA load brings to a CTA. copy: an `engines.BulkCopy`. box: its bytes, in chunks of 16."""
+        """Return the bytes that a TMA load delivers to a CTA. copy: an `engines.BulkCopy`. box: its bytes, in chunks of
+        16."""
         return box
 
     def read(self, smem: Any, low: int, high: int) -> None:
-        """Let an MMA read these bytes of a shared memory; the next `factor` belongs to its product."""
+        """Note that an MMA reads a range of shared memory; the next `factor` applies to its product."""
 
     def factor(self, cta: Any, unit: int) -> float:
-        """Return what products are multiplied by. unit: the warp of the CTA that issued them, or the warpgroup."""
+        """Return the factor for a product. unit: the issuing warp of the CTA, or the warpgroup."""
         return 1.0

@@ -1,4 +1,4 @@
-"""Facts about mistakes with registers."""
+"""Facts about incorrect uses of registers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .masks import Mask
 
 
 class Run(Protocol):
-    """The interface of the GPU that registers need."""
+    """The interface of the GPU for registers."""
 
     @property
     def facts(self) -> FactLog: ...
 
 
 class Owner(Protocol):
-    """The view that registers have of their warp."""
+    """The interface of a warp for its registers."""
 
     mask: Mask
     span: Span | None
@@ -35,7 +35,7 @@ class Owner(Protocol):
 
 @dataclass(frozen=True)
 class RegisterFact(Fact):
-    """Something about a local buffer. name: of the buffer. declared: where it is."""
+    """A fact about a local buffer. name: of the buffer. declared: the location of its declaration."""
 
     name: str
     declared: Span | None
@@ -43,7 +43,7 @@ class RegisterFact(Fact):
 
 @dataclass(frozen=True)
 class RegisterOutOfBounds(RegisterFact):
-    """An index outside of a local buffer. index: which; size: elements of the buffer."""
+    """An index outside a local buffer. index: its value; size: elements of the buffer."""
 
     index: int
     size: int
@@ -51,12 +51,12 @@ class RegisterOutOfBounds(RegisterFact):
 
 @dataclass(frozen=True)
 class UninitialisedRegister(RegisterFact):
-    """A register is read before anything was written to it."""
+    """A read of an unwritten register."""
 
 
 @dataclass(frozen=True)
 class PendingRegister(RegisterFact):
-    """A register is written while a tcgen05.ld may still write it. element: "reg[3]"; issued: the load."""
+    """A write to a register that a tcgen05.ld in flight may still write. element: "reg[3]"; issued: the load."""
 
     element: str
     issued: Span | None
@@ -68,7 +68,7 @@ class PendingRegister(RegisterFact):
 
 @dataclass(frozen=True)
 class BorrowedRegister(RegisterFact):
-    """Registers are used while a wgmma that accumulates in them may be in flight. issued: the wgmma."""
+    """A use of accumulator registers of a wgmma that may be in flight. issued: the wgmma."""
 
     writes: bool
     issued: Span | None
@@ -80,18 +80,18 @@ class BorrowedRegister(RegisterFact):
 
 @dataclass(frozen=True)
 class WideRegisters(RegisterFact):
-    """An instruction on 32-bit registers is given a buffer of wider elements. dtype: of those."""
+    """A buffer of wide elements as an operand of 32-bit registers. dtype: of its elements."""
 
     dtype: str
 
 
 def outside(w: Owner, name: str, span: Span | None, index: int, size: int) -> Fault:
-    """The fault of an index outside of a local buffer."""
+    """Return the fault of an index outside a local buffer."""
     return Fault(RegisterOutOfBounds(w.origin, name, span, index, size))
 
 
 def uninitialised(w: Owner, name: str, span: Span | None) -> None:
-    """Record a read of registers without a write. A run without data leaves out what would have written it."""
+    """Record a read of unwritten registers. A run without data skips the check, because it omits such writes."""
     w.values.apply(_uninitialised, w, name, span)
 
 

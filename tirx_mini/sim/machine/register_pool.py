@@ -1,7 +1,7 @@
-"""The registers of a CTA, which setmaxnreg moves between its warps (PTX ISA: "setmaxnreg").
+"""The register pool of a CTA, from which setmaxnreg moves registers between warps (PTX ISA: "setmaxnreg").
 
-A CTA has what its threads have at launch, and no more: what some warps ask for, others give up. An increase below what
-a warp has, or a decrease above it, is undefined: it is a finding, and changes nothing.
+A CTA has the registers of its launch, and no more: increases are served by the decreases of other warps. An increase
+below the current count of a warp, or a decrease above it, is undefined: it is a finding, and has no effect.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FEWEST, MOST = 24, 256
 
 @dataclass
 class RegisterWait(Wait):
-    """setmaxnreg.inc waits for registers. needed: of a warp. count: of a thread, to have. free: in the CTA."""
+    """A wait of setmaxnreg.inc for registers. needed: of a warp. count: the new count per thread. free: in the CTA."""
 
     instruction: ClassVar[str] = "setmaxnreg"
     looks: ClassVar[bool] = True
@@ -35,7 +35,7 @@ class RegisterWait(Wait):
 
 @dataclass(frozen=True)
 class BadRegisterCount(Fact):
-    """setmaxnreg to a number that it does not take. It is a multiple of `step` from `fewest` to `most`."""
+    """setmaxnreg with an invalid register count. Valid counts are the multiples of `step` from `fewest` to `most`."""
 
     count: int
     step: int
@@ -45,7 +45,7 @@ class BadRegisterCount(Fact):
 
 @dataclass(frozen=True)
 class WrongRegisterDirection(Fact):
-    """setmaxnreg.inc to fewer registers a thread than it `held`, or .dec to more."""
+    """setmaxnreg.inc to fewer registers per thread than `held`, or .dec to more."""
 
     count: int
     held: int
@@ -54,7 +54,7 @@ class WrongRegisterDirection(Fact):
 
 @dataclass(frozen=True)
 class RegisterCountsDiffer(Fact):
-    """Two warps of a warpgroup ask for different numbers. peer: the other warp; peer_count: its number."""
+    """Different setmaxnreg counts in two warps of a warpgroup. peer: the other warp; peer_count: its count."""
 
     count: int
     peer: str
@@ -63,9 +63,9 @@ class RegisterCountsDiffer(Fact):
 
 @dataclass(frozen=True)
 class UnsynchronisedRegisters(Fact):
-    """A second setmaxnreg that is not after the first one of another warp of the warpgroup.
+    """A second setmaxnreg that is not ordered after the first one of another warp of the warpgroup.
 
-    peer: that warp. earlier: its first one; None where it has not come to it.
+    peer: that warp. earlier: its first setmaxnreg; None if it has not reached one.
     """
 
     peer: str
@@ -74,21 +74,21 @@ class UnsynchronisedRegisters(Fact):
 
 @dataclass(frozen=True)
 class PartialSetmaxnreg(Fact):
-    """A warp executes a setmaxnreg that another warp of its warpgroup does not. many, few: those warps."""
+    """A setmaxnreg that another warp of the same warpgroup does not execute. many, few: those warps."""
 
     many: str
     few: str
 
 
 class RegisterPool:
-    """The registers that the warps of a CTA have released and not claimed.
+    """The registers that the warps of a CTA have released and not reclaimed.
 
-    share: registers of a thread at the beginning, of every warp. held: of a thread of each warp now.
-    free: registers given up. changed: the counts that each warp has asked for, in order. places: where, and
-    the epoch of the warp then.
+    share: the initial registers per thread of every warp. held: the current registers per thread of each warp.
+    free: released registers. changed: the counts that each warp has requested, in order. places: the location and the
+        epoch of each request.
 
-    A setmaxnreg.inc may have to wait in another order. It never waits for ever if no setmaxnreg.dec waits for it: all
-    registers that are given up in the run are then given up without it.
+    A setmaxnreg.inc may have to wait in another order. It never waits forever if no setmaxnreg.dec waits for it: all
+    registers that are released in the run are then released without it.
     """
 
     def __init__(self, cta: Cta) -> None:
@@ -109,7 +109,7 @@ class RegisterPool:
             w.gpu.doubts.record(Doubt.REGISTERS, w.origin, "registers")
 
     def set(self, w: Warp, count: int, increase: bool) -> Blocking:
-        """setmaxnreg.inc (which waits until there are enough) or .dec, by one warp."""
+        """Execute setmaxnreg.inc (which waits for enough registers) or .dec, for one warp."""
         self._check(w, count, increase)
         if count < self.held[w.warp_id] if increase else count > self.held[w.warp_id]:
             return
@@ -152,7 +152,7 @@ class RegisterPool:
                 raise Fault(RegisterCountsDiffer(w.origin, count, peer.role, other[number]))
 
     def _check_order(self, w: Warp) -> None:
-        """All warps of the warpgroup synchronise between one setmaxnreg and the next."""
+        """Check that all warps of the warpgroup synchronise between two executions of setmaxnreg."""
         number = len(self.places[w.warp_id])
         for peer in peers(w) if number else ():
             places = self.places[peer.warp_id]
@@ -163,7 +163,7 @@ class RegisterPool:
         self.places[w.warp_id].append((w.span, w.agent.epoch))
 
     def exited(self, w: Warp) -> None:
-        """A warp has ended: record it where its warpgroup did not execute setmaxnreg together."""
+        """Record a warpgroup that did not execute setmaxnreg together, when one of its warps ends."""
         for peer in peers(w):
             if peer.done and len(self.changed[peer.warp_id]) != len(self.changed[w.warp_id]):
                 few, many = sorted((w, peer), key=lambda warp: len(self.changed[warp.warp_id]))
@@ -173,6 +173,6 @@ class RegisterPool:
 
 
 def peers(w: Warp) -> list[Warp]:
-    """The other warps of the warpgroup."""
+    """Return the other warps of the warpgroup."""
     first = w.warp_id // 4 * 4
     return [warp for warp in w.cta.warps[first : first + 4] if warp is not w]

@@ -1,4 +1,4 @@
-"""Register arrays: the local buffers of a kernel, 32 lanes side by side, with a record of the elements written."""
+"""Register arrays: the local buffers of a kernel, with 32 lanes per element, and a mask of the written elements."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LANE = np.arange(LANES)
 
 @dataclass(eq=False)
 class Flight:
-    """Registers [start, stop) that belong to the tensor core, since the MMA at `span` was issued."""
+    """A range of registers [start, stop) that the tensor core owns since the MMA at `span` was issued."""
 
     start: int
     stop: int
@@ -35,7 +35,7 @@ class Flight:
 
 
 class UniformArray:
-    """A local buffer whose elements are the same in all lanes that use them: Python numbers."""
+    """A local buffer whose elements are uniform across the lanes, stored as Python numbers."""
 
     __slots__ = ("name", "span", "values")
 
@@ -45,7 +45,8 @@ class UniformArray:
         self.values: list[Any] = [None] * size
 
     def load(self, w: Owner, index: int) -> Any:
-        """Element `index`. Finding: uninitialised-register. Fault: out-of-bounds."""
+        """Return element `index`.
+        Finding: uninitialised-register. Fault: out-of-bounds."""
         if not 0 <= index < len(self.values):
             raise outside(w, self.name, self.span, index, len(self.values))
         value = self.values[index]
@@ -65,13 +66,13 @@ class RegisterArray:
     """A local buffer of one warp.
 
     data: [size, 32] of the element's dtype; element i of lane l is data[i, l].
-    defined: bool[size, 32], where a value was written; `complete` once it holds everywhere.
-    pending: what asynchronous loads (tcgen05.ld) have not delivered yet.
-    flights: what MMAs (wgmma) hold of the array. lazy: what those that are done add to it. touched: how many
-    wgmma.fence the warp had executed when an ordinary instruction last used it.
+    defined: bool[size, 32], the mask of written elements; `complete` once it holds everywhere.
+    pending: the undelivered asynchronous loads (tcgen05.ld).
+    flights: the ranges lent to MMAs (wgmma). lazy: the pending sums of completed ones. touched: the number of
+        wgmma.fence executed by the warp before the last use by an ordinary instruction.
 
-    Values that are loaded and stored have the lanes as their last axis; vectors of several elements have those last.
-    In a parallel loop the iterations come first.
+    Loaded and stored values have the lanes as their last axis; vectors of several elements come after it. In a parallel
+    loop the iterations come first.
     """
 
     __slots__ = (
@@ -95,7 +96,7 @@ class RegisterArray:
         self.touched = -1
 
     def __getattr__(self, name: str) -> Any:
-        """`data` and `defined` are made when they are first used: warps that have no tile never use theirs."""
+        """Create `data` and `defined` at their first use; a warp without a tile never allocates them."""
         if name == "data":
             self.data = np.zeros((self._size, LANES), self._dtype)
         elif name == "defined":
@@ -110,9 +111,10 @@ class RegisterArray:
     # -- one index for all lanes -----------------------------------------------------------------------------------
 
     def block(self, w: Owner, start: int, steps: int, lanes: int) -> np.ndarray:
-        """`steps` vectors of `lanes` elements from `start` on, a view: [steps, 32, lanes] without axes of one.
+        """Return a view of `steps` vectors of `lanes` elements from `start` on: [steps, 32, lanes] without axes of
+        length one.
 
-        steps = 0 stands for one vector outside a parallel loop, which has no axis of steps.
+        steps = 0 denotes one vector outside a parallel loop, without an axis of steps.
         Finding: uninitialised-register. Fault: out-of-bounds.
         """
         stop = start + max(steps, 1) * lanes
@@ -123,7 +125,8 @@ class RegisterArray:
         return self._shaped(self.data, start, steps, lanes)
 
     def store_block(self, w: Owner, start: int, steps: int, lanes: int, value: Any) -> None:
-        """Write what `block` would return, in the active lanes. Fault: out-of-bounds."""
+        """Write the elements that `block` would return, in the active lanes.
+        Fault: out-of-bounds."""
         stop = start + max(steps, 1) * lanes
         self._check_inside(w, start, stop)
         self._touch(w, slice(start, stop), True)
@@ -150,7 +153,7 @@ class RegisterArray:
     # -- an index for each lane ------------------------------------------------------------------------------------
 
     def load(self, w: Owner, index: Any, lanes: int = 1) -> np.ndarray:
-        """The elements at `index`: an int, or integers of shape (32,) or (n, 32); `lanes` from there on.
+        """Return copies of `lanes` elements from `index` on: an int, or integers of shape (32,) or (n, 32).
 
         Never a view. Finding: uninitialised-register. Fault: out-of-bounds.
         """
@@ -161,7 +164,8 @@ class RegisterArray:
         return self.data[rows]
 
     def store(self, w: Owner, index: Any, value: Any, lanes: int = 1) -> None:
-        """Write a scalar, or an array as `load` returns, in the active lanes. Fault: out-of-bounds."""
+        """Write a scalar, or an array in the shape of `load`, in the active lanes.
+        Fault: out-of-bounds."""
         rows = self._rows(w, index, lanes)
         self._touch(w, rows[0], True)
         data, defined = self.data, self.defined
@@ -175,7 +179,7 @@ class RegisterArray:
         self._settle(rows[0])
 
     def _rows(self, w: Owner, index: Any, lanes: int) -> tuple[np.ndarray, np.ndarray]:
-        """The NumPy index of the elements in `data`; indices of inactive lanes are arbitrary."""
+        """Return the NumPy index of the elements in `data`; indices of inactive lanes are arbitrary."""
         size = len(self.data)
         at = np.broadcast_to(index, (*np.shape(index)[:-1], LANES))
         active = at if w.mask.full else at[..., w.mask.lanes]
@@ -190,12 +194,12 @@ class RegisterArray:
     # -- instructions that read and write registers ------------------------------------------------------------------
 
     def define(self, start: int, count: int) -> None:
-        """The elements [start, start + count) of all lanes hold values now."""
+        """Mark the elements [start, start + count) as defined in all lanes."""
         self.defined[start : start + count] = True
         self._settle(slice(start, start + count))
 
     def expect(self, w: Owner, start: int, count: int, load: Load) -> None:
-        """An asynchronous load will write [start, start + count): until `define`, nothing is there."""
+        """Mark the elements [start, start + count) as pending on an asynchronous load."""
         if self.pending:
             self._settle_loads(w, slice(start, start + count), True)
         self.defined[start : start + count] = False
@@ -203,11 +207,11 @@ class RegisterArray:
         self.pending.expect(start, start + count, load)
 
     def check_defined(self, w: Owner, start: int, stop: int) -> None:
-        """Record it where [start, stop) holds nothing yet and is read."""
+        """Record a read of the elements [start, stop) if they are undefined."""
         self._check_defined(w, slice(start, stop), self.defined[start:stop])
 
     def _touch(self, w: Owner, rows: Any, writes: bool) -> None:
-        """An ordinary instruction uses these elements."""
+        """Prepare these elements for an access by an ordinary instruction."""
         self.touched = w.register_fences
         if self.lazy:
             self.lazy.collect(*self._range(rows))
@@ -220,15 +224,15 @@ class RegisterArray:
                 return
 
     def _range(self, rows: Any) -> tuple[int, int]:
-        """The first element that a NumPy index of the first axis selects, and the one after the last."""
+        """Return the bounds of the elements that a NumPy index of the first axis selects."""
         if isinstance(rows, slice):
             return rows.start, rows.stop
         return (int(np.min(rows)), int(np.max(rows)) + 1) if np.size(rows) else (0, 0)
 
     def _settle_loads(self, w: Owner, rows: Any, writes: bool) -> None:
-        """Elements are used that loads in flight will write: reads wait for those, writes do not.
+        """Resolve loads in flight to the accessed elements: reads wait for them, writes are recorded.
 
-        PTX ISA: "Register dependencies, same thread" has true dependences only.
+        By the PTX ISA, "Register dependencies, same thread", only true dependences are tracked.
         """
         if not writes:
             for load in self.pending.loads(self._ranges(rows)):
@@ -243,15 +247,15 @@ class RegisterArray:
     # -- details -----------------------------------------------------------------------------------------------------
 
     def _settle(self, rows: Any) -> None:
-        """After a write: no load is pending there any more, and the array may be complete."""
+        """Update the state after a write: remove pending loads, and note if the array is complete."""
         if self.pending:
             self.pending.forget(self._ranges(rows))
-        if not self.complete and not self.pending:  # what is pending is not defined
+        if not self.complete and not self.pending:  # pending elements are undefined
             self.complete = bool(self.defined.all())
 
     @staticmethod
     def _ranges(rows: Any) -> Ranges:
-        """The elements that a NumPy index of the first axis selects."""
+        """Return the elements that a NumPy index of the first axis selects."""
         if isinstance(rows, slice):
             return ((rows.start, rows.stop),)
         return [(element, element + 1) for element in np.unique(rows).tolist()]
@@ -261,7 +265,7 @@ class RegisterArray:
             raise outside(w, self.name, self.span, start if start < 0 else stop - 1, len(self.data))
 
     def _check_defined(self, w: Owner, rows: Any, known: np.ndarray, vector: bool = False) -> None:
-        """Record that some active lane reads an element that holds nothing yet."""
+        """Record a read of undefined elements by an active lane."""
         if known.all():
             return
         missing = ~known & (w.mask.bits[:, None] if vector else w.mask.bits)
@@ -275,9 +279,9 @@ class RegisterArray:
 
 
 class Registers:
-    """An operand of an instruction: the elements of a register array from `index` on, in all lanes of a warp.
+    """An instruction operand: the elements of a register array from `index` on, in all lanes of a warp.
 
-    Instructions see them as 32-bit registers, two elements of 16 bits in each, uint32[words, 32].
+    Instructions treat them as 32-bit registers, with two 16-bit elements in each, uint32[words, 32].
     """
 
     __slots__ = ("array", "index", "warp")
@@ -288,14 +292,16 @@ class Registers:
         self.index = index
 
     def read(self, words: int) -> np.ndarray:
-        """The values of the next `words` registers. Finding: uninitialised-register. Fault: out-of-bounds."""
+        """Return the values of the next `words` registers.
+        Finding: uninitialised-register. Fault: out-of-bounds."""
         count = self._elements(words)
         values = self.array.block(self.warp, self.index, count, 1)
         packed = np.ascontiguousarray(values.reshape(words, count // words, -1).transpose(0, 2, 1))
         return packed.view(np.uint32)[..., 0]
 
     def values(self, words: int) -> np.ndarray:
-        """The values of the next `words` registers for an MMA: not an ordinary access. Fault: out-of-bounds."""
+        """Return the values of the next `words` registers for an MMA, without the checks of an ordinary access.
+        Fault: out-of-bounds."""
         count = self._elements(words)
         if self.array.lazy:
             self.array.lazy.collect(self.index, self.index + count)
@@ -303,7 +309,8 @@ class Registers:
         return np.ascontiguousarray(packed.transpose(0, 2, 1)).view(np.uint32)[..., 0]
 
     def write(self, values: np.ndarray) -> None:
-        """Set the next registers. Fault: out-of-bounds."""
+        """Write the next registers.
+        Fault: out-of-bounds."""
         count = self._elements(len(values))
         array = self.array
         if array.lazy:
@@ -316,24 +323,24 @@ class Registers:
         array.define(self.index, count)
 
     def check_defined(self, words: int) -> None:
-        """Record it where the next registers hold nothing, and no MMA in flight will give them values."""
+        """Record a read of the next registers if they are undefined and no MMA in flight defines them."""
         array, stop = self.array, self.index + self._elements(words)
         if array.complete or any(flight.start <= self.index and stop <= flight.stop for flight in array.flights):
             return
         array.check_defined(self.warp, self.index, stop)
 
     def check_inside(self, words: int) -> None:
-        """A fault where the next `words` registers are not in the array."""
+        """Raise a fault if the next `words` registers exceed the array."""
         self._elements(words)
 
     def lend(self, words: int, span: Span | None) -> Flight:
-        """The next registers belong to the tensor core, for an MMA issued at `span`, until the flight is removed."""
+        """Lend the next registers to the tensor core, for an MMA issued at `span`, until the flight is removed."""
         flight = Flight(self.index, self.index + self._elements(words), span)
         self.array.flights.append(flight)
         return flight
 
     def accumulate(self, values: np.ndarray, add: bool) -> None:
-        """An MMA adds `values`, float32[words, 32], to the next registers, or stores them."""
+        """Add `values`, float32[words, 32], to the next registers, or overwrite them."""
         array, stop = self.array, self.index + len(values)
         if array.lazy:
             array.lazy.collect(self.index, stop)
@@ -346,7 +353,7 @@ class Registers:
             array.define(self.index, len(values))
 
     def accumulate_halves(self, values: np.ndarray, add: bool) -> None:
-        """An MMA adds `values`, float32[2 words, 32], to sums of float16 in the next registers, or stores them."""
+        """Add `values`, float32[2 words, 32], to float16 sums in the next registers, or overwrite them."""
         words = len(values) // 2
         sums = values.reshape(words, 2, LANES).transpose(0, 2, 1)
         if add:
@@ -354,26 +361,26 @@ class Registers:
         self.write(np.ascontiguousarray(sums.astype(np.float16)).view(np.uint32)[..., 0])
 
     def lazy(self, words: int) -> LazySum | None:
-        """The pending sum of exactly the next `words` registers, of 32 bits each; None where they have none."""
+        """Return the pending sum of exactly the next `words` registers, of 32 bits each; None if there is none."""
         return self.array.lazy.get((self.index, self.index + words))
 
     def owe(self, words: int, debt: LazySum) -> None:
-        """Let the next `words` registers be lazy something."""
+        """Register a pending sum for the next `words` registers."""
         array = self.array
         array.lazy.owe(self.index, self.index + words, debt)
         if array.pending or not array.complete:
             array.define(self.index, words)
 
     def collect(self, words: int) -> None:
-        """Let the next `words` registers hold what they are lazy."""
+        """Compute the pending sums of the next `words` registers."""
         self.array.lazy.collect(self.index, self.index + words)
 
     def invalidate(self, words: int, load: Load) -> None:
-        """An asynchronous load will write the next `words` registers; what reads them before waits for it."""
+        """Mark the next `words` registers as pending on an asynchronous load."""
         self.array.expect(self.warp, self.index, self._elements(words), load)
 
     def _elements(self, words: int) -> int:
-        """How many elements of the array so many registers are; a fault where they are not inside it."""
+        """Return the number of array elements in `words` registers; raise a fault if they exceed the array."""
         array = self.array
         if array.itemsize > 4:
             raise Fault(WideRegisters(self.warp.origin, array.name, array.span, str(array.data.dtype)))
@@ -384,7 +391,7 @@ class Registers:
 
 
 class ScatteredRegisters:
-    """An operand of an instruction whose 32-bit registers are anywhere: `parts` has one each."""
+    """An instruction operand of 32-bit registers at arbitrary locations: `parts` has one each."""
 
     __slots__ = ("parts",)
 
@@ -392,10 +399,10 @@ class ScatteredRegisters:
         self.parts = parts
 
     def read(self, words: int) -> np.ndarray:
-        """Their values, as `Registers.read`."""
+        """Return the values; see `Registers.read`."""
         return np.concatenate([part.read(1) for part in self.parts])
 
     def write(self, values: np.ndarray) -> None:
-        """Set them, as `Registers.write`."""
+        """Write the values; see `Registers.write`."""
         for part, value in zip(self.parts, values, strict=True):
             part.write(value[None])

@@ -1,6 +1,6 @@
 """Plain loads and stores of a run without data: bounds, alignment and time, but no bytes.
 
-Where the places of the lanes are a start and a static pattern, all that follows from the pattern is worked out once.
+If the locations of the lanes are a start plus a static pattern, all facts about the pattern are computed once.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .interfaces import Warp
 
 @dataclass(frozen=True)
 class Footprint:
-    """The places of the active lanes, relative to a start.
+    """The element offsets of the active lanes, relative to a start.
 
-    pattern: element offsets. count: of them. low, high: the least and the greatest. aligned: to `lanes` elements.
-    places: by the start's byte in its line, the bytes that come through the L2, the lines, and the accesses to each.
-    items: the pattern in units of `lanes` elements. distinct: whether no two are the same.
-    repeats: by the start's byte in a line, the passes that bank conflicts add.
+    pattern: element offsets. count: their number. low, high: the extremes. aligned: whether to `lanes` elements.
+    places: by the start's byte in its line, the bytes through the L2, the lines, and the accesses to each.
+    items: the pattern in units of `lanes` elements. distinct: whether all differ.
+    repeats: by the start's byte in a line, the passes added by bank conflicts.
     """
 
     pattern: np.ndarray
@@ -37,7 +37,7 @@ class Footprint:
     repeats: dict[int, int] = field(default_factory=dict)
 
     def fits(self, buffer: Buffer, start: int, lanes: int) -> bool:
-        """Return whether the lanes' elements are in the buffer, and aligned to `lanes` of them."""
+        """Return whether the accesses lie inside the buffer and are aligned to `lanes` elements."""
         if start + self.low < 0 or start + self.high > buffer.size - lanes:
             return False
         if lanes == 1:
@@ -46,7 +46,7 @@ class Footprint:
         return aligned and self.aligned and not start % lanes
 
     def at(self, byte: int, itemsize: int, lanes: int) -> tuple[int, np.ndarray, np.ndarray]:
-        """(bytes through the L2, lines, accesses to each) for a start at `byte` of its line."""
+        """Return (bytes through the L2, lines, accesses per line) for a start at `byte` of its line."""
         found = self.places.get(byte)
         if found is None:
             width = itemsize * lanes
@@ -70,7 +70,7 @@ def passes(w: Warp, buffer: Buffer, start: int, pattern: Any, lanes: int, write:
 
 
 def spend(w: Warp, buffer: Buffer, footprint: Footprint, start: int, lanes: int, write: bool) -> None:
-    """The time of an access whose places fit."""
+    """Advance the warp's time by an access within bounds."""
     size = buffer.dtype.itemsize
     width, count = size * lanes, footprint.count
     if isinstance(buffer, SharedBuffer):
@@ -100,7 +100,7 @@ def passes_at(w: Warp, buffer: Buffer, index: Any, lanes: int, write: bool, sele
 
 def footprint_of(w: Warp, pattern: Any, lanes: int) -> Footprint:
     mask = w.mask
-    """Where the active lanes go that access `lanes` elements each by a pattern."""
+    """The cached footprint of the active lanes for a pattern of `lanes` elements each."""
     key = (id(pattern), mask.word, lanes)
     known: dict[Any, Footprint] = w.gpu.footprints
     found = known.get(key)

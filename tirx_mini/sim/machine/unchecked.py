@@ -1,6 +1,6 @@
-"""Mbarriers of a run whose accesses are not checked, in which everything counts as happening before everything else.
+"""Mbarriers of an unchecked run, in which any two events count as ordered.
 
-Those of a part of a launch keep no history either.
+Those of a partial run keep no history either.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from .mbarrier import Mbarrier
 
 
 class UncheckedMbarrier(Mbarrier):
-    """An mbarrier without records of releases."""
+    """An mbarrier that records no releases."""
 
     __slots__ = ()
 
     def _check_init(self, w: Warp, proxy: bool = False) -> None:
-        """Only another CTA may lack a fence."""
+        """Check the initialisation only for another CTA, which may lack a fence."""
         if w.cta is not self.cta:
             super()._check_init(w, proxy)
 
     def complete_tx(
         self, cta: Cta, agent: Agent, nbytes: int, time: float, signal: Signal, role: str, span: Span | None
     ) -> None:
-        """As `Mbarrier.complete_tx`."""
+        """See `Mbarrier.complete_tx`."""
         self._record(signal, role, span, 0, nbytes, time)
         self.tx -= nbytes
         if time > self.phase_time:
@@ -36,51 +36,51 @@ class UncheckedMbarrier(Mbarrier):
             self._complete()
 
     def _check_observers(self) -> None:
-        """Every wait that found the phase before happens before its end."""
+        """Discard the observers: every wait for the previous phase happens before its end."""
         self.history.observers.clear()
 
 
 class PartMbarrier(UncheckedMbarrier):
-    """An mbarrier of a run of a part of a launch. Where something is wrong, the whole is run, and says why."""
+    """An mbarrier in a run of a part of a launch. In case of an error, the whole launch is run to explain it."""
 
     __slots__ = ()
 
     def usable(self, w: Warp, use: BarrierUse) -> bool:
-        """As `Mbarrier.usable`."""
+        """See `Mbarrier.usable`."""
         return bool(self.expected and w.cta is self.cta) or super().usable(w, use)
 
     def arrive(self, w: Warp, count: int = 1) -> None:
-        """As `Mbarrier.arrive`."""
+        """See `Mbarrier.arrive`."""
         if self.usable(w, BarrierUse.ARRIVE):
             self._arrived(count, w.time if w.cta is self.cta else w.time + w.gpu.spec.remote_latency, _NOBODY)
 
     def complete_tx(
         self, cta: Cta, agent: Agent, nbytes: int, time: float, signal: Signal, role: str, span: Span | None
     ) -> None:
-        """As `Mbarrier.complete_tx`."""
+        """See `Mbarrier.complete_tx`."""
         self.tx -= nbytes
         self._arrived(0, time, _NOBODY)
 
     def arrive_async(
         self, cta: Cta, agent: int, released: SyncClock, time: float, signal: Signal, role: str, span: Span | None
     ) -> None:
-        """As `Mbarrier.arrive_async`."""
+        """See `Mbarrier.arrive_async`."""
         self._arrived(1, time, _NOBODY)
 
     def _acquire(self, w: Warp) -> None:
-        """Only time passes."""
+        """Advance the warp's time to the completion of the phase."""
         time = self.done_time + w.gpu.spec.mbarrier_latency
         if time > w.time:
             w.time = time
 
     def _record(self, signal: Signal, role: str, span: Span | None, count: int, nbytes: int, time: float) -> None:
-        """Keep nothing: accesses are not checked."""
+        """Do nothing: an unchecked run records no signals."""
 
     def _check_observers(self) -> None:
-        """Nobody is kept."""
+        """Do nothing: no observers are recorded."""
 
     def check_signals(self, ordered: Epochs, past: Epochs) -> None:
-        """Every signal happens before the CTA's end."""
+        """Do nothing: every signal happens before the end of the CTA."""
 
 
 _NOBODY = Origin("", "", "", None)

@@ -48,18 +48,19 @@ Buffer = SharedBuffer | GlobalBuffer
 _FENCED: Mapping[str, Sequence[int]] = {
     "": PROXIES, "shared::cta": (PROXY,), "shared::cluster": (PROXY,), "global": (PROXY_GLOBAL,),
 }  # fmt: skip
-"""The clocks of the state spaces of fence.proxy.async. Threads write the shared memory of their own CTA only."""
+"""The clock rows of fence.proxy.async for each state space. Threads write only the shared memory of their own CTA."""
 
 
 class RunningWarp:
     """Warp `warp_id` of a CTA, while the CTA is resident.
 
     agent: of the active lanes. lanes: the agents of all sets of its lanes.
-    role: "warp 3 of warpgroup 1". place: the same with the CTA, where the grid has several.
-    waiting: what it waits for, None while it runs. divergent: in how many `Divergence` its lanes go ways of their own.
-    loaded: when the last of the loads is done that overlap; -1 where loads are waited for one by one.
-    meetings: what some of its lanes have come to, and wait for others.
-    woken: whether it is about to run. behind: who runs right after it, once. decisions: of branches on blockIdx.
+    role: "warp 3 of warpgroup 1". place: the role with the CTA, if the grid has several.
+    waiting: its wait, None while it runs. divergent: the nesting depth of `Divergence`s.
+    loaded: the end of the last overlapping load; -1 outside a group of overlapping loads.
+    meetings: the meetings at which some of its lanes wait for others.
+    woken: whether it is about to run. behind: a warp that runs directly after it, once. decisions: of branches on
+        blockIdx.
     """
 
     __slots__ = (
@@ -110,7 +111,7 @@ class RunningWarp:
 
     @property
     def origin(self) -> Origin:
-        """This warp, at the place being executed."""
+        """The origin of a fact: this warp at its current location."""
         return Origin(self.role, self.place, self.cta.name, self.span)
 
     def close(self) -> None:
@@ -122,7 +123,7 @@ class RunningWarp:
 
     @property
     def wgmma(self) -> WgmmaVerbs[Registers]:
-        """Its path to the tensor core of its warpgroup."""
+        """The warp's interface to the tensor core of its warpgroup."""
         if self._wgmma is None:
             self._wgmma = self.gpu.wgmma_of(self)
         return self._wgmma
@@ -130,7 +131,7 @@ class RunningWarp:
     # -- lanes ---------------------------------------------------------------------------------------------------
 
     def select(self, mask: Mask) -> None:
-        """Go on with the lanes of `mask`: the arm of a branch, or where its arms come together again."""
+        """Continue with the lanes of `mask`: the arm of a branch, or the point of reconvergence."""
         if mask is self.mask:
             return
         self.mask = mask
@@ -142,32 +143,32 @@ class RunningWarp:
         loads.parted = stores.parted = loads.parted + 1
 
     def elected(self, cond: Any) -> Mask:
-        """The active lanes where `cond` holds, one of which elect.sync chose."""
+        """Return the active lanes where `cond` holds, of which elect.sync chose one."""
         mask = self.mask.where(cond)
         return mask if mask is self.mask or mask.count != 1 else Mask.chosen(mask.word)
 
     def overlap(self, begin: bool) -> None:
-        """From here on loads are only begun, or waited for all together."""
+        """Begin or end a group of overlapping loads; its end waits for all of them."""
         if begin:
             self.loaded = self.time
             return
         self.time, self.loaded = max(self.time, self.loaded), -1.0
 
     def release(self, released: SyncClock) -> None:
-        """The active lanes release what each of them did and acquired."""
+        """Release what each active lane did and acquired."""
         self.lanes.release(released, self.mask.word, self.agent)
 
     def meet(self) -> None:
-        """All lanes synchronise, and order their accesses."""
+        """Synchronise all lanes, and order their accesses."""
         self.lanes.meet()
 
     @property
     def lane(self) -> int:
-        """The first active lane: the thread that a one-thread instruction runs in."""
+        """The first active lane: the thread that executes a one-thread instruction."""
         return self.mask.first
 
     def agreeing(self, operands: Sequence[Any]) -> Iterator[tuple[Mask, tuple[Any, ...]]]:
-        """Groups of active lanes for which all operands are the same, with the operands as scalars."""
+        """Yield groups of active lanes with equal operands, and the operands as scalars."""
         left = self.mask
         while left:
             first = left.first
@@ -180,9 +181,9 @@ class RunningWarp:
             left = left.minus(same)
 
     def uniform(self, value: Any, what: str) -> Any:
-        """The value that all active lanes give; the first one's where they differ, which is recorded.
+        """Return the value common to all active lanes; if they differ, record it and return the first lane's value.
 
-        A chip takes such an operand from a uniform register, which one lane fills (R2UR): it does not trap either.
+        Hardware takes such an operand from a uniform register, which one lane fills (R2UR), and does not trap either.
         """
         if not isinstance(value, np.ndarray):
             return value
@@ -192,7 +193,7 @@ class RunningWarp:
         return active[0].item()
 
     def converged(self, what: str) -> bool:
-        """Return whether the whole warp executes this; records illegal convergence otherwise."""
+        """Return whether the whole warp executes an instruction; record a fact otherwise."""
         if self.mask is self.all_lanes:
             if self.meetings:
                 self._complete_meetings(what)
@@ -204,7 +205,7 @@ class RunningWarp:
         return False
 
     def _complete_meetings(self, what: str) -> None:
-        """Record the lanes that executed an instruction of the whole warp by themselves, if the others did not."""
+        """Record lanes that executed a whole-warp instruction on their own while the others did not."""
         meeting = self.meetings.pop(WHOLE_WARP, None)
         if meeting is not None:
             origin, instruction = meeting.result
@@ -212,7 +213,8 @@ class RunningWarp:
             self.gpu.facts.record(WarpApart(origin, instruction, lanes, self.all_lanes.count, what, self.span))
 
     def executes_in_part(self, instruction: str) -> None:
-        """The active lanes execute what the chip does for the whole warp: the other ones have to, before all meet."""
+        """Note that only the active lanes execute a whole-warp instruction; the others must follow before all lanes
+        meet."""
         meeting = self.meetings.setdefault(WHOLE_WARP, Meeting())
         meeting.word |= self.mask.word
         meeting.result = self.origin, instruction
@@ -226,7 +228,7 @@ class RunningWarp:
             self.gpu.facts.record(self._partial(what))
 
     def require_converged(self, what: str) -> None:
-        """Raise a fault unless the whole warp executes this."""
+        """Raise a fault unless the warp is converged."""
         if self.mask is not self.all_lanes:
             raise Fault(self._partial(what))
 
@@ -234,21 +236,21 @@ class RunningWarp:
         return PartialWarp(self.origin, what, self.mask.count, self.all_lanes.count)
 
     def fault(self, kind: FaultKind, message: str, *, rule: str, hint: str | None = None) -> Fault:
-        """The exception to raise where an instruction does not take its operands: ``raise thread.fault(…)``."""
+        """Return the exception for an instruction that rejects its operands: ``raise thread.fault(…)``."""
         return Fault(OperandRule(self.origin, kind, message, rule, hint))
 
     def registers(self, name: str, size: int, dtype: Any, span: Span | None) -> RegisterArray:
-        """A local buffer of the kernel, declared at `span`: `size` elements of a NumPy type."""
+        """Return a new local buffer of the kernel, declared at `span`: `size` elements of a NumPy type."""
         return RegisterArray(name, size, dtype, span)
 
     # -- what is not modelled ------------------------------------------------------------------------------------
 
     def not_modelled(self, what: str, effect: str) -> None:
-        """Record that the simulator does not know what `what` does."""
+        """Record that the simulator does not model `what`."""
         self.gpu.facts.record(NotModelled(self.origin, what, effect))
 
     def computed(self, function: str, values: tuple[Any, ...], dtype: str) -> np.ndarray | None:
-        """The result of a CUDA C++ function for the values of 32 lanes, as `dtype`; None without a definition."""
+        """Return the results of a CUDA C++ function for 32 lanes, as `dtype`; None without a definition."""
         meaning = self.gpu.functions.get(function)
         if meaning is None:
             return None
@@ -256,14 +258,14 @@ class RunningWarp:
         return np.broadcast_to(result, (LANES,)).astype(self.unknown(dtype).dtype)
 
     def unknown(self, dtype: str) -> np.ndarray:
-        """NaN in 32 lanes, or 0 for a dtype without."""
+        """Return NaN in 32 lanes, or 0 for a dtype without NaN."""
         kind = DataType(dtype)
         if kind.is_float:
             return np.full(LANES, np.nan, numpy_dtype(kind))
         return np.zeros(LANES, bool if kind.is_bool else np.uint64 if kind == "uint64" else np.int64)
 
     def presume(self, buffer: SharedBuffer | RegisterArray) -> None:
-        """Presume that an unmodelled instruction wrote a buffer: reading it is not a finding."""
+        """Presume that an unmodelled instruction wrote a buffer, so that reads of it are no findings."""
         if isinstance(buffer, RegisterArray):
             buffer.define(0, len(buffer.data))
         else:
@@ -272,134 +274,141 @@ class RunningWarp:
     # -- fences --------------------------------------------------------------------------------------------------
 
     def fence_proxy_async(self, space: str = "") -> None:
-        """fence.proxy.async by the active lanes: it covers what they wrote in `space`, and what happens before."""
+        """Execute fence.proxy.async for the active lanes: it covers their writes in `space`, and what happens
+        before."""
         for agent in self.lanes.within(self.mask.word, self.agent):
             agent.fence_proxy(_FENCED[space])
 
     def fence_mbarrier_init(self) -> None:
-        """fence.mbarrier_init: a later release carries the barriers that this warp initialised to the cluster."""
+        """Execute fence.mbarrier_init: a later release carries this warp's mbarrier initialisations to the cluster."""
         for barrier in self.cta.initialised:
             barrier.fence_init(self)
 
     def fence_tcgen05_before(self) -> None:
-        """tcgen05.fence::before_thread_sync."""
+        """Execute tcgen05.fence::before_thread_sync."""
         for agent in self.lanes.within(self.mask.word, self.agent):
             agent.fence_tcgen05_before()
         self.gpu.fence_tensor_core(self)
 
     def fence_tcgen05_after(self) -> None:
-        """tcgen05.fence::after_thread_sync."""
+        """Execute tcgen05.fence::after_thread_sync."""
         for agent in self.lanes.within(self.mask.word, self.agent):
             agent.fence_tcgen05()
 
     def wait_for_grids(self) -> None:
-        """griddepcontrol.wait. The simulator runs one grid: this only orders what comes after it."""
+        """Execute griddepcontrol.wait. The simulator runs one grid, so this only orders later operations."""
         if self.dependence is not None:
             self.dependence.wait(self)
 
     # -- memory --------------------------------------------------------------------------------------------------
 
     def load(self, buffer: Buffer, index: Any, lanes: int = 1) -> Any:
-        """The elements of `buffer` at `index`, of its dtype.
+        """Return the elements of `buffer` at `index`, of its dtype.
 
         index: flat element offsets; an int (uniform), or integers of shape (32,) or (n, 32).
-        lanes: elements a thread reads from there on (a `Ramp`); the offset is a multiple of it.
+        lanes: elements per thread from there on (a `Ramp`); the offset is a multiple of it.
         Returns a scalar for a uniform index with lanes = 1, else an array of the index's shape, with a last axis of
-        `lanes` where lanes > 1. Elements of inactive lanes are unspecified.
-        Faults: misaligned-access; out-of-bounds, but in the CTA's shared memory. Records races and reads of
-        uninitialised memory.
+        `lanes` if lanes > 1. Elements of inactive lanes are unspecified.
+        Faults: misaligned-access; out-of-bounds, except within the CTA's shared memory. Records races and reads of
+            uninitialised memory.
         """
         return access.load(self, buffer, index, lanes)
 
     def peek(self, buffer: SharedBuffer, index: Any) -> Any:
-        """An element of shared memory that all lanes read, in a run without data, in no time."""
+        """Return an element of shared memory that all lanes read, in a run without data, without advancing time."""
         return access.peek(self, buffer, index)
 
     def spend_read(self, nbytes: int) -> int:
-        """The time of a read of one element of shared memory, of `nbytes`; in place of the element, 0."""
+        """Advance the time by a read of one element of shared memory, and return 0 in place of the element."""
         access.spend_read(self, nbytes)
         return 0
 
     def store(self, buffer: Buffer, index: Any, value: Any, lanes: int = 1, in_cta: bool | None = None) -> None:
         """Write `value` (a scalar, or an array as `load` returns) to the elements of `buffer` at `index`.
 
-        in_cta: where another thread that computes the value has the same: whether only in this CTA, or in the launch;
-            None where it may have another.
+        in_cta: for a value that is equal in all threads: True if only within this CTA, False if in the launch; None for
+        any other value.
         """
         access.store(self, buffer, index, value, lanes, in_cta)
 
     def copy(self, dst: Buffer, dst_index: Any, src: Buffer, src_index: Any, lanes: int = 1) -> None:
-        """``dst[dst_index] = src[src_index]`` without looking at the values: both have element types of one width."""
+        """Execute ``dst[dst_index] = src[src_index]`` without interpreting the values; both dtypes have the same
+        width."""
         access.copy(self, dst, dst_index, src, src_index, lanes)
 
     def move(
         self, dst: Buffer, first: int, pattern: Any, src: Buffer, src_first: int, src_pattern: Any, lanes: int = 1
     ) -> None:
-        """`copy` between places first + pattern. A first place is that of all lanes, a pattern as for `passes`."""
+        """Copy between the positions first + pattern.
+
+        A first position is common to all lanes; a pattern is as in `passes`.
+        """
         shortcut = self.cta.cluster.order.shortcut
         if not shortcut(block_moves.move, self, dst, first, pattern, src, src_first, src_pattern, lanes):
             self.copy(dst, first + pattern, src, src_first + src_pattern, lanes)
 
     def put(self, buffer: Buffer, first: int, pattern: Any, value: Any, lanes: int = 1) -> None:
-        """`store` to first + pattern, likewise."""
+        """Store to the positions first + pattern."""
         if not self.cta.cluster.order.shortcut(block_moves.put, self, buffer, first, pattern, value, lanes):
             self.store(buffer, first + pattern, value, lanes)
 
     def passes(self, buffer: Buffer, start: int, pattern: Any, lanes: int, write: bool) -> None:
-        """The time of a load or store whose values do not matter: of `lanes` elements a thread at start + pattern.
+        """Advance the time by a load or store without values, of `lanes` elements per thread at start + pattern.
 
-        start: the same in all lanes. pattern: a static array that exists as long as the program; None for 0.
-        Faults, and records, what is out of bounds or misaligned, as `load` does.
+        start: the same in all lanes. pattern: a static array that lives as long as the program; None for 0.
+        Raises a fault or records a fact for accesses out of bounds or misaligned, like `load`.
         """
         timed_access.passes(self, buffer, start, pattern, lanes, write)
 
     def passes_at(self, buffer: Buffer, index: Any, lanes: int, write: bool) -> None:
-        """`passes` where the lanes' places are known only now."""
+        """Advance the time by an access at dynamic positions; see `passes`."""
         timed_access.passes_at(self, buffer, index, lanes, write)
 
     def load_matrices(self, registers: Any, addresses: Any, count: int, transpose: bool) -> None:
-        """ldmatrix."""
+        """Execute ldmatrix."""
         matrix.load_matrices(self, registers, addresses, count, transpose)
 
     def store_matrices(self, addresses: Any, registers: Any, count: int, transpose: bool) -> None:
-        """stmatrix."""
+        """Execute stmatrix."""
         matrix.store_matrices(self, addresses, registers, count, transpose)
 
     def load_byte_matrices(self, registers: Any, addresses: Any, count: int) -> None:
-        """ldmatrix of bytes."""
+        """Execute ldmatrix of bytes."""
         matrix.load_bytes(self, registers, addresses, count)
 
     def store_byte_matrices(self, addresses: Any, registers: Any, count: int) -> None:
-        """stmatrix of bytes."""
+        """Execute stmatrix of bytes."""
         matrix.store_bytes(self, addresses, registers, count)
 
     def multiply_matrices(self, d: Any, a: Any, b: Any, c: Any, product: WarpProduct) -> None:
-        """mma."""
+        """Execute mma."""
         warp_mma.multiply_matrices(self, d, a, b, c, product)
 
     def multiply_quads(self, d: Any, a: Any, b: Any, c: Any, product: QuadProduct) -> None:
-        """mma.m8n8k4."""
+        """Execute mma.m8n8k4."""
         warp_mma.multiply_quads(self, d, a, b, c, product)
 
     def shared_address(self, buffer: SharedBuffer, index: Any) -> Any:
-        """The shared::cluster address of an element: cluster_ctarank << 24 | byte offset. Faults: out-of-bounds."""
+        """Return the shared::cluster address of an element: cluster_ctarank << 24 | byte offset.
+        Faults: out-of-bounds."""
         if not (isinstance(index, int) and 0 <= index < buffer.size):
             access.check_bounds(self, buffer, access.active(self, index), 1)
         return index * buffer.dtype.itemsize + (self.window + buffer.byte_offset)
 
     def global_address(self, buffer: GlobalBuffer, index: Any) -> Any:
-        """The 64-bit address of an element of global memory. Faults: out-of-bounds."""
+        """Return the 64-bit address of an element of global memory.
+        Faults: out-of-bounds."""
         access.check_bounds(self, buffer, access.active(self, index), 1)
         return index * buffer.dtype.itemsize + self.gpu.memory.base(buffer.slot)
 
     def tensor_map(self, name: str) -> TensorMap:
-        """The tensor map held by the variable `name`."""
+        """Return the tensor map held by the variable `name`."""
         return self.gpu.image.tensor_maps[name]
 
     # -- running -------------------------------------------------------------------------------------------------
 
     def resume(self) -> None:
-        """Run until the warp waits for something or ends. Called by the clock."""
+        """Run until the warp blocks or ends. The clock calls it."""
         if self.waiting is None or not self.waiting.polls:
             self.gpu.stillness.moved()
         self.waiting = None
@@ -427,5 +436,5 @@ class RunningWarp:
         return f"{self.place} at {where}"
 
     def delay(self, now: float) -> None:
-        """It goes on no earlier than `now`."""
+        """Delay the warp until `now` at the earliest."""
         self.time = max(self.time, now)

@@ -1,4 +1,4 @@
-"""Mistakes of warps with their lanes."""
+"""Facts about incorrect uses of a warp's lanes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..facts import Fact
 
 @dataclass(frozen=True)
 class PartialWarp(Fact):
-    """An instruction for the whole warp is executed by some lanes. instruction: in PTX. lanes: how many, of `all`."""
+    """A whole-warp instruction that only some lanes execute. instruction: in PTX. lanes: their number, of `all`."""
 
     instruction: str
     lanes: int
@@ -20,9 +20,9 @@ class PartialWarp(Fact):
 
 @dataclass(frozen=True)
 class WarpApart(Fact):
-    """Lanes execute an instruction that the chip executes for the whole warp, and the others wait for them elsewhere.
+    """A whole-warp instruction that some lanes execute while the others wait for them elsewhere.
 
-    instruction: in PTX. lanes: how many, of `all`. waits, span: the instruction at which the whole warp has to be.
+    instruction: in PTX. lanes: their number, of `all`. waits, span: the instruction that the whole warp must reach.
     """
 
     instruction: str
@@ -38,11 +38,11 @@ class WarpApart(Fact):
 
 @dataclass(frozen=True)
 class LanesDiffer(Fact):
-    """The lanes of a warp give different values for an operand that must be the same. operand: which, in words."""
+    """Different values of the lanes for an operand that must be uniform. operand: its description."""
 
     operand: str
 
 
 def warp_name(warp_id: int, warps: int) -> str:
-    """'warp 3', or in CTAs of several warpgroups 'warp 3 of warpgroup 1'."""
+    """Return 'warp 3', or 'warp 3 of warpgroup 1' in CTAs of several warpgroups."""
     return f"warp {warp_id}" if warps <= 4 else f"warp {warp_id % 4} of warpgroup {warp_id // 4}"

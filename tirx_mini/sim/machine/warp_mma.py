@@ -1,7 +1,7 @@
-"""mma: the product of matrices whose fragments the lanes of one warp hold (PTX ISA: "Matrix Fragments for mma").
+"""mma: matrix products on fragments held by the lanes of one warp (PTX ISA: "Matrix Fragments for mma").
 
 Lane 4g + t holds rows g and g + 8 of A, column g of B, and columns 2t and 2t + 1 of rows g and g + 8 of C and D. A
-register holds neighbours along K; the registers of the upper half of K come after those of the lower.
+register holds adjacent elements along K; the registers of the upper half of K follow those of the lower.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ class Fragment(Protocol):
 
 
 def multiply_matrices(w: Warp, d: Fragment, a: Fragment, b: Fragment, c: Fragment | None, product: WarpProduct) -> None:
-    """D = A B + C. The warp goes on when the tensor core of its quarter of the SM can take its next product.
+    """Execute D = A B + C.
 
-    That serves the warps that use it in turns, at the rate of the data sheet.
+    The warp continues when the tensor core of its sub-partition can accept the next product.
+
+    The tensor core serves its warps in turn, at the rate of the data sheet.
     """
     m, n, k = product.m, product.n, product.k
     width = numpy_dtype(product.a).itemsize
@@ -54,7 +56,7 @@ def _multiply_matrices(d: Fragment, a: Fragment, b: Fragment, c: Fragment | None
 
 
 def _spend(w: Warp, flops: int, width: int) -> None:
-    """The time of so many operations on elements of `width` bytes."""
+    """Advance the warp's time by the given number of operations on elements of `width` bytes."""
     w.gpu.count("flops", float(flops))
     cycles = flops * width / 2 / w.gpu.spec.tensor_flops_per_cycle
     w.gpu.count("tensor_cycles", cycles)
@@ -64,13 +66,13 @@ def _spend(w: Warp, flops: int, width: int) -> None:
 
 
 QUADS = 4
-"""The quad pairs of a warp: lanes 4q … 4q + 3 and 16 + 4q … 16 + 4q + 3."""
+"""The number of quad pairs of a warp: lanes 4q … 4q + 3 and 16 + 4q … 16 + 4q + 3."""
 
 
 def multiply_quads(w: Warp, d: Fragment, a: Fragment, b: Fragment, c: Fragment, product: QuadProduct) -> None:
-    """Four products D = A B + C of [8, 4] and [4, 8] float16, each by a quad pair of the warp.
+    """Execute four products D = A B + C of [8, 4] and [4, 8] float16, one for each quad pair of the warp.
 
-    Its rate is that of the other shapes; chips after Volta may be slower (PTX ISA: "mma").
+    Its rate is that of the other shapes; hardware after Volta may be slower (PTX ISA: "mma").
     """
     _spend(w, QUADS * 2 * 8 * 8 * 4, 2)
     w.cta.cluster.values.apply(_multiply_quads, d, a, b, c, product)
@@ -91,14 +93,14 @@ def _multiply_quads(d: Fragment, a: Fragment, b: Fragment, c: Fragment, product:
 
 
 def _halves(registers: Fragment) -> np.ndarray:
-    """The four halves of each lane, [32 · 4]."""
+    """Return the four float16 values of each lane, [32 · 4]."""
     return registers.read(2).T.copy().view(np.float16).reshape(-1).astype(np.float32)
 
 
 @cache
 def _places_of_factor(across: bool) -> np.ndarray:
-    """int[4, 8, 4]: the place of A[row, k] of each quad pair among the elements of the lanes, 4 each; of B[k, column]
-    with column for row. across: whether a lane holds four rows of one k, instead of four k of one row.
+    """Return int[4, 8, 4]: the index of A[row, k] of each quad pair among the lanes' elements, 4 per lane; for B[k,
+    column], the column replaces the row. across: whether a lane holds four rows of one k, instead of four k of one row.
     """
     quad, row, k = np.ogrid[:QUADS, :8, :4]
     lane = 4 * quad + 16 * (row // 4) + (k if across else row % 4)
@@ -107,7 +109,7 @@ def _places_of_factor(across: bool) -> np.ndarray:
 
 @cache
 def _places_of_sum(itemsize: int) -> np.ndarray:
-    """int[4, 8, 8]: the place of C[row, column] of each quad pair among the elements of the lanes, 8 each."""
+    """Return int[4, 8, 8]: the index of C[row, column] of each quad pair among the lanes' elements, 8 per lane."""
     quad, row, column = np.ogrid[:QUADS, :8, :8]
     if itemsize == 2:
         return (4 * quad + 16 * (row // 4) + row % 4) * 8 + column
@@ -127,7 +129,7 @@ def _rounded(total: np.ndarray, product: WarpProduct) -> np.ndarray:
 
 
 def _numbers(words: np.ndarray, dtype: str, wide: np.dtype[Any]) -> np.ndarray:
-    """The elements of registers in a row; of float32, the upper 19 bits, which are tf32."""
+    """Return the elements of registers as a flat array; of float32, only the upper 19 bits, which are tf32."""
     words = np.ascontiguousarray(words)
     if dtype == "float32":
         words = words & np.uint32(0xFFFFE000)
@@ -136,20 +138,21 @@ def _numbers(words: np.ndarray, dtype: str, wide: np.dtype[Any]) -> np.ndarray:
 
 @cache
 def _rows_of_a(words: int, each: int) -> np.ndarray:
-    """The place of A[row, k] among the elements of a fragment: register, lane, element of the register."""
+    """Return the index of A[row, k] among the elements of a fragment: register, lane, element of the register."""
     halves = np.arange(words * 32 * each).reshape(-1, 2, 8, 4, each)  # half of K, half of M, g, t, element
     return np.ascontiguousarray(halves.transpose(1, 2, 0, 3, 4)).reshape(16, -1)
 
 
 @cache
 def _columns_of_b(words: int, each: int) -> np.ndarray:
-    """The same for B[k, column]."""
+    """Return the index of B[k, column] among the elements of a fragment."""
     halves = np.arange(words * 32 * each).reshape(-1, 8, 4, each)  # half of K, g, t, element
     return np.ascontiguousarray(halves.transpose(0, 2, 3, 1)).reshape(-1, 8)
 
 
 @cache
 def _places_of_d(each: int) -> np.ndarray:
-    """The same for C[row, column] and D: a register holds `each` of columns 2t and 2t + 1."""
+    """Return the index of C[row, column] and D among the elements of a fragment: a register holds `each` of columns 2t
+    and 2t + 1."""
     halves = np.arange(128).reshape(2, 2 // each, 8, 4, each)  # half of M, register of the pair, g, t, element
     return np.ascontiguousarray(halves.transpose(0, 2, 3, 1, 4)).reshape(16, 8)

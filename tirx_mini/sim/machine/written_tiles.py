@@ -1,4 +1,4 @@
-"""Tiles as they were written to shared memory: the element of a tile that each 16 bytes hold."""
+"""Written tiles: the tile element that each 16-byte chunk of shared memory holds."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ CHUNK = 16
 
 @dataclass(frozen=True, eq=False)
 class ChunkTable:
-    """The elements of a tile in its chunks of 16 bytes, in the order of their addresses.
+    """The elements of a tile by 16-byte chunk, in order of address.
 
-    coords: int32[dimensions, chunks], of the first element of a chunk. valid: bool[chunks], whether its elements are
-    neighbours along the dimension `along`.
+    coords: int32[dimensions, chunks], of the first element of a chunk. valid: bool[chunks], whether the elements are
+    adjacent along the dimension `along`.
     """
 
     coords: np.ndarray
@@ -30,10 +30,10 @@ class ChunkTable:
 
 @dataclass(frozen=True, eq=False)
 class WrittenTile:
-    """A place in shared memory where a tile operation or a tensor map puts elements by one layout.
+    """A range of shared memory that a tile operation or a tensor map writes with one layout.
 
-    name: of the buffer, or of the tensor that is loaded. loaded: whether TMA brings it. start, nbytes: in shared
-    memory. shape: of the buffer or of the box. swizzle, row_bytes: the width of its swizzle and of its rows.
+    name: of the buffer, or of the loaded tensor. loaded: whether TMA writes it. start, nbytes: in shared memory. shape:
+    of the buffer or of the box. swizzle, row_bytes: the widths of its swizzle and of its rows.
     """
 
     name: str
@@ -48,17 +48,17 @@ class WrittenTile:
 
     @cached_property
     def table(self) -> ChunkTable | None:
-        """Its elements by their places; None for one that has no rows."""
+        """The tile's elements by chunk; None for a tile without rows."""
         return self.make() if sum(extent > 1 for extent in self.shape) > 1 else None
 
     @property
     def per_chunk(self) -> int:
-        """Elements in 16 bytes."""
+        """The number of elements in 16 bytes."""
         return CHUNK // self.dtype.itemsize
 
 
 def tile_of_buffer(buffer: Buffer, start: int) -> WrittenTile | None:
-    """The tile that a buffer is, from the byte `start` on; None where elements do not lie in whole chunks of memory."""
+    """Return the tile that a buffer holds from byte `start` on; None unless its elements fill whole chunks."""
     layout = buffer.layout if buffer.layout is not None else TileLayout(S[tuple(buffer.shape)])
     bits = buffer.dtype.bits
     if bits not in (8, 16, 32) or start % CHUNK or layout.axes != (m,):
@@ -74,7 +74,7 @@ def tile_of_buffer(buffer: Buffer, start: int) -> WrittenTile | None:
 
 
 def _row(layout: Layout) -> int:
-    """The elements that lie side by side along the dimension that is contiguous, where no swizzle moves them."""
+    """Return the number of adjacent elements along the contiguous dimension that no swizzle separates."""
     for dim in layout.linear.dims:
         run = 1
         for it in reversed(dim):

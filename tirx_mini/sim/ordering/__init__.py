@@ -1,4 +1,4 @@
-"""Happens-before: the vector clocks of a cluster, and the shadow memories that hold accesses against them."""
+"""The happens-before relation of a cluster: vector clocks, and shadow memories that check accesses against them."""
 
 from .actors import COLLECTIVE, ELECTED_LANE, LANES_TOGETHER, Access, Actor, Release
 from .clocks import (

@@ -1,4 +1,4 @@
-"""Accesses to a memory: their actors, the threads on whose behalf they happen, and their proxies."""
+"""Actors, threads and proxies of memory accesses."""
 
 from __future__ import annotations
 
@@ -14,20 +14,24 @@ from .clocks import BEFORE, Agent, Snapshot
 from .operations import CtaPlace, KnownValue, Operation, Proxy, Strong, is_wide
 
 ELECTED_LANE = 64
-"""Added to the number of a lane that elect.sync chose: it may be any lane (PTX ISA: "elect.sync")."""
+"""The offset added to the number of a lane that elect.sync chose; any lane may be chosen (PTX ISA: "elect.sync")."""
 
 LANES_TOGETHER = 33
-"""The lane of an access that all lanes of a set make to one place: each of them writes, or reads, the same."""
+"""The lane number of an access in which all lanes of a set read, or write the same value to, one location."""
 
 COLLECTIVE = 34
-"""The lane of an access that the lanes of a warp make together, each for others (PTX ISA: "stmatrix")."""
+"""The lane number of a collective access, in which the lanes of a warp access data for one another (PTX ISA:
+"stmatrix")."""
 
 
 class Access:
-    """One operation's accesses to a memory. The attributes are those of its `Actor` when it was issued.
+    """The accesses of one operation to a memory.
 
-    known: up to which epoch of each agent what that did happens before these accesses.
-    released: of a strong write, what an acquire that reads it sees. repeated: whether it stands for several.
+    The attributes are those of its `Actor` at the issue.
+
+    known: the epoch of each agent up to which its accesses happen before these.
+    released: for a strong write, the releases that an acquire of its value observes. repeated: whether it represents
+        several accesses.
     """
 
     __slots__ = (
@@ -64,8 +68,9 @@ class Access:
 class Release:
     """The release of a thread's write (PTX ISA: "Release and Acquire Patterns").
 
-    clocks: as of an agent, of what happens before it. scope, place: of the release operation or fence.
-    each: of what many threads release together, the release of each.
+    clocks: of everything that happens before it, like those of an agent. scope, place: of the release operation or
+        fence.
+    each: for a joint release of many threads, the individual releases.
     """
 
     clocks: Any
@@ -75,35 +80,35 @@ class Release:
 
     @property
     def wide(self) -> bool:
-        """Return whether its scope has all threads of the launch."""
+        """Return whether the scope includes all threads of the launch."""
         return is_wide(self.scope)
 
 
 class Actor:
-    """Who accesses memory.
+    """The originator of a memory access.
 
-    agent: whose clocks order the access. cluster: its number.
-    role: the warp that issued the operation, with its CTA. span: where. time: when, in cycles.
+    agent: the agent whose clocks order the access. cluster: its number.
+    role: the warp that issued the operation, with its CTA. span: the location. time: in cycles.
     tcgen05: whether these are accesses of tcgen05 operations, which `fence::after_thread_sync` of the issuing thread
         orders after others.
     fenced: the ORDER clock of that thread at its last such fence.
     own: the agents whose accesses need no such fence, because the same thread issued and awaited them.
     handed: the agents whose operations another thread handed over without the fence before its synchronisation.
-    value: for a write, what it writes, where that is known to be the same in every order of events.
-    awaited: up to which epoch of the agent its thread has waited for its operations, where these are not in order
-        among themselves; None where they are.
-    ordered: up to which epoch a commit or a fence of its thread has ordered them since, without a wait.
-    pipeline: what operations of the agent have in common that others may nevertheless be in order with.
-    preceded: the pipelines that it comes after, in the order of issue (PTX ISA: "Pipelined tcgen05 Instructions").
-    issued: of an asynchronous operation, the agent that issued it, and in which of its epochs; else None.
-    lanes: of a warp's access, the lane that makes it, or int8 with the lane for each granule; None for an engine.
-    strong: of an access with a memory order that is not weak; else None.
-    decides: of an atomic operation, whether what its thread does next depends on the value that it found.
-    thread: of an operation of the tensor core, the warp and the lane (as `word`) that issued it.
-    stored: of a store that is about to be made, the items of memory, which of them it writes, and what.
-    cta: of a copy from or to global memory, the CTA that issued it: the async proxy is each CTA's own.
-    word: the lanes that are active, lane 0 lowest. parted: how often the lanes of the warp have parted and come back.
-    form: of a write, how the bytes are to be read: a layout, or a dtype; None for what says nothing of it.
+    value: for a write, its value, if that is known to be the same in every order of events.
+    awaited: the epoch of the agent up to which its thread has waited for its unordered operations; None if they are
+        ordered among themselves.
+    ordered: the epoch up to which a commit or a fence of its thread has ordered them since, without a wait.
+    pipeline: the key of operations of the agent that may still be ordered with others.
+    preceded: the pipelines that it follows, in the order of issue (PTX ISA: "Pipelined tcgen05 Instructions").
+    issued: for an asynchronous operation, the issuing agent and its epoch; else None.
+    lanes: for a warp's access, the accessing lane, or int8 with the lane for each granule; None for an engine.
+    strong: set for an access with a memory order that is not weak; else None.
+    decides: for an atomic operation, whether the thread's next operations depend on the old value.
+    thread: for an operation of the tensor core, the warp and the lane (as `word`) that issued it.
+    stored: for a pending store, the items of memory, the indices that it writes, and the values.
+    cta: for a copy from or to global memory, the issuing CTA: each CTA has its own async proxy.
+    word: the active lanes, lane 0 lowest. parted: the number of divergences and reconvergences of the warp so far.
+    form: for a write, the interpretation of the bytes: a layout, or a dtype; None if unknown.
     """
 
     __slots__ = (
@@ -150,7 +155,8 @@ class Actor:
         self.form: Any = None
 
     def crosses(self, access: Access) -> bool:
-        """Whether this one sees an access before it only behind fence.proxy.async (PTX ISA: "Causality Order").
+        """Return whether an earlier access is visible to this actor only after fence.proxy.async (PTX ISA: "Causality
+        Order").
 
         The end of a copy makes its bytes visible to threads, and to the async proxy of its own CTA.
         """
@@ -159,7 +165,7 @@ class Actor:
         return access.write and access.cta != self.cta and None not in (access.cta, self.cta)
 
     def sees(self, access: Access) -> bool:
-        """Whether the issuing thread has executed fence::after_thread_sync since an access, or made that itself."""
+        """Return whether the issuing thread made an access itself or executed fence::after_thread_sync after it."""
         agent, epoch = access.agent, access.epoch
         if self.thread == (access.warp, access.word):
             return True
@@ -168,8 +174,7 @@ class Actor:
         return self.fenced is not None and agent < len(self.fenced) and self.fenced.item(agent) >= epoch
 
     def issued_before(self, access: Access) -> bool:
-        """Return whether this was issued before an access of the same cluster in every order; it may take effect later.
-        """
+        """Return whether this operation is issued before an access of the same cluster in every order."""
         if self.issued is None or access.cluster != self.cluster:
             return False
         issuer, epoch = self.issued
@@ -178,8 +183,7 @@ class Actor:
         return issuer < len(access.known) and access.known.item(issuer) >= epoch
 
     def follows(self, agent: int, epoch: int) -> bool:
-        """Return whether the thread of `agent` executed fence::before_thread_sync between that access and its release.
-        """
+        """Return whether the thread of `agent` executed fence::before_thread_sync between an access and its release."""
         if agent in self.own or agent == self.agent.index:
             return True
         clocks = self.agent.clocks

@@ -1,4 +1,4 @@
-"""Happens-before, kept with vector clocks over everything in a cluster that accesses memory on its own.
+"""The happens-before relation, kept as vector clocks of all agents in a cluster that access memory.
 
 An agent is a warp (or those of its lanes that act apart, see `lanes`), the tensor pipe that a thread issues to, the
 tensor-memory loads (or stores) a warp has in flight, or an asynchronous copy. Each has an epoch, a count that grows
@@ -31,20 +31,20 @@ from .pages import PagedClocks
 ORDER, PROXY, BEFORE, PAST, PROXY_GLOBAL, FENCED, OBSERVED = 0, 1, 2, 3, 4, 5, 6
 ROWS = 7
 PROXIES = (PROXY, PROXY_GLOBAL)
-"""The clocks that fence.proxy.async without a state space advances."""
+"""The clock rows that fence.proxy.async without a state space advances."""
 
 
 class Agent:
-    """One agent's vector clocks.
+    """An agent with its vector clocks.
 
-    clocks: int32[ROWS, capacity], or `PagedClocks` where agents are very many.
+    clocks: int32[ROWS, capacity], or `PagedClocks` for very many agents.
     epoch: the stamp of its accesses from now on.
     version: changes whenever the agent may have acquired something, or accessed memory since it last released.
     fenced: its ORDER clock at its last `tcgen05.fence::after_thread_sync`.
-    warp: the number of the warp whose lanes it stands for, -1 for anything but lanes.
-    forked: of an asynchronous operation, the agent that issued it, and the epoch that ended with this; else None.
-    synced: of lanes, the last epoch whose accesses are ordered among all of them; later ones only lane by lane.
-    scattered: of lanes, whether lanes made accesses of their own since then.
+    warp: the number of the warp whose lanes it represents, -1 for any other agent.
+    forked: for an asynchronous operation, the issuing agent, and the epoch that the issue ended; else None.
+    synced: for lanes, the last epoch whose accesses are ordered among all of them; later ones only lane by lane.
+    scattered: for lanes, whether single lanes made accesses since then.
     """
 
     __slots__ = (
@@ -69,84 +69,87 @@ class Agent:
         return np.zeros((ROWS, capacity), np.int32)
 
     def advance(self) -> None:
-        """Begin a new epoch: no earlier release covers accesses from now on."""
+        """Begin a new epoch; earlier releases do not cover later accesses."""
         self.epoch += 1
         self.clocks[ORDER, self.index] = self.epoch
 
     def acquire(self, released: SyncClock) -> None:
-        """Acquire what others released. What all of its own lanes released comes back to each of them."""
+        """Acquire everything released to a clock.
+
+        A release by all of its own lanes thereby becomes ordered for each of them.
+        """
         own = released.clocks.item(ORDER, self.index)
         if own > self.synced:
             self.synced = own
         self.acquire_clocks(released.clocks)
 
     def acquire_clocks(self, released: Any) -> None:
-        """Acquire what clocks hold."""
+        """Join the given clocks into this agent's clocks."""
         np.maximum(self.clocks, released, out=self.clocks)
         self.version += 1
 
     def acquire_older(self, released: Any) -> None:
-        """Acquire what clocks hold that may be older than the last growth of the clocks."""
+        """Join clocks that may be narrower because they were created before the last growth."""
         clocks = self.clocks[:, : released.shape[1]]
         np.maximum(clocks, released, out=clocks)
         self.version += 1
 
     def acquire_from(self, other: Agent) -> None:
-        """Acquire all that another agent did and acquired; it begins a new epoch."""
+        """Acquire everything that another agent did and acquired, and begin a new epoch of that agent."""
         self.acquire_clocks(other.clocks)
         other.advance()
 
     def acquire_epoch(self, agent: int, epoch: int) -> None:
-        """Acquire one agent's accesses up to `epoch`, and nothing that it had acquired itself."""
+        """Acquire one agent's accesses up to `epoch`, without the accesses that this agent had acquired."""
         clocks = self.clocks
         if clocks.item(ORDER, agent) < epoch:
             clocks[ORDER, agent] = epoch
             self.version += 1
 
     def acquire_past(self, clocks: Any) -> None:
-        """Put what an agent with these clocks did into this one's past, without making it visible."""
+        """Add the accesses covered by `clocks` to this agent's past, without making them visible."""
         past = self.clocks[PAST, : clocks.shape[1]]
         np.maximum(past, clocks[ORDER], out=past)
         np.maximum(past, clocks[PAST], out=past)
         self.version += 1
 
     def executed(self, agent: int, epoch: int) -> None:
-        """Put what another agent executed up to `epoch` into this one's past."""
+        """Add the operations of another agent up to `epoch` to this agent's past."""
         self.clocks[PAST, agent] = epoch
 
     def keep(self, rows: Sequence[int], agent: int, epochs: Sequence[int]) -> None:
-        """Go back to these epochs of another agent, one for each of the rows."""
+        """Restore the given epochs of another agent, one for each row."""
         self.clocks[rows, agent] = epochs
 
     def happens_after(self, agent: int, epoch: int) -> bool:
-        """Return whether the accesses of `agent` at `epoch` happen before this agent's next one."""
+        """Return whether the accesses of `agent` at `epoch` happen before the next access of this agent."""
         return agent == self.index or self.clocks.item(ORDER, agent) >= epoch
 
     @property
     def known(self) -> Any:
-        """Up to which epoch of each other agent what it did happens before this one's next access."""
+        """The latest epoch of each agent whose accesses happen before this agent's next access."""
         if self._known is None or self._known[0] != self.version:
             self._known = self.version, self.clocks[ORDER].copy()
         return self._known[1]
 
     def joined(self, others: Sequence[Agent]) -> tuple[Any, Any]:
-        """What happens before the next access of this or one of the others, and what they or it executed before."""
+        """Return the joined ORDER clocks of these agents, and the joined clocks of everything that they executed."""
         clocks = [self.clocks, *(each.clocks for each in others)]
         ordered = np.maximum.reduce([each[ORDER] for each in clocks])
         return ordered, np.maximum.reduce([ordered, *(each[PAST] for each in clocks)])
 
     def merge_fenced(self, fenced: Any) -> None:
-        """A thread of this agent executed fence::after_thread_sync as part of another one."""
+        """Record that a thread of this agent executed fence::after_thread_sync as part of another agent."""
         self.fenced = fenced.copy() if self.fenced is None else np.maximum(self.fenced, fenced)
 
     def snapshot(self, fenced: Any = None) -> Snapshot:
-        """This agent as it is now, for checking an access that takes effect later."""
+        """Return a copy of this agent's current state, for checking an access that takes effect later."""
         return Snapshot(self.index, self.epoch, self.clocks.copy(), fenced)
 
     def fence_proxy(self, rows: Sequence[int] = PROXIES) -> None:
-        """fence.proxy.async: the async proxy sees all writes that happen before this point.
+        """Execute fence.proxy.async: the async proxy sees all writes that happen before this point.
 
-        rows: the clocks of the state spaces that the fence covers.
+        rows: the clock rows of the state spaces that the fence covers.
         """
         self.version += 1
         order = self.clocks[ORDER]
@@ -156,22 +159,22 @@ class Agent:
         self.advance()
 
     def observe(self, released: Any) -> None:
-        """A strong read found a value that was released with these clocks: a fence behind it acquires them."""
+        """Record that a strong read returned a value released with these clocks; a later fence acquires them."""
         observed = self.clocks[OBSERVED, : released.shape[1]]
         np.maximum(observed, released[ORDER], out=observed)
         self.version += 1
 
     @property
     def has_fenced(self) -> bool:
-        """Return whether such a fence has made anything visible."""
+        """Return whether a fence at GPU scope has made any access visible."""
         return bool(self.clocks[FENCED].any())
 
     def fenced_clocks(self) -> Any:
-        """The clocks of what a fence at the scope of the GPU has made visible, by this thread or others."""
+        """Return the clocks of everything that fences at GPU scope have made visible."""
         return np.minimum(self.clocks, self.clocks[FENCED])
 
     def fence_gpu(self, acquires: bool, releases: bool) -> None:
-        """A fence at the scope of the GPU, for the threads that this one synchronises with, as for itself."""
+        """Execute a fence at GPU scope, also for the threads that synchronise with this one."""
         self.version += 1
         if acquires:
             np.maximum(self.clocks[ORDER], self.clocks[OBSERVED], out=self.clocks[ORDER])
@@ -179,18 +182,18 @@ class Agent:
             np.maximum(self.clocks[FENCED], self.clocks[ORDER], out=self.clocks[FENCED])
 
     def fence_tcgen05_before(self) -> None:
-        """tcgen05.fence::before_thread_sync: later releases carry the fence."""
+        """Execute tcgen05.fence::before_thread_sync; later releases carry the fence."""
         self.version += 1
         np.maximum(self.clocks[BEFORE], self.clocks[ORDER], out=self.clocks[BEFORE])
 
     def fence_tcgen05(self) -> None:
-        """tcgen05.fence::after_thread_sync."""
+        """Execute tcgen05.fence::after_thread_sync."""
         self.version += 1
         self.fenced = self.clocks[ORDER].copy()
 
 
 class UncheckedAgent(Agent):
-    """The one agent of a run whose accesses are not checked: everything happens before its accesses."""
+    """The only agent of an unchecked run; every access happens before its own."""
 
     __slots__ = ()
 
@@ -199,42 +202,42 @@ class UncheckedAgent(Agent):
         self.clocks.fill(np.iinfo(np.int32).max)
 
     def advance(self) -> None:
-        """One epoch is enough."""
+        """Do nothing: one epoch is enough."""
 
     def acquire(self, released: SyncClock) -> None:
-        """Keep nothing: no order is recorded."""
+        """Do nothing: an unchecked run records no order."""
 
     def acquire_clocks(self, released: Any) -> None:
-        """Keep nothing: no order is recorded."""
+        """Do nothing: an unchecked run records no order."""
 
     def acquire_from(self, other: Agent) -> None:
-        """Keep nothing: no order is recorded."""
+        """Do nothing: an unchecked run records no order."""
 
     def acquire_epoch(self, agent: int, epoch: int) -> None:
-        """Keep nothing: no order is recorded."""
+        """Do nothing: an unchecked run records no order."""
 
     def acquire_past(self, clocks: Any) -> None:
-        """Keep nothing: no order is recorded."""
+        """Do nothing: an unchecked run records no order."""
 
     def happens_after(self, agent: int, epoch: int) -> bool:
-        """Always."""
+        """Return True: every access happens before this agent's."""
         return True
 
     def fence_proxy(self, rows: Sequence[int] = PROXIES) -> None:
-        """Keep nothing: no order is recorded."""
+        """Do nothing: an unchecked run records no order."""
 
     def fence_gpu(self, acquires: bool, releases: bool) -> None:
-        """Keep nothing: no order is recorded."""
+        """Do nothing: an unchecked run records no order."""
 
     def fence_tcgen05_before(self) -> None:
-        """Keep nothing: no order is recorded."""
+        """Do nothing: an unchecked run records no order."""
 
     def fence_tcgen05(self) -> None:
-        """Keep nothing: no order is recorded."""
+        """Do nothing: an unchecked run records no order."""
 
 
 class Snapshot:
-    """An agent as it was at some moment. The attributes are those of `Agent`."""
+    """The state of an agent at one moment. The attributes are those of `Agent`."""
 
     __slots__ = ("clocks", "epoch", "fenced", "forked", "index", "warp")
 
@@ -248,16 +251,16 @@ class Snapshot:
 
     @property
     def known(self) -> Any:
-        """As `Agent.known`."""
+        """See `Agent.known`."""
         return self.clocks[ORDER]
 
     def happens_after(self, agent: int, epoch: int) -> bool:
-        """As `Agent.happens_after`."""
+        """See `Agent.happens_after`."""
         return agent == self.index or (agent < self.clocks.shape[1] and self.clocks.item(ORDER, agent) >= epoch)
 
 
 def common(clocks: Sequence[Any]) -> Any:
-    """What all of some agents' clocks hold, which may be older than the last growth."""
+    """Return the element-wise minimum of several agents' clocks, which may be older than the last growth."""
     first, *others = clocks
     if isinstance(first, PagedClocks):
         return first.common(others)
@@ -266,7 +269,7 @@ def common(clocks: Sequence[Any]) -> Any:
 
 
 class Causality:
-    """The agents of one cluster. Clocks have room for `capacity` agents, and grow together when that is used up."""
+    """The agents of one cluster and their clocks. The clocks have room for `capacity` agents, and grow together."""
 
     def __init__(self, capacity: int = 48) -> None:
         self.capacity = capacity
@@ -275,11 +278,11 @@ class Causality:
         self._idle: list[Agent] = []
 
     def count(self) -> int:
-        """How many agents there are."""
+        """Return the number of agents."""
         return len(self.agents)
 
     def agent(self, name: str) -> Agent:
-        """A new agent, which has acquired nothing."""
+        """Return a new agent that has acquired nothing."""
         if len(self.agents) == self.capacity:
             self._grow()
         agent = Agent(self.capacity, len(self.agents), name)
@@ -287,10 +290,10 @@ class Causality:
         return agent
 
     def fork(self, issuer: Agent, name: str) -> Agent:
-        """An agent for one asynchronous operation: all that its issuer did and acquired happens before it.
+        """Return an agent for one asynchronous operation, which everything its issuer did and acquired happens before.
 
-        The agent of a finished operation is used again where its end happens before the issuer's next access: then
-        nobody can take the old operation for the new one.
+        The agent of a finished operation is reused if its end happens before the issuer's next access, so that the two
+        operations cannot be confused.
         """
         for position, idle in enumerate(self._idle):
             if issuer.happens_after(idle.index, idle.epoch):
@@ -309,21 +312,21 @@ class Causality:
         return agent
 
     def _begin(self, agent: Agent, issuer: Agent) -> None:
-        """All that the issuer did and acquired happens before what `agent` does."""
+        """Initialise the clocks of `agent` with those of its issuer."""
         np.copyto(agent.clocks, issuer.clocks)
 
     def finish(self, agent: Agent) -> None:
-        """The operation of a forked agent is over; whoever acquired its last epoch keeps it."""
+        """Release the agent of a finished operation for reuse; agents that acquired its last epoch keep it."""
         self._idle.append(agent)
 
     def sync_clock(self) -> SyncClock:
-        """An empty clock for a barrier, which grows with the others."""
+        """Return an empty clock for a barrier; it grows with the clocks of the agents."""
         shared = SyncClock(self.capacity)
         self._shared.append(shared)
         return shared
 
     def transient_clock(self) -> SyncClock:
-        """An empty clock for the release of one operation at its end."""
+        """Return an empty clock for the release at the end of one operation."""
         return SyncClock(self.capacity)
 
     def _grow(self) -> None:
@@ -337,7 +340,7 @@ class Causality:
 
 
 class UncheckedCausality(Causality):
-    """The clocks of a cluster whose accesses are not checked: one agent and one clock for all."""
+    """The causality of an unchecked cluster: one agent and one clock serve all requests."""
 
     def __init__(self) -> None:
         super().__init__(1)
@@ -345,27 +348,27 @@ class UncheckedCausality(Causality):
         self._everything = UncheckedClock()
 
     def agent(self, name: str) -> Agent:
-        """The agent for all."""
+        """Return the shared agent."""
         return self._any
 
     def fork(self, issuer: Agent, name: str) -> Agent:
-        """The agent for all."""
+        """Return the shared agent."""
         return self._any
 
     def finish(self, agent: Agent) -> None:
-        """The agent for all goes on."""
+        """Do nothing: the shared agent remains in use."""
 
     def sync_clock(self) -> SyncClock:
-        """The clock for all."""
+        """Return the shared clock."""
         return self._everything
 
     def transient_clock(self) -> SyncClock:
-        """The clock for all."""
+        """Return the shared clock."""
         return self._everything
 
 
 class SyncClock:
-    """The clock that was released to a barrier: the join of clocks. clocks: int32[ROWS, capacity]."""
+    """The clock of a barrier: the join of all clocks released to it. clocks: int32[ROWS, capacity]."""
 
     __slots__ = ("clocks",)
 
@@ -373,52 +376,52 @@ class SyncClock:
         self.clocks: Any = np.zeros((ROWS, capacity), np.int32)
 
     def release(self, agent: Agent) -> None:
-        """`agent` releases all that it did and acquired so far."""
+        """Release everything that `agent` has done and acquired."""
         np.maximum(self.clocks, agent.clocks, out=self.clocks)
         agent.advance()
 
     def release_epoch(self, agent: int, epoch: int, row: int = ORDER) -> None:
-        """Release one agent's accesses up to `epoch`, alone."""
+        """Release the accesses of one agent up to `epoch`, and nothing else."""
         if self.clocks.item(row, agent) < epoch:
             self.clocks[row, agent] = epoch
 
     def release_past(self, agent: Agent) -> None:
-        """Put the operations of `agent` into the past of the threads that acquire this, without making them visible."""
+        """Add the operations of `agent` to the past of threads that acquire this clock, without making them visible."""
         past = self.clocks[PAST, : agent.clocks.shape[1]]
         np.maximum(past, agent.clocks[ORDER], out=past)
         np.maximum(past, agent.clocks[PAST], out=past)
 
     def release_synced(self, agent: Agent) -> None:
-        """`agent` releases what it acquired, and of what it did itself that which is in order among its lanes."""
+        """Release what `agent` acquired, and those of its own accesses that are ordered among all of its lanes."""
         own = self.clocks[:, agent.index].copy()
         self.join_clocks(agent.clocks)
         self.clocks[:, agent.index] = own
         self.release_epoch(agent.index, agent.synced)
 
     def join(self, other: SyncClock) -> None:
-        """Release all that was released to `other`, which may be older than the last growth of the clocks."""
+        """Release everything released to `other`, which may be older than the last growth of the clocks."""
         self.join_clocks(other.clocks)
 
     def join_clocks(self, other: Any) -> None:
-        """Release what clocks hold."""
+        """Join the given clocks into this clock."""
         clocks = self.clocks[:, : other.shape[1]]
         np.maximum(clocks, other, out=clocks)
 
     def follows(self, agent: int, epoch: int) -> bool:
-        """Return whether this was released after `agent` executed its epoch `epoch`."""
+        """Return whether this clock was released after `agent` executed epoch `epoch`."""
         return self.clocks.item(ORDER, agent) >= epoch or self.clocks.item(PAST, agent) >= epoch
 
     def copy_from(self, other: SyncClock) -> None:
-        """Hold exactly what was released to `other`."""
+        """Replace this clock by a copy of `other`."""
         np.copyto(self.clocks, other.clocks)
 
     def clear(self) -> None:
-        """Hold nothing."""
+        """Reset the clock to zero."""
         self.clocks.fill(0)
 
 
 class UncheckedClock(SyncClock):
-    """The clock of a run whose accesses are not checked: everything was released to it."""
+    """The clock of an unchecked run; every access counts as released to it."""
 
     __slots__ = ()
 
@@ -427,19 +430,19 @@ class UncheckedClock(SyncClock):
         self.clocks.fill(np.iinfo(np.int32).max)
 
     def release(self, agent: Agent) -> None:
-        """Keep nothing: no order is recorded."""
+        """Do nothing: an unchecked run records no order."""
 
     def release_epoch(self, agent: int, epoch: int, row: int = ORDER) -> None:
-        """Keep nothing: no order is recorded."""
+        """Do nothing: an unchecked run records no order."""
 
     def release_past(self, agent: Agent) -> None:
-        """Keep nothing: no order is recorded."""
+        """Do nothing: an unchecked run records no order."""
 
     def join_clocks(self, other: Any) -> None:
-        """Keep nothing: no order is recorded."""
+        """Do nothing: an unchecked run records no order."""
 
     def copy_from(self, other: SyncClock) -> None:
-        """Keep nothing: no order is recorded."""
+        """Do nothing: an unchecked run records no order."""
 
     def clear(self) -> None:
-        """Keep nothing: no order is recorded."""
+        """Do nothing: an unchecked run records no order."""

@@ -1,4 +1,4 @@
-"""The kinds of hazards between two accesses to one place."""
+"""The kinds of hazards between two accesses to one location."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from enum import Enum, auto
 
 
 class ConflictKind(Enum):
-    """The reason for which an access may not follow the one before it."""
+    """The rule that an access violates with respect to an earlier access."""
 
     RACE = auto()
-    """Nothing orders the two."""
+    """No synchronisation orders the two accesses."""
     PROXY = auto()
-    """No fence.proxy.async lies between them."""
+    """No fence.proxy.async lies between the two accesses."""
     PROXY_READ = auto()
-    """The same, where the earlier one is a read."""
+    """No fence.proxy.async lies between the two accesses, and the earlier one is a read."""
     UNPAIRED = auto()
-    """Operations of the tensor core by one thread, of which the PTX ISA does not say that they execute in order."""
+    """Two tensor-core operations of one thread for which the PTX ISA guarantees no execution order."""
     TCGEN05_AFTER = auto()
-    """No tcgen05.fence::after_thread_sync lies between them."""
+    """No tcgen05.fence::after_thread_sync lies between the two accesses."""
     TCGEN05_BEFORE = auto()
-    """No tcgen05.fence::before_thread_sync lies between the earlier one and its release."""
+    """No tcgen05.fence::before_thread_sync lies between the earlier access and its release."""
     LANES = auto()
-    """The two are of different lanes of one warp, and no bar.warp.sync lies between them."""
+    """The accesses belong to different lanes of one warp, and no bar.warp.sync lies between them."""
     ELECTED_LANE = auto()
-    """The two are in order if elect.sync chooses the lowest lane."""
+    """The accesses are ordered only if elect.sync chooses the lowest lane."""
     UNINITIALISED = auto()
-    """Nothing was written there."""
+    """The location was never written."""
     LOST_REDUCTION = auto()
-    """Both have a memory order, and one is a store that erases what the other one added, or does not."""
+    """Both accesses are strong, but a store may overwrite the other access's reduction."""

@@ -1,7 +1,7 @@
-"""Sets of very many accesses, as of the atomic operations of a whole launch on one counter.
+"""Large sets of accesses, such as all atomic operations of a launch on one counter.
 
-A set with one access more shares the parts of the set before. A part has what its accesses have in common, so that a
-question about all of them is mostly answered without looking at each.
+A set with one more access shares the parts of the original set. A part records the common properties of its accesses,
+so that most queries need not visit each access.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .operations import Operation, Proxy, is_wide
 from .pages import NOTHING, PagedClocks, Root, entry, holds, replaced
 
 LARGE = 16
-"""Members from which on a set is a crowd, and those of a part."""
+"""The minimum size of a crowd, and the size of each part of a crowd."""
 
 NOWHERE = (-1, -1)
-"""The place of a release by several threads."""
+"""The place of a release by several threads together."""
 
 
 class Part:
-    """`LARGE` members. owners: the cluster and the agent of each; warps, spans: likewise."""
+    """A part of a crowd, with `LARGE` members. owners: the cluster and the agent of each; warps, spans: likewise."""
 
     __slots__ = ("members", "owners", "spans", "warps")
 
@@ -40,12 +40,12 @@ class Part:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Crowd:
-    """A set of accesses, in the order in which they were made: those of the parts, then the tail.
+    """A set of accesses in program order: the members of the parts, then the tail.
 
-    stamps: the last epoch of each agent among them; of use where all are of one cluster. warps: a 1 for each of theirs.
-    width: of each access, where all are strong at the scope of the GPU or wider; else 0. stores, blind: whether there
-    are stores among them, and atomic operations whose threads never look at what they found.
-    joint: for writes that release, what all of them release together; None where scopes have to be looked at.
+    stamps: the last epoch of each agent among them, for accesses of one cluster. warps: a 1 for each warp.
+    width: of each access, if all are strong at GPU scope or wider; else 0. stores, blind: whether there are stores, and
+        atomic operations with unused results.
+    joint: for releasing writes, their joint release; None if scopes have to be compared.
     """
 
     parts: tuple[Part, ...] = ()
@@ -64,14 +64,14 @@ class Crowd:
         yield from self.tail
 
     def has(self, number: int, access: Access) -> bool:
-        """Return whether an access is among its members."""
+        """Return whether the set contains an access."""
         if not entry(self.stamps, access.agent):
             return False
         owner = access.cluster, access.agent
         return number in self.tail or any(owner in p.owners and number in p.members for p in self.parts)
 
     def plus(self, number: int, accesses: Sequence[Any]) -> Crowd:
-        """The set with one member more."""
+        """Return the set with one more member."""
         access: Access = accesses[number]
         parts, tail = self.parts, (*self.tail, number)
         if len(tail) == LARGE:
@@ -94,7 +94,7 @@ class Crowd:
         )  # fmt: skip
 
     def without(self, access: Access, accesses: Sequence[Any], keep_stores: bool) -> Crowd:
-        """The set without earlier accesses of the same agent."""
+        """Return the set without earlier accesses of the same agent."""
         if not entry(self.stamps, access.agent):
             return self
         owner = access.cluster, access.agent
@@ -120,7 +120,7 @@ class Crowd:
         return found
 
     def of_warp(self, actor: Actor, accesses: Sequence[Any]) -> Iterator[int]:
-        """The accesses of the actor's own warp."""
+        """Yield the accesses by the actor's own warp."""
         warp = actor.agent.warp
         if warp >= 0 and entry(self.warps, warp):
             for members in (*(part.members for part in self.parts if warp in part.warps), self.tail):
@@ -129,16 +129,14 @@ class Crowd:
                         yield member
 
     def unlike(self, spans: set[int], accesses: Sequence[Any]) -> Iterator[int]:
-        """The accesses at none of these places, which may become more on the way."""
+        """Yield the accesses at none of the given spans, which may grow during the iteration."""
         for part in self.parts:
             if not part.spans <= spans:
                 yield from (member for member in part.members if id(accesses[member].span) not in spans)
         yield from (member for member in self.tail if id(accesses[member].span) not in spans)
 
     def harmless(self, actor: Actor) -> bool:
-        """Return whether no access of another warp can conflict with the actor's: each is morally strong with it, or
-        happens before it.
-        """
+        """Return whether every access of another warp is morally strong with the actor's, or happens before it."""
         strong = actor.strong
         if strong is not None and strong.wide and strong.width == self.width:
             if actor.operation is Operation.STORE:
@@ -155,7 +153,7 @@ class Crowd:
         )
 
     def releasing(self, access: Access, accesses: Sequence[Any]) -> Crowd:
-        """The set with what its members release together, of which `access` is the last."""
+        """Return the set with the joint release of its members, of which `access` is the last."""
         if self.joint is not None:
             found = [self.joint, *access.released]
         elif len(self.parts) <= 1:
@@ -176,7 +174,7 @@ class Crowd:
 
 
 def crowd_of(members: Sequence[int], accesses: Sequence[Any]) -> Crowd:
-    """The members of a set as a crowd."""
+    """Return the members of a set as a crowd."""
     made = Crowd()
     for member in members:
         made = made.plus(member, accesses)
@@ -184,7 +182,7 @@ def crowd_of(members: Sequence[int], accesses: Sequence[Any]) -> Crowd:
 
 
 def _later(a: Any, b: Any) -> Any:
-    """The join of the clocks of two releases."""
+    """Return the join of the clocks of two releases."""
     if isinstance(a, PagedClocks):
         joined = a.copy()
         joined.join(b)
@@ -194,7 +192,7 @@ def _later(a: Any, b: Any) -> Any:
 
 
 def apart(releases: Sequence[Release], scope: str) -> Iterator[Release]:
-    """Releases, one by one where many are taken together and a scope may not have the threads of all."""
+    """Yield the releases, splitting a joint release where the scope may exclude some of its threads."""
     for release in releases:
         if release.each is None or is_wide(scope):
             yield release

@@ -1,7 +1,7 @@
-"""The grid before a launch that begins early, and which accesses to global memory are ordered after it.
+"""Programmatic dependent launch: the previous grid, and the order of accesses to global memory after it.
 
-To each cluster the grid before is one more agent: it may touch all of global memory, and griddepcontrol.wait acquires
-its end (PTX ISA: "griddepcontrol"); barriers then release that like everything that a warp acquired. A warp has a
+For each cluster, the previous grid is one more agent: it may access all of global memory, and griddepcontrol.wait
+acquires its end (PTX ISA: "griddepcontrol"); barriers then release it like any acquired epoch. A warp has a
 `GridDependence` until all of its lanes are ordered; in a kernel that does not wait, none has.
 """
 
@@ -18,21 +18,21 @@ from .operations import Operation
 
 
 class LaneSet(Protocol):
-    """Lanes of a warp. word: as a 32-bit integer, lane 0 lowest."""
+    """A set of lanes of a warp. word: the lanes as a 32-bit integer, lane 0 lowest."""
 
     @property
     def word(self) -> int: ...
 
 
 class Machine(Protocol):
-    """The part of the machine that keeps facts."""
+    """The interface of the machine that records facts."""
 
     @property
     def facts(self) -> FactLog: ...
 
 
 class DependentWarp(Protocol):
-    """The part of a warp that launch order concerns."""
+    """The interface of a warp for programmatic dependent launch."""
 
     span: Span | None
     dependence: GridDependence | None
@@ -53,10 +53,10 @@ class DependentWarp(Protocol):
 
 @dataclass(frozen=True)
 class EarlyAccess(Fact):
-    """An access to global memory that the grid before may still be using.
+    """An access to global memory that the previous grid may still be using.
 
-    operation: as in "TMA load". buffer: its name. late: how many lanes did not wait with the others of their warp; 0
-    where no lane has waited. before: the grid before.
+    operation: such as "TMA load". buffer: its name. late: the number of lanes that did not wait with the others of
+    their warp; 0 if no lane has waited. before: the previous grid.
     """
 
     operation: Operation
@@ -67,14 +67,14 @@ class EarlyAccess(Fact):
 
 
 NOTHING_KNOWN: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
-"""Of a grid before that may use all of global memory."""
+"""The harmless buffers of a previous grid that may use all of global memory."""
 
 
 class GridBefore:
-    """The grid before, as a cluster sees it.
+    """The previous grid, as a cluster sees it.
 
-    harmless: the buffers that it does not write, and those that it does not use: what may be read and written early.
-    waits: where the cluster waits for it, by role.
+    harmless: the buffers that it does not write, and those that it does not use: they may be read, and written, early.
+    waits: the locations of the cluster's waits for it, by role.
     """
 
     __slots__ = ("agent", "harmless", "waits")
@@ -86,9 +86,9 @@ class GridBefore:
 
 
 class GridDependence:
-    """The order of the previous grid's end before the next operation of one warp.
+    """The order between the end of the previous grid and the next operation of one warp.
 
-    waited: the lanes that have waited, while only some have and the warp has not converged since; else 0.
+    waited: the lanes that have waited, if only some have and the warp has not converged since; else 0.
     """
 
     __slots__ = ("before", "waited")
@@ -98,7 +98,7 @@ class GridDependence:
         self.waited = 0
 
     def wait(self, w: DependentWarp) -> None:
-        """griddepcontrol.wait by the active lanes."""
+        """Execute griddepcontrol.wait for the active lanes."""
         self.before.waits.setdefault(w.place, w.span)
         if self.waited or not self._follows(w):
             self.waited |= w.mask.word
@@ -107,16 +107,16 @@ class GridDependence:
             w.dependence = None
 
     def converged(self) -> None:
-        """All lanes of the warp have met: what one of them acquired, all have."""
+        """Record that the warp has reconverged: every lane has acquired what any lane acquired."""
         self.waited = 0
 
     def acquired(self, w: DependentWarp, released: SyncClock) -> None:
-        """The active lanes have acquired what an mbarrier released."""
+        """Record that the active lanes acquired the release of an mbarrier."""
         if self.waited and released.follows(self.before.agent.index, self.before.agent.epoch):
             self.waited |= w.mask.word
 
     def check(self, w: DependentWarp, operation: Operation, buffer: str, writes: bool) -> None:
-        """Record an access to the global `buffer` that the grid before may still be using."""
+        """Record an access to the global buffer `buffer` that the previous grid may still be using."""
         if buffer in self.before.harmless[writes]:
             return
         late = (w.mask.word & ~self.waited).bit_count() if self.waited else 0
@@ -127,9 +127,9 @@ class GridDependence:
             w.dependence = None
 
     def _follows(self, w: DependentWarp) -> bool:
-        """Return whether the end of the grid before lies in the past of the warp.
+        """Return whether the end of the previous grid lies in the past of the warp.
 
-        What it wrote is visible to the whole grid as soon as one thread has waited, so no release has to lie between.
+        Its writes become visible to the whole grid as soon as one thread has waited, so no release has to lie between.
         """
         clocks, agent = w.agent.clocks, self.before.agent
         return clocks.item(ORDER, agent.index) >= agent.epoch or clocks.item(PAST, agent.index) >= agent.epoch

@@ -1,13 +1,13 @@
-"""The lanes of a warp as threads of their own, at the cost of one thread while they are together.
+"""The lanes of a warp as separate threads, at the cost of one thread while they are converged.
 
-A warp has one agent for all of its lanes, the *whole*, and one for each set of lanes that acts apart, a *part*: the
-arms of a divergent branch are parts. What a part acquires, fences and releases is its lanes' alone. The lanes *meet*
-at bar.warp.sync and at barriers that every lane waits for (PTX ISA: "bar.warp.sync", "bar"): then each lane has
-acquired what any of them has, and the parts dissolve. elect.sync, shfl.sync and other collectives order no memory.
+A warp has one agent for all of its lanes, the *whole*, and one for each set of lanes that act apart, a *part*: the arms
+of a divergent branch are parts. A part acquires, fences and releases for its lanes alone. The lanes *meet* at
+bar.warp.sync and at barriers that every lane waits for (PTX ISA: "bar.warp.sync", "bar"): each lane has then acquired
+what any of them has, and the parts dissolve. elect.sync, shfl.sync and other collectives order no memory.
 
-Accesses by the whole since the lanes last met are ordered lane by lane only. An access therefore carries the lane that
-made it (`LANES_TOGETHER` where all lanes of the set access one place), and two accesses of one warp that no clock
-orders conflict where their lanes differ.
+Accesses by the whole since the last meeting are ordered lane by lane only. An access therefore carries the lane that
+made it (`LANES_TOGETHER` if all lanes of the set access one location), and two accesses of one warp that no clock
+orders conflict if their lanes differ.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from collections.abc import Iterator
 from .clocks import BEFORE, ORDER, PROXIES, Agent, Causality, SyncClock, UncheckedCausality
 
 MOST_PARTS = 8
-"""Parts that a warp keeps apart between two meetings. Lanes that part further act as the whole warp, but for those that
-act alone, which may hand over to one another.
+"""The maximum number of parts that a warp tracks between two meetings. Lanes that diverge further act as the whole
+warp, except single lanes, which may hand over to one another.
 """
 
 MOST_AGENTS = 1024
-"""Agents with which lanes that act alone get further parts: their clocks grow with the square of that."""
+"""The number of agents beyond which single lanes get no parts of their own; the clocks grow quadratically."""
 
 
 _LIMITED = [ORDER, *PROXIES, BEFORE]
-"""The clocks that hold accesses."""
+"""The clock rows that stamp accesses."""
 
 
 class Part:
-    """Lanes that act apart. word: which, lane 0 lowest. seen: the versions of the sets around it that it acquired."""
+    """A set of lanes that act apart. word: the lanes, lane 0 lowest. seen: the versions of the enclosing sets it
+    acquired."""
 
     __slots__ = ("agent", "seen", "word")
 
@@ -41,9 +42,9 @@ class Part:
 
 
 class Lanes:
-    """The agents of one warp. whole: of all lanes. word: all lanes that it has.
+    """The agents of one warp. whole: the agent of all lanes. word: the lanes of the warp.
 
-    together: whether they are never told apart, as accesses are not checked.
+    together: whether the lanes are never distinguished, in an unchecked run.
     """
 
     __slots__ = ("_causality", "_parts", "_spare", "_told", "together", "whole", "word")
@@ -58,7 +59,7 @@ class Lanes:
         self._told: dict[SyncClock, tuple[int, int]] = {}
 
     def of(self, word: int) -> Agent:
-        """The agent of a set of lanes, with the clock that its lanes have in common."""
+        """Return the agent of a set of lanes, with the clock common to those lanes."""
         if word == self.word or self.together:
             return self.whole
         part = self._parts.get(word)
@@ -76,12 +77,12 @@ class Lanes:
         return part.agent
 
     def _apart(self, word: int) -> bool:
-        """Return whether these lanes get a part, although there are many: one lane does, in a cluster of few agents."""
+        """Return whether the lanes get a part beyond the limit: a single lane does, in a cluster of few agents."""
         return not word & (word - 1) and self._causality.count() < MOST_AGENTS
 
     @staticmethod
     def _inherit(part: Part, around: Agent) -> None:
-        """Join the clock that every lane of a larger set has into the part."""
+        """Join the clock of a larger set of lanes into a part of it."""
         seen = (around.version, around.synced)
         agent = part.agent
         if part.seen.get(around.index) == seen:
@@ -96,7 +97,7 @@ class Lanes:
         part.seen[around.index] = seen
 
     def release(self, released: SyncClock, word: int, agent: Agent) -> None:
-        """Each lane of `word`, which act as `agent`, releases what it did and acquired."""
+        """Release what each lane of `word` did and acquired; the lanes act as `agent`."""
         released.release(agent)
         if agent is not self.whole and self.whole.scattered:
             self._release_whole(released, word)
@@ -108,7 +109,7 @@ class Lanes:
                     released.release(part.agent)
 
     def _release_whole(self, released: SyncClock, word: int) -> None:
-        """Lanes release what they did with the whole: it is released, up to the first of these, when all lanes have."""
+        """Release the lanes' accesses as part of the whole warp, once all lanes have released them."""
         whole = self.whole
         lanes, epoch = self._told.pop(released, (0, whole.epoch - 1))
         if lanes | word != self.word:
@@ -120,22 +121,23 @@ class Lanes:
             released.release_epoch(whole.index, min(whole.clocks.item(row, whole.index), epoch), row)
 
     def within(self, word: int, agent: Agent) -> Iterator[Agent]:
-        """The agents of the lanes of `word`, which act as `agent`: an instruction is each lane's own, so it comes
-        after what they did apart."""
+        """Yield the agents of the lanes of `word`, whose earlier separate accesses precede their common instruction."""
         yield agent
         for part in self._parts.values():
             if part.agent is not agent and not part.word & ~word:
                 yield part.agent
 
     def come_together(self) -> None:
-        """All lanes execute one instruction, which orders no memory: what each did lies in the past of all."""
+        """Record an instruction of all lanes that orders no memory: the accesses of each lane lie in the past of
+        all."""
         for part in self._parts.values():
             self.whole.acquire_past(part.agent.clocks)
 
     def meet_within(self, word: int, agent: Agent) -> None:
-        """The lanes of `word`, which act as `agent`, synchronise with one another, and with memory.
+        """Synchronise the lanes of `word`, which act as `agent`, with one another, memory included.
 
-        What the whole warp did before they parted is taken as theirs: which of its lanes did it is not kept.
+        Accesses of the whole warp before the divergence are attributed to all of the lanes, since the individual lanes
+        are not recorded.
         """
         whole = self.whole
         for key, part in list(self._parts.items()):
@@ -149,7 +151,7 @@ class Lanes:
         agent.advance()
 
     def meet(self) -> None:
-        """All lanes synchronise with one another, and with memory."""
+        """Synchronise all lanes with one another, memory included."""
         whole = self.whole
         self._told.clear()
         if self._parts:
@@ -164,7 +166,7 @@ class Lanes:
 
 
 def _acquire(agent: Agent, around: Agent) -> None:
-    """Acquire the common knowledge of the lanes of a larger set: accesses that were ordered among its lanes."""
+    """Acquire the clock of a larger set of lanes: the accesses that are ordered among its lanes."""
     index, clocks = around.index, agent.clocks
     if around.scattered:
         limit = around.synced

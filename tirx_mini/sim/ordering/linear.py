@@ -1,4 +1,4 @@
-"""The shadow of a linear memory: segments side by side, found by address."""
+"""The shadow of a linear memory: adjacent segments, looked up by address."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from .shadow import Segment, distinct
 
 
 class Shadow:
-    """The segments of one linear memory, in order of address; bytes between them are not watched."""
+    """The segments of one linear memory, in ascending order of address; bytes between segments are not checked."""
 
     def __init__(self, segments: list[Segment]) -> None:
         self.segments = segments
         self._starts = [segment.start for segment in segments]
 
     def segment(self, address: int) -> Segment | None:
-        """The segment that holds the byte `address`."""
+        """Return the segment that contains the byte `address`."""
         position = bisect_right(self._starts, address) - 1
         if position >= 0 and address < self.segments[position].stop:
             return self.segments[position]
         return None
 
     def pieces(self, start: int, stop: int) -> Iterator[tuple[Segment, slice]]:
-        """The watched parts of a byte range."""
+        """Yield the checked parts of a byte range."""
         position = max(0, bisect_right(self._starts, start) - 1)
         for segment in self.segments[position:]:
             if segment.start >= stop:
@@ -36,21 +36,21 @@ class Shadow:
                 yield segment, segment.span(low, high)
 
     def read(self, start: int, stop: int, actor: Actor) -> None:
-        """`actor` reads a byte range."""
+        """Check and record a read of a byte range by `actor`."""
         for segment, where in self.pieces(start, stop):
             segment.read(where, actor)
 
     def written(self, start: int, stop: int) -> tuple[tuple[int, ...], ...]:
-        """The numbers of the last writes to a byte range."""
+        """Return the numbers of the last writes to a byte range."""
         return tuple(tuple(sorted(distinct(segment.writes[where]))) for segment, where in self.pieces(start, stop))
 
     def write(self, start: int, stop: int, actor: Actor) -> None:
-        """`actor` writes a byte range."""
+        """Check and record a write of a byte range by `actor`."""
         for segment, where in self.pieces(start, stop):
             segment.write(where, actor)
 
     def scattered(self, addresses: np.ndarray, width: int) -> Iterator[tuple[Segment, np.ndarray]]:
-        """The watched granules of items of `width` bytes at scattered addresses."""
+        """Yield the checked granules of items of `width` bytes at scattered addresses."""
         low, high = int(addresses.min()), int(addresses.max()) + width
         for segment, _ in self.pieces(low, high):
             inside = addresses[(addresses + width > segment.start) & (addresses < segment.stop)]
@@ -61,17 +61,17 @@ class Shadow:
                 yield segment, granules[granules <= last[:, None]]
 
     def presume(self, start: int, stop: int) -> None:
-        """Presume that an unmodelled instruction wrote a byte range: unwritten bytes count as written."""
+        """Presume that an unmodelled instruction wrote a byte range, so that its bytes count as written."""
         for segment, where in self.pieces(start, stop):
             found = segment.writes[where]
             found[found == 0] = -1
 
     def read_items(self, addresses: np.ndarray, width: int, actor: Actor) -> None:
-        """`actor` reads items of `width` bytes."""
+        """Check and record a read of items of `width` bytes by `actor`."""
         for segment, granules in self.scattered(addresses, width):
             segment.read(granules, actor)
 
     def write_items(self, addresses: np.ndarray, width: int, actor: Actor) -> None:
-        """`actor` writes items of `width` bytes."""
+        """Check and record a write of items of `width` bytes by `actor`."""
         for segment, granules in self.scattered(addresses, width):
             segment.write(granules, actor)

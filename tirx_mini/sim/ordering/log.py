@@ -1,4 +1,4 @@
-"""The accesses of one memory, by number: one for each, or for a set of them."""
+"""The log of accesses to one memory; a number denotes one access or a set."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from .operations import Operation
 
 
 class AccessLog:
-    """The numbered accesses of one memory. Number 0 stands for none.
+    """The numbered accesses of one memory.
 
-    proxy: the clock of the fences that let the async proxy see ordinary writes to this memory.
+    Number 0 denotes no access.
+
+    proxy: the clock row of the fences that make ordinary writes to this memory visible to the async proxy.
     pedantic: whether ordinary reads need such a fence before the async proxy writes.
     """
 
@@ -31,7 +33,7 @@ class AccessLog:
         self._linked: dict[tuple[int, int], int] = {}
 
     def number(self, actor: Actor, write: bool) -> int:
-        """The number of an access by `actor` now; the same one for the same place in the same epoch."""
+        """Return the number of the current access by `actor`, which repetitions at the same span and epoch share."""
         agent, last = actor.agent, self.accesses[-1]
         if (
             last is None
@@ -49,7 +51,7 @@ class AccessLog:
         return len(self.accesses) - 1
 
     def strong_number(self, actor: Actor, write: bool, released: tuple[Release, ...] = ()) -> int:
-        """The number of a strong access. One that is repeated in one epoch has one number, as in a loop that polls."""
+        """Return the number of a strong access. Repetitions in one epoch, as in a polling loop, share a number."""
         agent = actor.agent
         key = (agent.index, agent.epoch, actor.span, write, actor.strong, actor.parted)
         number = self._repeated.get(key, 0)
@@ -65,12 +67,11 @@ class AccessLog:
         return number
 
     def observed(self, member: int, members: Iterable[int], actor: Actor) -> bool:
-        """Return whether an atomic operation among `members` that happens before `actor`'s access followed a strong
-        write.
+        """Return whether an atomic operation of `members` after a strong write happens before `actor`'s access.
 
-        It found what that wrote, itself or through others, so the write precedes the access (PTX ISA: "Observation
-        Order", "Causality Order"): a counter may be reset by the thread that was the last one to count. Where nothing
-        depends on what it found, it might as well have come first.
+        The operation observed the write, directly or through others, so the write precedes the access (PTX ISA:
+        "Observation Order", "Causality Order"): a counter may be reset by the thread that counted last. If nothing
+        depends on the observed value, the operation might also have come first.
         """
         write = self.accesses[member]
         if write.strong is None or write.repeated:
@@ -86,7 +87,7 @@ class AccessLog:
         )
 
     def excused(self, crowd: Crowd, actor: Actor) -> Callable[[int], bool]:
-        """As `observed`, for members of a crowd: where they are alike, the last operation that shows it is enough."""
+        """Return `observed` as a predicate on the members of a crowd; for uniform members, one operation decides."""
         if not crowd.width:
             return lambda member: self.observed(member, crowd, actor)
         accesses, last = self.accesses, 0
@@ -99,11 +100,11 @@ class AccessLog:
         return lambda member: member < last and not accesses[member].repeated
 
     def members(self, number: int) -> tuple[int, ...] | Crowd:
-        """The accesses that a number stands for: one, or where it is negative a set."""
+        """Return the accesses that a number denotes: one access, or a set if the number is negative."""
         return self._sets[-number] if number < 0 else (number,)
 
     def released(self, number: int) -> Iterator[tuple[int, tuple[Release, ...]]]:
-        """What the writes that a number stands for have released: by number, of a set together where that will do."""
+        """Yield the releases of the writes that a number denotes, joined for a crowd where possible."""
         members = self.members(number)
         if isinstance(members, Crowd) and members.joint is not None:
             yield number, (members.joint,)
@@ -111,11 +112,11 @@ class AccessLog:
         yield from ((member, self.accesses[member].released) for member in members if member)
 
     def add(self, number: int, new: int) -> int:
-        """The number of the set that `number` stands for, with access `new`; 0 is the empty set.
+        """Return the number of the set `number` extended by access `new`; 0 is the empty set.
 
-        An agent is there once, by its last access, and by its last store if atomic operations followed. Accesses of
-        different clusters are never ordered, so whoever comes next conflicts with one of two: then others need not be
-        there.
+        Each agent is represented by its last access, and by its last store if atomic operations followed. Accesses of
+        different clusters are never ordered, so any later access conflicts with one of two clusters; others need not be
+        recorded then.
         """
         if number in (0, new):
             return new
@@ -138,7 +139,7 @@ class AccessLog:
         return self._set((*kept, new))
 
     def _add(self, number: int, crowd: Crowd, new: int) -> int:
-        """As `add`, for a set of very many."""
+        """Return the number of a crowd extended by access `new`."""
         found = self._grown.get((number, new))
         if found is None:
             last = self.accesses[new]
@@ -150,12 +151,12 @@ class AccessLog:
         return found
 
     def _number(self, members: tuple[int, ...] | Crowd) -> int:
-        """The number of a new set."""
+        """Return the number of a new set."""
         self._sets.append(members)
         return 1 - len(self._sets)
 
     def _set(self, members: tuple[int, ...]) -> int:
-        """The number of a set of several."""
+        """Return the number of a set of several members."""
         found = self._numbers.get(members)
         if found is None:
             found = self._number(members if len(members) <= LARGE else crowd_of(members, self.accesses))
@@ -163,8 +164,8 @@ class AccessLog:
         return found
 
     def linked(self, number: int, new: int, absorbed: Collection[int]) -> int:
-        """The number of writes that an acquire of a value synchronises with, after the atomic operation `new` on it:
-        the earlier ones without `absorbed`, which the operation itself has acquired and releases again.
+        """Return the number of the writes that an acquire synchronises with after the atomic operation `new`: the
+        earlier ones except `absorbed`, which the operation has acquired and releases again.
         """
         before = self.members(number)
         if isinstance(before, Crowd) and not absorbed:
@@ -176,7 +177,7 @@ class AccessLog:
         return self._set(members) if len(members) > 1 else members[0] if members else 0
 
     def _extended(self, number: int, crowd: Crowd, new: int) -> int:
-        """As `linked`, for very many writes of which none was acquired."""
+        """Return `linked` for a crowd of which no write was acquired."""
         found = self._linked.get((number, new))
         if found is None:
             more = crowd.plus(new, self.accesses)

@@ -1,4 +1,4 @@
-"""The operations that access memory, their proxies, and the values that writes leave there."""
+"""Operations that access memory, their proxies, and the values of writes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from enum import Enum, auto
 
 
 class Proxy(Enum):
-    """PTX ISA: "Proxies". GENERIC: ordinary loads and stores. ASYNC: TMA, and the shared-memory operands of MMAs."""
+    """The proxy of a memory access (PTX ISA: "Proxies").
+    GENERIC: ordinary loads and stores. ASYNC: TMA, and the shared-memory operands of MMAs."""
 
     GENERIC = auto()
     ASYNC = auto()
@@ -39,11 +40,11 @@ class Operation(Enum):
 
 
 THREADS_TMEM = (Operation.TCGEN05_LD, Operation.TCGEN05_ST)
-"""Operations of threads on tensor memory, whose end no commit signals."""
+"""The operations of threads on tensor memory, whose completion tcgen05.commit does not track."""
 
 
 CtaPlace = tuple[int, int]
-"""A CTA: the number of its cluster, and its rank there."""
+"""A CTA: the number of its cluster, and its rank in the cluster."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,11 @@ class Strong:
 
     @property
     def wide(self) -> bool:
-        """Return whether its scope has all threads of the launch."""
+        """Return whether the scope includes all threads of the launch."""
         return is_wide(self.scope)
 
     def together_with(self, other: Strong) -> bool:
-        """Return whether the two may access one place at the same time."""
+        """Return whether two strong accesses are morally strong with each other."""
         return (
             self.width == other.width
             and in_scope(self.scope, self.place, other.place)
@@ -71,27 +72,27 @@ class Strong:
 
 
 def is_wide(scope: str) -> bool:
-    """Return whether a scope has all threads of the launch."""
+    """Return whether a scope includes all threads of the launch."""
     return scope not in ("cta", "cluster")
 
 
 def in_scope(scope: str, one: CtaPlace, other: CtaPlace) -> bool:
-    """Return whether the scope of a thread in the CTA `one` has the threads of the CTA `other` (PTX ISA: "Scope")."""
+    """Return whether the scope of a thread in CTA `one` includes the threads of CTA `other` (PTX ISA: "Scope")."""
     return one == other or (scope != "cta" and (scope != "cluster" or one[0] == other[0]))
 
 
 @dataclass(frozen=True)
 class KnownValue:
-    """The value that a write leaves in memory, in every order of events. content: compared by equality.
+    """The value that a write leaves in memory in every order of events.
 
-    scope: where others that write this content write the same bytes: in one CTA, or None in the whole launch.
+    scope: the scope within which equal content means equal bytes: a CTA, or None for the whole launch.
     """
 
     content: Hashable
     scope: Hashable = None
 
     def is_the_same(self, other: KnownValue | None) -> bool:
-        """Return whether both are known to leave the same bytes."""
+        """Return whether both writes are known to leave the same bytes."""
         if other is None or self.content != other.content:
             return False
         return self.scope is None or other.scope is None or self.scope == other.scope

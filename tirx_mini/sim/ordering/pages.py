@@ -1,9 +1,9 @@
-"""Epochs of very many agents, in pages that clocks share: what is equal in two clocks is there once.
+"""Epochs of very many agents, in pages that clocks share: equal pages are stored once.
 
-A row of epochs is a tree of three levels that nobody changes. A leaf has the epochs of `LEAF` agents side by side, an
-entry of the root has `FAN` leaves, and the root grows as agents are added. None stands for zeros. Joining two rows
-returns one of them wherever it holds the other, so that clocks which synchronise share nearly everything. A clock
-needs memory for what it alone has seen.
+A row of epochs is an immutable tree of three levels. A leaf has the epochs of `LEAF` adjacent agents, an entry of the
+root has `FAN` leaves, and the root grows as agents are added. None represents zeros. The join of two rows is one of
+them if that contains the other, so that synchronising clocks share nearly all pages. A clock needs memory only for the
+epochs that it alone has acquired.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LEAF, FAN = 1 << LEAF_BITS, 1 << FAN_BITS
 _SLOT, _PAGE = LEAF - 1, FAN - 1
 _PAGE_BITS = LEAF_BITS + FAN_BITS
 MOST = 1 << 40
-"""More agents than there ever are: a row without pages for an agent holds a zero for it."""
+"""An upper bound on the number of agents; an agent without a page has epoch zero."""
 
 Leaf: TypeAlias = np.ndarray
 Pages: TypeAlias = "tuple[Leaf | None, ...]"
@@ -31,7 +31,7 @@ _NO_PAGES: Pages = (None,) * FAN
 
 
 def entry(root: Root, agent: int) -> int:
-    """The epoch of an agent."""
+    """Return the epoch of an agent."""
     place = agent >> _PAGE_BITS
     if place >= len(root):
         return 0
@@ -43,7 +43,7 @@ def entry(root: Root, agent: int) -> int:
 
 
 def replaced(root: Root, agent: int, epoch: int) -> Root:
-    """The row with another epoch of an agent."""
+    """Return the row with a new epoch of one agent."""
     place, page = agent >> _PAGE_BITS, agent >> LEAF_BITS & _PAGE
     if place >= len(root):
         root = (*root, *(None,) * (place + 1 - len(root)))
@@ -56,7 +56,7 @@ def replaced(root: Root, agent: int, epoch: int) -> Root:
 
 
 def join(a: Root, b: Root) -> Root:
-    """The later epoch of each agent."""
+    """Return the element-wise maximum of two rows of epochs."""
     if a is b or not b:
         return a
     if not a:
@@ -66,7 +66,7 @@ def join(a: Root, b: Root) -> Root:
 
 
 def meet(a: Root, b: Root) -> Root:
-    """The earlier epoch of each agent."""
+    """Return the element-wise minimum of two rows of epochs."""
     if a is b:
         return a
     width = min(len(a), len(b))
@@ -74,7 +74,7 @@ def meet(a: Root, b: Root) -> Root:
 
 
 def holds(a: Root, b: Root) -> bool:
-    """Return whether no epoch of `b` is later than that of `a`."""
+    """Return whether every epoch of `a` is at least that of `b`."""
     if a is b:
         return True
     width = max(len(a), len(b))
@@ -86,7 +86,7 @@ def _wide(root: Root, width: int) -> Root:
 
 
 def _each(a: Any, b: Any, both: Callable[[Any, Any], Any]) -> Any:
-    """The joins of the entries of two tuples; one of the tuples where that is what comes of it."""
+    """Join two tuples entry by entry; return one of the inputs if the result equals it."""
     made: list[Any] = []
     first = second = True
     for place in compress(count(), map(is_not, a, b)):
@@ -124,7 +124,7 @@ def _meet_leaves(a: Leaf, b: Leaf) -> Leaf:
 
 
 def _one_of(made: Leaf, a: Leaf, b: Leaf) -> Leaf:
-    """One of two leaves where it equals what was made of them, so that it is there once."""
+    """Return whichever of two leaves equals the result, so that equal leaves share storage."""
     found = made.tobytes()
     return a if found == a.tobytes() else b if found == b.tobytes() else made
 
@@ -146,14 +146,14 @@ def _hold_leaves(a: Leaf, b: Leaf) -> bool:
 
 
 class Epochs(Protocol):
-    """The epoch of each agent: an array, or a row of pages."""
+    """The epoch of each agent, as an array or a row of pages."""
 
     def item(self, agent: int, /) -> Any: ...
     def __len__(self) -> int: ...
 
 
 class Row:
-    """One row of pages, read as an array is read."""
+    """A row of pages with the read interface of an array."""
 
     __slots__ = ("root",)
 
@@ -161,7 +161,7 @@ class Row:
         self.root = root
 
     def item(self, agent: int, /) -> int:
-        """The epoch of an agent."""
+        """Return the epoch of an agent."""
         return entry(self.root, agent)
 
     def __len__(self) -> int:
@@ -169,7 +169,7 @@ class Row:
 
 
 class PagedClocks:
-    """Vector clocks in pages: rows as in `clocks`, which nobody changes; a copy shares all of them."""
+    """Vector clocks as immutable paged rows; a copy shares all pages."""
 
     __slots__ = ("rows",)
 
@@ -178,44 +178,44 @@ class PagedClocks:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """As of an array that has room for every agent."""
+        """The shape of an equivalent array with room for every agent."""
         return len(self.rows), MOST
 
     def item(self, row: int, agent: int) -> int:
-        """The epoch of an agent in a row."""
+        """Return the epoch of an agent in a row."""
         return entry(self.rows[row], agent)
 
     def copy(self) -> PagedClocks:
-        """The clocks as they are now."""
+        """Return a copy of the clocks, which shares their pages."""
         return PagedClocks(self.rows)
 
     def __getitem__(self, row: int) -> Row:
-        """A row as it is now."""
+        """Return a snapshot of a row."""
         return Row(self.rows[row])
 
     def __setitem__(self, place: tuple[int, int], epoch: int) -> None:
-        """Change the epoch of an agent in a row. place: the row and the agent."""
+        """Set the epoch of an agent in a row. place: the row and the agent."""
         row, agent = place
         self.rows[row] = replaced(self.rows[row], agent, epoch)
 
     def join(self, other: PagedClocks) -> None:
-        """Take the later epochs of both."""
+        """Join the clocks of `other` into these."""
         rows = self.rows
         for number, theirs in enumerate(other.rows):
             if theirs and theirs is not rows[number]:
                 rows[number] = join(rows[number], theirs)
 
     def join_row(self, row: int, other: Root) -> None:
-        """Take the later epochs of both, in one row."""
+        """Join a row of epochs into one row of the clocks."""
         self.rows[row] = join(self.rows[row], other)
 
     def limited(self, row: int) -> PagedClocks:
-        """These clocks, no later than one of their rows."""
+        """Return the element-wise minimum of each row with one of the rows."""
         most = self.rows[row]
         return PagedClocks([meet(each, most) for each in self.rows])
 
     def common(self, others: Sequence[PagedClocks]) -> PagedClocks:
-        """What these clocks and all others hold."""
+        """Return the element-wise minimum of these clocks and all others."""
         rows = list(self.rows)
         for other in others:
             rows = [meet(mine, theirs) for mine, theirs in zip(rows, other.rows, strict=True)]

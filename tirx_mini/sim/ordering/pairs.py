@@ -1,4 +1,4 @@
-"""Two accesses to one place: what keeps them from being a conflict, beside their order."""
+"""Pairs of accesses to one location: the exemptions from conflict that do not depend on order."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .operations import Operation
 
 
 def both_strong(earlier: Access | None, actor: Actor) -> bool:
-    """Return whether the two accesses are morally strong, so that they are no race though nothing orders them."""
+    """Return whether two accesses are morally strong, and therefore no race even if unordered."""
     if earlier is None or earlier.strong is None or actor.strong is None:
         return False
     return actor.strong.together_with(earlier.strong)
 
 
 def loses_a_reduction(earlier: Access, actor: Actor) -> bool:
-    """Return whether one is a store, and the other an atomic operation whose thread never looks at what it found."""
+    """Return whether one access is a store and the other an atomic operation whose result is unused."""
     for one, other in ((earlier, actor), (actor, earlier)):
         if one.operation is Operation.STORE and other.operation is Operation.ATOMIC and not other.decides:
             return True
@@ -28,20 +28,20 @@ def loses_a_reduction(earlier: Access, actor: Actor) -> bool:
 
 
 def decides(actor: Actor) -> bool:
-    """Whether lanes may wait for one another by a strong access: the value that it finds decides what comes next."""
+    """Return whether a strong access may synchronise lanes, because its result can decide what happens next."""
     return actor.decides or actor.operation is not Operation.LOAD
 
 
 def in_one_queue(earlier: Access, actor: Actor) -> bool:
-    """Whether today's tensor cores execute two operations of one thread in order, although the ISA does not pair them.
+    """Return whether current tensor cores execute two operations of one thread in order without an ISA guarantee.
 
-    That is known where the second one overwrites what the first one reads, and of copies to one place.
+    This is known for an operation that overwrites the operands of the first one, and for copies to one location.
     """
     return not earlier.write or earlier.operation is actor.operation is Operation.TCGEN05_CP
 
 
 def meets(earlier: Access, actor: Actor) -> bool:
-    """Return whether all lanes of an access happen before those of a later one by the same warp."""
+    """Return whether all lanes of an access happen before those of a later access by the same warp."""
     agent = actor.agent
     assert isinstance(agent, Agent)
     if earlier.agent == agent.index:
@@ -52,7 +52,7 @@ def meets(earlier: Access, actor: Actor) -> bool:
 def crossing(
     earlier: Access, hit: np.ndarray, lanes: np.ndarray | None, where: Any, actor: Actor, writes: bool
 ) -> ConflictKind | None:
-    """Whether an access concerns other lanes of its warp than an earlier one, at the granules `hit` of `where`."""
+    """Return the conflict between different lanes of one warp at the granules `hit` of `where`, or None."""
     now = actor.lanes
     if lanes is None or now is None:
         return None
@@ -62,7 +62,7 @@ def crossing(
         before, after = before & ~ELECTED_LANE, after & ~ELECTED_LANE  # whichever lane it is, both are its own
     cross = before != after
     if earlier.write and not writes and not actor.word & ~earlier.word:
-        cross &= before != LANES_TOGETHER  # each lane wrote what it reads
+        cross &= before != LANES_TOGETHER  # each lane reads its own write
     else:
         cross |= before == LANES_TOGETHER
     cross |= before == COLLECTIVE

@@ -1,10 +1,10 @@
-"""Who touched each piece of memory last, and whether the next one may.
+"""Shadow memories: the last accesses to each granule, and the check of the next access against them.
 
-A shadow holds, for each granule of a memory, the number of the access that wrote it last and, for each agent that has
-read it since, the number of that read; 0 means none. In global memory, which very many agents read, one number stands
-for the set of all reads since the last write, and another one for the set of the reductions. Granules are as wide as
-the narrowest access that the kernel makes there, so two accesses meet in a granule exactly where they meet in memory.
-Two conflicting accesses of which neither happens before the other are a race, in whichever order they were simulated.
+A shadow holds, for each granule of a memory, the number of the last write access and, for each agent that has read it
+since, the number of that read; 0 means none. In global memory, which very many agents read, one number represents the
+set of all reads since the last write, and another one the set of the reductions. Granules are as wide as the narrowest
+access of the kernel, so two accesses overlap in a granule exactly if they overlap in memory. Two conflicting accesses
+that are not ordered by happens-before are a race, in whichever order they were simulated.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .pairs import both_strong, crossing, decides, in_one_queue, loses_a_reducti
 from .unequal import Unequal
 
 Select = Any
-"""Which granules of a segment: a slice, or an integer array."""
+"""A selection of granules of a segment: a slice or an integer array."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Conflict:
 
     earlier: the access that was simulated first, None for an uninitialised read.
     actor: of the later access; writes: whether that is a write.
-    ids[where] == number selects the granules, where that number stands for the access, or for a set that has it.
+    ids[where] == number selects the granules; the number denotes the access, or a set that contains it.
     """
 
     kind: ConflictKind
@@ -47,7 +47,7 @@ class Conflict:
     writes: bool
 
     def extent(self) -> tuple[int, int]:
-        """The first unit of the memory that is concerned, and the end of the last granule."""
+        """Return the first affected unit of the memory, and the end of the last affected granule."""
         segment = self.segment
         places = np.arange(self.ids.size).reshape(self.ids.shape)[self.where]
         hit = places[self.ids[self.where] == self.number]
@@ -55,9 +55,10 @@ class Conflict:
         return segment.start + low * segment.granule, min(segment.stop, segment.start + high * segment.granule)
 
     def changes(self) -> bool:
-        """Return whether a store changes what an earlier write has left in memory, as far as the run shows.
+        """Return whether a store changes the bytes that an earlier write left, as far as this run shows.
 
-        One value shows little, as in a launch whose arguments are ones: several different ones are equal for a reason.
+        Equal bytes of a single value prove little, for example in a launch whose arguments are all ones; several
+        different values are equal for a reason.
         """
         if self.actor.stored is None:
             return True
@@ -70,22 +71,23 @@ class Conflict:
 
 
 Released = tuple[tuple[int, tuple[Release, ...]], ...]
-"""The numbers of writes, or of sets of them, with what each released."""
+"""The numbers of writes, or of sets of writes, with their releases."""
 
 Complain = Callable[[Conflict], None]
 
 
 ANY, REDUCTIONS, WRITES, CHAIN = -1, -2, -3, -4
-"""Keys of `Segment.readers` and `lanes` that do not stand for agents: the reads, the reductions and strong writes, and
-the writes of all; and the writes that released what an acquire of the value sees."""
+"""Keys of `Segment.readers` and `lanes` that denote no agent: the reads of all agents, their reductions and strong
+writes, their writes, and the writes whose release an acquire of the value observes."""
 
 
 class Segment:
-    """The shadow of the units [start, stop) of a memory (bytes, as a rule), `granule` of them to an entry.
+    """The shadow of the units [start, stop) of a memory (usually bytes), with `granule` units per entry.
 
-    shape: how the entries are arranged; one row unless given. initialised: whether they hold data from the beginning.
-    barriers: whether mbarriers lie in it.
-    shared: hold the readers of a granule as one set, not an array for each agent (for memories of very many agents).
+    shape: the arrangement of the entries; one row by default. initialised: whether they hold data from the beginning.
+    barriers: whether it contains mbarriers.
+    shared: whether to hold the readers of a granule as one set, not as an array for each agent (for memories of very
+        many agents).
     readers: by agent, the numbers of their reads. lanes: by agent, and for `WRITES`, the lanes that made the accesses.
     """
 
@@ -114,17 +116,17 @@ class Segment:
         self.barriers = False
 
     def view(self, start: int, stop: int) -> Segment:
-        """The same shadow for a buffer whose first byte is this one's byte `-start`, and has so many bytes on."""
+        """Return a view of this shadow for a buffer that begins `-start` bytes into this segment."""
         view = Segment(start, start, self.granule, self.log, self.complain, shared=self.shared)
         view.stop, view.writes, view.readers, view.lanes = stop, self.writes, self.readers, self.lanes
         return view
 
     def span(self, start: int, stop: int) -> slice:
-        """The granules of a byte range of the memory."""
+        """Return the granules of a byte range of the memory."""
         return slice((start - self.start) // self.granule, -(-(stop - self.start) // self.granule))
 
     def read(self, where: Select, actor: Actor) -> None:
-        """`actor` reads the granules `where`."""
+        """Check and record a read of the granules `where` by `actor`."""
         if isinstance(actor.agent, UncheckedAgent):
             raise Unequal
         self._check_last(where, actor, False)
@@ -146,7 +148,7 @@ class Segment:
             self._own(key, where, actor)
 
     def write(self, where: Select, actor: Actor) -> None:
-        """`actor` writes the granules `where`."""
+        """Check and record a write of the granules `where` by `actor`."""
         if isinstance(actor.agent, UncheckedAgent):
             self._claim(where, actor)
             return
@@ -159,20 +161,20 @@ class Segment:
             self._own(WRITES, where, actor)
 
     def _claim(self, where: Select, actor: Actor) -> None:
-        """A cluster whose accesses are not checked writes the granules `where`, which nobody else may touch."""
+        """Record a write by an unchecked cluster to granules that no other cluster may access."""
         if (self.writes[where] != -1).any() or any(numbers[where].any() for numbers in self.readers.values()):
             raise Unequal
         self.writes[where] = self.log.number(actor, True)
 
     def _own(self, key: int, where: Select, actor: Actor) -> None:
-        """Remember the lanes that made an access."""
+        """Record the lanes that made an access."""
         lanes = self.lanes.get(key)
         if lanes is None:
             lanes = self.lanes[key] = np.zeros(self.writes.shape, np.int8)
         lanes[where] = actor.lanes  # pyright: ignore[reportArgumentType, reportCallIssue]  the callers have looked
 
     def reduce(self, where: Select, actor: Actor) -> None:
-        """`actor` adds to the granules `where`, which it may do at the same time as others."""
+        """Check and record a reduction to the granules `where`; reductions may be concurrent."""
         if isinstance(actor.agent, UncheckedAgent):
             raise Unequal
         self._check_last(where, actor, True)
@@ -180,7 +182,8 @@ class Segment:
         self._include(REDUCTIONS, where, self.log.number(actor, True))
 
     def strong_read(self, where: Select, actor: Actor) -> Released:
-        """`actor` reads the granules `where` strongly. Returns the writes that released what it reads."""
+        """Check and record a strong read of the granules `where` by `actor`. Returns the releases that the read
+        observes."""
         self._check_last(where, actor, False)
         self._check_all(REDUCTIONS, where, actor, False)
         key = ANY if self.shared else actor.agent.index
@@ -190,15 +193,15 @@ class Segment:
         return self._released(where)
 
     def observed(self, where: Select, actor: Actor) -> Released:
-        """As `strong_read`, for an atomic operation, whose write follows at once and is checked."""
+        """Check the read of an atomic operation, whose write is recorded next, and return the releases it observes."""
         self._check_last(where, actor, False)
         return self._released(where)
 
     def strong_write(
         self, where: Select, actor: Actor, released: tuple[Release, ...], update: bool, absorbed: Collection[int] = ()
     ) -> None:
-        """`actor` writes the granules `where` strongly. update: as part of an atomic operation, which goes on with what
-        the writes before released, but for those in `absorbed`.
+        """Check and record a strong write. update: whether it belongs to an atomic operation, which continues the
+        release sequence of the earlier writes except `absorbed`.
         """
         self._check_last(where, actor, True)
         for key in list(self.readers):
@@ -223,20 +226,20 @@ class Segment:
         chain[where] = after
 
     def _released(self, where: Select) -> Released:
-        """What the writes released that left the values in the granules `where`, with their numbers."""
+        """Return the releases of the writes that left the values in the granules `where`, with their numbers."""
         chain = self.readers.get(CHAIN)
         if chain is None:
             return ()
         return tuple(dict(each for number in distinct(chain[where]) for each in self.log.released(number)).items())
 
     def _check_last(self, where: Select, actor: Actor, writes: bool) -> None:
-        """Check `actor` against the last writes; a read, also against there being none."""
+        """Check `actor` against the last writes; check a read for uninitialised granules as well."""
         for number in distinct(self.writes[where]):
             if number > 0 or (number == 0 and not writes):
                 self._against(self.log.accesses[number], number, where, self.writes, WRITES, actor, writes)
 
     def _check_all(self, key: int, where: Select, actor: Actor, writes: bool) -> bool:
-        """Check `actor` against accesses other than the last write; whether there were any."""
+        """Check `actor` against accesses other than the last write; return whether there were any."""
         numbers = self.readers.get(key)
         if numbers is None:
             return False
@@ -256,7 +259,7 @@ class Segment:
     def _check_crowd(
         self, crowd: Crowd, number: int, where: Select, key: int, actor: Actor, writes: bool
     ) -> None:
-        """Check `actor` against very many accesses: of those at one place of the source, up to the first conflict."""
+        """Check `actor` against a crowd, up to the first conflict at each source location."""
         accesses, numbers = self.log.accesses, self.readers[key]
         if not crowd.harmless(actor):
             spans: set[int] = set()
@@ -270,7 +273,7 @@ class Segment:
             self._against(accesses[member], number, where, numbers, key, actor, writes)
 
     def _include(self, key: int, where: Select, new: int) -> None:
-        """Put an access into the sets of the granules `where`."""
+        """Add an access to the sets of the granules `where`."""
         numbers = self.readers.get(key)
         if numbers is None:
             numbers = self.readers[key] = np.zeros_like(self.writes)
@@ -283,13 +286,13 @@ class Segment:
         numbers[where] = after
 
     def inspect(self, where: Select, actor: Actor) -> None:
-        """Check a read whose write follows at once: uninitialised granules."""
+        """Check the read part of an update for uninitialised granules; the write is checked next."""
         for number in distinct(self.writes[where]):
             if number == 0:
                 self._against(None, number, where, self.writes, WRITES, actor, False)
 
     def unread(self, where: Select, operation: Operation) -> Access | None:
-        """A write by such an operation among the granules that nobody has read since, or None."""
+        """Return a write by the given operation that no agent has read since, or None."""
         writes = self.writes[where]
         if self.readers:
             read = np.zeros(writes.shape, bool)
@@ -302,7 +305,7 @@ class Segment:
         return None
 
     def last_write(self, where: Select) -> Access | None:
-        """A write of the run to the granules, or None."""
+        """Return an access of this run that wrote the granules, or None."""
         added = self.readers.get(REDUCTIONS)
         for numbers in (self.writes, *(() if added is None else (added,))):
             for number in distinct(numbers[where]):
@@ -311,12 +314,12 @@ class Segment:
         return None
 
     def untouched(self) -> np.ndarray:
-        """Which granules of a memory that is initialised nobody has written, or added to."""
+        """Return which granules of an initialised memory were neither written nor reduced to."""
         added = self.readers.get(REDUCTIONS)
         return self.writes < 0 if added is None else (self.writes < 0) & (added == 0)
 
     def forget(self, where: Select) -> None:
-        """The granules hold nothing any more: reading them is reading uninitialised memory."""
+        """Mark the granules as uninitialised."""
         self.writes[where] = 0
         for reads in self.readers.values():
             reads[where] = 0
@@ -334,7 +337,7 @@ class Segment:
         else:
             kind = self._conflict(earlier, actor)
         if kind is ConflictKind.LANES and not decides(actor):
-            allowed = False  # nothing orders the lanes, also where a memory order keeps it from being a race
+            allowed = False  # the lanes are unordered, even if strong accesses are no race
         else:
             allowed = both_strong(earlier, actor)
             if allowed and kind is ConflictKind.RACE and earlier is not None and loses_a_reduction(earlier, actor):
@@ -345,7 +348,7 @@ class Segment:
         return True
 
     def _conflict(self, earlier: Access, actor: Actor) -> ConflictKind | None:
-        """The reason for which `actor` may not access the place of `earlier`, or None if it may."""
+        """Return the reason why `actor` may not access the location of `earlier`, or None."""
         if earlier.cluster != actor.cluster or not actor.agent.happens_after(earlier.agent, earlier.epoch):
             return ConflictKind.RACE
         if (
@@ -382,24 +385,24 @@ class Unwatched(Segment):
         super().__init__(0, 0, 1, AccessLog(), lambda conflict: None)
 
     def read(self, where: Select, actor: Actor) -> None:
-        """Every access is allowed."""
+        """Do nothing: every access is allowed."""
 
     def write(self, where: Select, actor: Actor) -> None:
-        """Every access is allowed."""
+        """Do nothing: every access is allowed."""
 
     def inspect(self, where: Select, actor: Actor) -> None:
-        """Every access is allowed."""
+        """Do nothing: every access is allowed."""
 
     def unread(self, where: Select, operation: Operation) -> Access | None:
-        """Keep nothing: accesses are not checked."""
+        """Return None: an unchecked run records no accesses."""
         return None
 
     def forget(self, where: Select) -> None:
-        """Keep nothing: accesses are not checked."""
+        """Do nothing: an unchecked run records no accesses."""
 
 
 def distinct(ids: np.ndarray) -> list[int]:
-    """The different numbers in an array, few as a rule."""
+    """Return the distinct numbers in an array; there are usually few."""
     flat = ids.reshape(-1)
     if not flat.size:
         return []

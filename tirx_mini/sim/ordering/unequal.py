@@ -1,11 +1,11 @@
-"""Clusters that do the same as a checked one: their accesses need not be checked, as long as none is of its own kind.
+"""The exception that ends an unchecked run of clusters that were assumed equivalent to a checked one.
 
-`Unequal` ends a run that took clusters to be equal: they have something to report, or meet in global memory. The launch
-is then run again, with every access checked.
+Such a cluster has a finding, or conflicts with another one in global memory. The launch is then run again, with every
+access checked.
 """
 
 from __future__ import annotations
 
 
 class Unequal(Exception):
-    """A cluster that was taken to do the same as a checked one may not."""
+    """An assumption that a cluster is equivalent to a checked one has failed."""

@@ -1,6 +1,6 @@
-"""Plans: ways to answer a question about a kernel by executions that cost less than one of its whole launch.
+"""Plans: ways to answer a question about a kernel with less work than executing its whole launch.
 
-`choice` has the plans in their order, `plan` their interface, and `equality` the argument that clusters are equal.
+`choice` lists the plans in order, `plan` defines their interface, and `equality` the proof that clusters are equal.
 """
 
 from .choice import FAILED, PLANS, WHOLE, answered

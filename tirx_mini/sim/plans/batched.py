@@ -1,4 +1,4 @@
-"""Clusters in batches: one process executes several at a time for their results, and all once for the time."""
+"""The plan of batched clusters: several clusters are executed at a time for the results, and all once for the time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .plan import Plan, WholeLaunch, not_for_findings
 from .portions import Timing, batch, together
 
 WORTH_BATCHES = 5_000
-"""Iterations that are worth executing a launch once for its time and again for its results."""
+"""The minimum number of iterations that justifies executing a launch separately for time and for results."""
 
 
 class BatchedClusters(Plan):
@@ -20,7 +20,7 @@ class BatchedClusters(Plan):
     assumes = "that clusters execute the same where no branch on blockIdx parts them, and write elements of their own"
 
     def refusal(self, kernel: BoundKernel, circumstances: Circumstances) -> str:
-        """As `Plan.refusal`."""
+        """See `Plan.refusal`."""
         if circumstances.seed is not None:
             return "the order of events is random, across all clusters"
         if reason := not_for_findings(kernel, circumstances):
@@ -30,7 +30,7 @@ class BatchedClusters(Plan):
         return kernel.inseparable if kernel.effort >= WORTH_BATCHES else "the launch is small"
 
     def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome | None:
-        """As `Plan.run`."""
+        """See `Plan.run`."""
         batches = batch(kernel, range(1, kernel.clusters), whole=True)
         if batches is None:
             return None
@@ -41,5 +41,5 @@ class BatchedClusters(Plan):
         return outcome
 
     def saves(self, kernel: BoundKernel, outcome: Outcome) -> str:
-        """As `Plan.saves`."""
+        """See `Plan.saves`."""
         return f"the data of {kernel.clusters - 1} of {kernel.clusters} clusters one by one: up to {MOST} at a time"

@@ -1,4 +1,4 @@
-"""A run for the results of clusters, several at a time: see `machine.batched`."""
+"""Batched execution of clusters for their results alone; see `machine.batched`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ..outcome import Standing
 from ..setup import Part, Setup
 
 MOST = 24
-"""Clusters that are executed together: each has tensor memory and registers of its own."""
+"""The maximum number of clusters in a batch; each has its own tensor memory and registers."""
 
 
 class BatchedGpu(Gpu):
-    """Executes some clusters of a launch without regard to time, as many at a time as go the same way.
+    """An untimed GPU that executes clusters of a launch in batches of equal control flow.
 
-    Clusters must be equal (`KernelImage.equal`). Raises `Unequal`, or `ValueError` of NumPy, where the program does
-    anything that cannot be done for several clusters at once.
+    Clusters must be equal (`KernelImage.equal`). Raises `Unequal`, or NumPy's `ValueError`, for any operation that is
+    not supported for several clusters at once.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class BatchedGpu(Gpu):
         self._clusters = len(clusters)
 
     def _advance(self) -> None:
-        """Execute the clusters. Where some part from the others, both begin again, on other SMs."""
+        """Execute the clusters. If some clusters of a batch diverge, both groups start again, on other SMs."""
         groups = iter(self._groups)
         group = next(groups)
         while self._todo:
@@ -57,18 +57,18 @@ class BatchedGpu(Gpu):
                 group = free
                 continue
             if self.clusters:
-                return  # it waits for what never comes
+                return  # it waits forever
             for store in cluster.late:
                 store()
             self._todo.popleft()
 
     def standing(self) -> Standing:
-        """As `Gpu.standing`, of its clusters."""
+        """Return the progress of the run as the fraction of its clusters that have finished."""
         todo, clusters = self._todo, self._clusters
         return Standing(lambda flops: 1 - sum(map(len, todo)) / clusters)
 
     def block_indices(self, cta: ResidentCta) -> tuple[Any, Any, Any]:
-        """blockIdx of a CTA in each of its clusters."""
+        """Return blockIdx of a CTA in each cluster of the batch."""
         inner = np.array(cta.cluster_ctaid)
         blocks = np.array([np.array(self.origin_of(number)) + inner for number in cta.cluster.numbers])
         x, y, z = blocks.T

@@ -1,4 +1,4 @@
-"""The choice of a plan."""
+"""The selection of a plan."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PLANS: tuple[Plan, ...] = (
     RepresentativeWarps(),
     TimeAlone(),
 )
-"""The plans in the order in which they are tried. A new one is a line here, and a file."""
+"""All plans, in the order in which they are tried. A new plan needs a line here, and a file."""
 
 WHOLE = PlanNote("the whole launch", "nothing", "nothing: each cluster is executed, with all that is asked for")
 FAILED = "tried, but its assumption did not hold, or there is something to report"
@@ -34,7 +34,7 @@ FAILED = "tried, but its assumption did not hold, or there is something to repor
 def answered(
     kernel: BoundKernel, circumstances: Circumstances = DETERMINISTIC, plans: tuple[Plan, ...] = PLANS
 ) -> Outcome:
-    """Return the outcome of the first plan that applies and holds, else of the whole launch."""
+    """Return the outcome of the first plan that applies and holds, or else of the whole launch."""
     others: list[tuple[str, str]] = []
     for plan in plans:
         reason = plan.refusal(kernel, circumstances)

@@ -1,4 +1,4 @@
-"""Equivalence classes of clusters: a few clusters are checked for all that execute the same."""
+"""The plan of equivalence classes: a few checked clusters represent all clusters with the same execution."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from .process import running
 
 
 class ClusterClasses(Plan):
-    """Executes the launch with the accesses of one cluster of each class checked."""
+    """Executes the launch, and checks the accesses of one cluster of each class."""
 
     name = "equivalence classes of clusters"
     assumes = "that clusters whose branches on blockIdx go the same way have the same hazards"
 
     def refusal(self, kernel: BoundKernel, circumstances: Circumstances) -> str:
-        """As `Plan.refusal`."""
+        """See `Plan.refusal`."""
         if reason := not_for_findings(kernel, circumstances):
             return reason
         return "" if kernel.image.equal else "clusters may differ"
 
     def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome | None:
-        """As `Plan.run`."""
+        """See `Plan.run`."""
         setup = replace(kernel.limits, seed=circumstances.seed, equal=True)
         with running(), Gpu(kernel.image, kernel.arrays, kernel.spec, setup) as machine:
             kernel.begin(machine)
@@ -35,9 +35,9 @@ class ClusterClasses(Plan):
             return outcome if self.holds(outcome) and all_checked(kernel, unknown) else None
 
     def holds(self, outcome: Outcome) -> bool:
-        """As `Plan.holds`."""
+        """See `Plan.holds`."""
         return super().holds(outcome) and not (outcome.repeats or outcome.unread)
 
     def saves(self, kernel: BoundKernel, outcome: Outcome) -> str:
-        """As `Plan.saves`."""
+        """See `Plan.saves`."""
         return f"the checks of most of {kernel.clusters} clusters, which follow from the others'"

@@ -1,12 +1,12 @@
-"""The argument that clusters of a launch are equal: they execute the same, apart from addresses in global memory.
+"""The proof that the clusters of a launch are equal up to addresses in global memory.
 
-The threads at the same place in two clusters do the same to shared and tensor memory, to barriers and to the engines,
-where control flow takes the same course, and nothing but it, the coordinates of copies and the addresses of global
-memory depends on blockIdx. So clusters that decide alike at the branches on blockIdx are equal: happens-before is the
-same in each of them.
+Threads at the same position in two clusters have the same effects on shared and tensor memory, on barriers and on the
+engines if control flow takes the same course, and if only control flow, the coordinates of copies and the addresses of
+global memory depend on blockIdx. So clusters with equal decisions at the branches on blockIdx are equal, and have the
+same happens-before relation.
 
-The checks of a few clusters for all rest on this argument, and so do batches of clusters, the sampled time, and the
-clusters that a grader draws of a large launch.
+The checks of a few clusters on behalf of all rest on this proof, and so do batches of clusters, sampled times, and the
+clusters that a grader draws from a large launch.
 """
 
 from __future__ import annotations
@@ -49,23 +49,23 @@ from tirx_mini.isa import (
 from ..translate import extent, needed
 
 ANYWHERE = frozenset({OperandKind.GLOBAL, OperandKind.TENSOR_MAP, OperandKind.REGISTERS})
-"""The operands that may depend on blockIdx; coordinates of a tensor map may, too."""
+"""The kinds of operands that may depend on blockIdx, as may the coordinates of a tensor map."""
 
 
 @dataclass(frozen=True)
 class Equality:
     """The equality of the clusters of a lowered function.
 
-    decided: the branches and loops whose course depends on blockIdx. None where clusters may differ in anything else
-    that matters, or where something depends on data or on the order of events: in a kernel whose control flow needs
-    data, that tests barriers, reads what it writes to global memory, or synchronises clusters.
+    decided: the branches and loops whose course depends on blockIdx. None if clusters may differ in any other relevant
+    way, or if something depends on data or on the order of events: in a kernel whose control flow needs data, that
+    tests barriers, reads its own writes to global memory, or synchronises clusters.
     """
 
     decided: frozenset[Stmt] | None
 
     @classmethod
     def of(cls, func: PrimFunc) -> Equality:
-        """Return the equality that the program proves."""
+        """Return the equality that can be proved from the program."""
         if func.launch is None or grid_wide(func) or prints(func):
             return cls(None)
         try:
@@ -75,12 +75,12 @@ class Equality:
         return cls(_Differences(func).found())
 
     def among(self, statements: Iterable[Stmt]) -> bool:
-        """Return whether clusters are equal that decide alike at these statements."""
+        """Return whether clusters are equal if they take the same branches at the given statements."""
         return self.decided is not None and self.decided <= set(statements)
 
 
 class _Targets:
-    """Variables and buffers; a buffer is among them where it shares memory with one of them."""
+    """A set of variables and buffers, in which a buffer also stands for every buffer that overlaps it."""
 
     def __init__(self) -> None:
         self._vars: set[Var] = set()
@@ -118,7 +118,7 @@ class _Differences:
             pass
 
     def _spread(self) -> bool:
-        """Go through all assignments once; whether another variable or buffer turned out to depend on something."""
+        """Propagate dependences through all assignments once; return whether the sets have grown."""
         before = len(self._by_block) + len(self._by_memory)
         for node in self._nodes:
             if isinstance(node, Bind):
@@ -145,7 +145,7 @@ class _Differences:
         )
 
     def _loaded(self, expr: Expr) -> bool:
-        """Return whether a value was read from shared memory: an address of tensor memory depends on the SM's other
+        """Return whether a value was read from shared memory, where a tensor-memory address depends on the SM's other
         CTAs.
         """
         return any(
@@ -155,7 +155,7 @@ class _Differences:
         )
 
     def found(self) -> frozenset[Stmt] | None:
-        """As `Equality.decided`."""
+        """Return `Equality.decided`."""
         decided: set[Stmt] = set()
         for node in self._nodes:
             if isinstance(node, (If, While, For)):
@@ -172,7 +172,7 @@ class _Differences:
         return self._differs(expr) or self._loaded(expr)
 
     def _fixed(self, node: object) -> Iterator[Expr]:
-        """The expressions of a node that must have one value in all clusters."""
+        """Yield the expressions of a node that must have the same value in all clusters."""
         if isinstance(node, (BufferLoad, BufferStore, AddressOf)) and node.buffer.scope == "shared":
             yield from node.indices
         elif isinstance(node, Select) and self._touches_shared(node.a, node.b):
@@ -189,8 +189,8 @@ class _Differences:
         )
 
     def _is_plain(self, node: object) -> bool:
-        """Return whether a node only reads global memory that is never written, or writes it, with instruction operands
-        that are the same in all clusters.
+        """Return whether a node reads only unwritten global memory and passes cluster-independent operands to
+        instructions.
         """
         if isinstance(node, BufferLoad):
             return node.buffer.scope != "global" or node.buffer not in self._written
@@ -213,7 +213,7 @@ class _Differences:
         return argument in self._read_maps
 
     def _same(self, entry: Instruction, kind: OperandKind, argument: Expr) -> bool:
-        """Return whether an operand of an instruction is the same in all clusters, or need not be."""
+        """Return whether an operand of an instruction is the same in all clusters, or may differ."""
         if kind in ANYWHERE or (isinstance(argument, AddressOf) and argument.buffer.scope in ("global", "local")):
             return True
         mapped = any(operand.type.kind is OperandKind.TENSOR_MAP for operand in entry.operands)
@@ -223,7 +223,7 @@ class _Differences:
 
 
 def _operands(entry: Instruction, call: Call) -> Iterator[tuple[OperandKind, Expr]]:
-    """The arguments of a call, each with the kind of its operand."""
+    """Yield the arguments of a call with the kinds of their operands."""
     for operand, arguments in entry.matched(call.args, dict(call.attrs)):
         for argument in arguments:
             yield operand.type.kind, argument

@@ -1,4 +1,4 @@
-"""Launches whose loops wait for CTAs that never start: found without clocks, which grow with the warps."""
+"""The plan for launches that deadlock on CTAs which never start: an unchecked run without vector clocks."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .kernel import BoundKernel
 from .plan import Plan, not_for_findings
 
 MANY_WARPS = 512
-"""Resident warps from which on a run without checks costs little beside one with them."""
+"""The number of resident warps from which an unchecked run is cheap relative to a checked one."""
 
 
 class HeldPlaces(Plan):
-    """Executes a launch without checks, to see whether all of its CTAs ever start."""
+    """Executes a launch without checks, to find out whether all of its CTAs start."""
 
     name = "a run without checks, to see which CTAs start"
     assumes = "that CTAs wait for others which cannot start while they wait"
 
     def refusal(self, kernel: BoundKernel, circumstances: Circumstances) -> str:
-        """As `Plan.refusal`."""
+        """See `Plan.refusal`."""
         if reason := not_for_findings(kernel, circumstances):
             return reason
         launch = kernel.image.launch
@@ -36,13 +36,13 @@ class HeldPlaces(Plan):
         return "" if waits else "no loop waits for what another thread writes"
 
     def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome:
-        """As `Plan.run`."""
+        """See `Plan.run`."""
         return kernel.execute(circumstances, checks=False)
 
     def holds(self, outcome: Outcome) -> bool:
-        """As `Plan.holds`."""
+        """See `Plan.holds`."""
         return isinstance(outcome.fault, CtasNeverStart)
 
     def saves(self, kernel: BoundKernel, outcome: Outcome) -> str:
-        """As `Plan.saves`."""
+        """See `Plan.saves`."""
         return "the order of all accesses"

@@ -1,4 +1,4 @@
-"""A lowered kernel that is bound to its arguments and to a question: the object of which plans make executions."""
+"""A lowered kernel bound to its arguments and a question; plans execute it."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ from .process import running
 from .sampling import Sampling
 
 WORTH_BYTES = 16 << 20
-"""Bytes of the arguments of a launch that is worth dividing: they need no look at the loops of the kernel."""
+"""The minimum size of the arguments, in bytes, of a launch that is worth dividing."""
 SHADOW_BYTES = 8
-"""What the checks keep of each granule of an argument that the kernel writes; a copy of that is kept besides."""
+"""The bytes that the checks keep per granule of a written argument, in addition to a copy of the argument."""
 
 
 class BoundKernel:
-    """One kernel, one set of arguments, one question.
+    """A kernel with its arguments and a question.
 
     args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one; the buffers are written
-    in place. Without data, None stands for any array. Raises `ArgumentError` for arguments that do not fit the kernel,
+    in place. Without data, None represents any array. Raises `ArgumentError` for arguments that do not fit the kernel,
     and `TirxError` for a kernel that the GPU's architecture cannot execute.
     """
 
@@ -72,16 +72,16 @@ class BoundKernel:
 
     @property
     def fits_l2(self) -> bool:
-        """Return whether the L2 holds all arguments, from one launch to the next."""
+        """Return whether the L2 can hold all arguments between launches."""
         return sum(buffer.nbytes for buffer in self.image.globals) <= self.spec.l2_shared_bytes
 
     @property
     def kept(self) -> bool:
-        """Return whether a run can be repeated with the arguments as they were."""
+        """Return whether the original arguments are saved, so that a run can be repeated."""
         return bool(self._originals)
 
     def keep(self) -> None:
-        """Copy the arguments as they are now, for `restore`."""
+        """Save copies of the written arguments for `restore`."""
         self._originals = {slot: self.arrays[slot].copy() for slot in self._written}
 
     def restore(self) -> None:
@@ -90,41 +90,41 @@ class BoundKernel:
             np.copyto(self.arrays[slot], original)
 
     def results(self) -> tuple[bytes, ...]:
-        """The bytes of all buffers that the kernel writes."""
+        """Return the bytes of all buffers that the kernel writes."""
         return tuple(self.arrays[slot].tobytes() for slot in self._written)
 
     def put_back(self, results: Sequence[bytes]) -> None:
-        """Set the buffers that the kernel writes to earlier `results`."""
+        """Overwrite the buffers that the kernel writes with earlier `results`."""
         for slot, data in zip(self._written, results, strict=True):
             array = self.arrays[slot]
             np.copyto(array, np.frombuffer(data, array.dtype).reshape(array.shape))
 
     @property
     def without_data(self) -> tuple[Any, ...]:
-        """The arguments of the same kernel without data."""
+        """The arguments of the same kernel for a run without data."""
         scalars = iter(self.scalars)
         return tuple(None if isinstance(param, Buffer) else next(scalars) for param in self.func.params)
 
     @property
     def alone(self) -> Question:
-        """The question as another process gets it, which nobody watches and which calls no functions of Python."""
+        """The question in the form for another process, without a watcher and Python functions."""
         return replace(self.question, watch=None, functions=None, jobs=1)
 
     # -- properties that plans rest on -----------------------------------------------------------------------------
 
     @property
     def clusters(self) -> int:
-        """The clusters of the launch."""
+        """The number of clusters of the launch."""
         return self.image.launch.num_ctas // self.image.launch.cluster_size
 
     @cached_property
     def sampling(self) -> Sampling:
-        """The parts of the launch."""
+        """The sampled parts of the launch."""
         return Sampling(self.func, self.image, self.spec)
 
     @property
     def equal(self) -> bool:
-        """Return whether all clusters are proved to do the same, up to the tiles that they take."""
+        """Return whether all clusters provably execute the same, up to the output tiles that they compute."""
         try:
             return self.sampling.equal
         except TirxError:  # the loops depend on data
@@ -132,7 +132,7 @@ class BoundKernel:
 
     @cached_property
     def untimed_image(self) -> KernelImage:
-        """The kernel for a run of which only the results matter: another one if its warps issue wgmmas together."""
+        """The kernel image for an untimed run; it differs if the warps of a warpgroup issue wgmmas together."""
         entries = self.image.instructions.values()
         if not any(entry.completion is Completion.WGMMA_GROUP for entry in entries):
             return self.image
@@ -140,9 +140,9 @@ class BoundKernel:
 
     @property
     def divisible(self) -> bool:
-        """Return whether one run may execute some clusters with data, and others without.
+        """Return whether one run may execute some clusters with data and others without.
 
-        Only instructions that do without data access global memory then.
+        This requires that only instructions which can run without data access global memory.
         """
         return all(
             Memory.GLOBAL not in entry.reads | entry.writes
@@ -152,9 +152,9 @@ class BoundKernel:
 
     @cached_property
     def inseparable(self) -> str:
-        """The reason for which clusters cannot be executed apart from one another, "" where they can.
+        """The reason why clusters cannot be executed separately; "" if they can.
 
-        They cannot where they synchronise, take one another's place, print, or read the time; nor where two arguments
+        They cannot if they synchronise, cancel one another's launch, print, or read the time, or if two arguments
         overlap in memory.
         """
         if self.image.grid_wide or prints(self.func):
@@ -168,12 +168,12 @@ class BoundKernel:
 
     @cached_property
     def asks_once(self) -> bool:
-        """Return whether the answer of one test of an mbarrier may decide what comes next."""
+        """Return whether the kernel tests an mbarrier once and branches on the result."""
         return asks_once(self.func.body)
 
     @cached_property
     def effort(self) -> float:
-        """The iterations of all CTAs; -1 for a launch that is small, or whose loops depend on data."""
+        """The number of iterations of all CTAs; -1 for a small launch or data-dependent loops."""
         if sum(array.nbytes for array in self.arrays) < WORTH_BYTES:
             return -1
         try:
@@ -185,16 +185,16 @@ class BoundKernel:
 
     @property
     def limits(self) -> Setup:
-        """The part of a setup that all machines of this question share."""
+        """The part of a setup that is common to all machines of this question."""
         return Setup(budget=self.question.budget, pedantic=self.question.pedantic)
 
     @property
     def values(self) -> Values:
-        """The values of a machine that answers this question."""
+        """The value implementation of a machine that answers this question."""
         return VALUES if self.data else NO_VALUES
 
     def execute(self, circumstances: Circumstances, checks: bool = True) -> Outcome:
-        """Execute the whole launch, as it is asked for, or without its checks."""
+        """Execute the whole launch as the question asks, or without checks."""
         asked = self.question
         setup = replace(
             self.limits, seed=circumstances.seed, clock=circumstances.clock, mixed=circumstances.mixed or {},
@@ -208,18 +208,19 @@ class BoundKernel:
             return self.complete(machine, machine.run())
 
     def close(self) -> None:
-        """Take the machine of the last run apart. Its outcome refers to it: facts to clusters, blocked warps to all."""
+        """Close the machine of the last run. Its outcome refers to the machine: facts to clusters, blocked warps to all
+        of it."""
         if self._machine is not None:
             self._machine.close()
             self._machine = None
 
     def begin(self, machine: Gpu) -> None:
-        """Let others watch a run of the whole launch."""
+        """Start the watcher of a run of the whole launch."""
         if self.question.watch is not None:
             self.question.watch(machine.standing())
 
     def complete(self, machine: Gpu, outcome: Outcome) -> Outcome:
-        """Return the outcome of a run, with the facts that its results show if it has come to its end."""
+        """Return the outcome of a run, extended with the facts that its results show if it has completed."""
         if outcome.fault is not None or outcome.blocked or not self.data:
             return outcome
         facts = (*outcome.facts, *self._no_effect(machine), *self._nans())
@@ -227,7 +228,7 @@ class BoundKernel:
         return replace(outcome, facts=facts, unwritten=missing, unread=unread)
 
     def _nans(self) -> Iterator[Entry]:
-        """Yield the facts that a run has left NaN where no argument had any, and no tensor map fills with it."""
+        """Yield a fact for each result with NaN, if no argument and no tensor-map fill contains one."""
         if not self._finite or any(tensor_map.nan_fill for tensor_map in self.func.tensor_maps):
             return
         written = [buffer for buffer in self.image.globals if buffer.slot in self._written]
@@ -237,9 +238,10 @@ class BoundKernel:
             yield from (Entry(each) for each in found if each is not None)
 
     def _no_effect(self, machine: Gpu) -> Iterator[Entry]:
-        """Yield the fact that a run wrote no argument, for a kernel that computes with some and has one for the result.
+        """Yield a fact if a kernel with arguments and a result buffer wrote nothing.
 
-        That is one which it names nowhere, or whose stores no thread executed. A kernel that prints has an effect.
+        Such a kernel never names the result buffer, or no thread executed its stores. A kernel that prints has an
+        effect.
         """
         untouched = [segment.untouched() for segment in machine.memory.segments.values()]
         if len(untouched) < len(self._written) or not all(places.all() for places in untouched):

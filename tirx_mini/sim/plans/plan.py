@@ -1,4 +1,4 @@
-"""A plan: a way to answer a question about a lowered kernel that costs less than executing its whole launch."""
+"""The interface of a plan: a way to answer a question with less work than executing the whole launch."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .kernel import BoundKernel
 
 
 class WholeLaunch(Exception):
-    """Only an execution of the whole launch answers the question: no other plan needs to be tried."""
+    """The question requires an execution of the whole launch; no other plan can apply."""
 
 
 class Plan(ABC):
-    """A way to turn a question about a lowered kernel into executions, and their outcomes into one.
+    """A way to map a question about a lowered kernel to executions, and to combine their outcomes.
 
-    name: of the plan. assumes: the assumption that it rests on, a clause. Executions whose assumption fails raise
-    `Unequal`, or have an outcome that does not hold; then the arguments are restored and the next plan is tried.
+    name: of the plan. assumes: its assumption, as a clause. Executions whose assumption fails raise `Unequal`, or have
+    an outcome that does not hold; then the arguments are restored and the next plan is tried.
     """
 
     name: ClassVar[str]
@@ -29,26 +29,26 @@ class Plan(ABC):
 
     @abstractmethod
     def refusal(self, kernel: BoundKernel, circumstances: Circumstances) -> str:
-        """Return the reason for which the plan does not apply, a clause; "" where it does.
+        """Return the reason why the plan does not apply, as a clause; "" if it does.
 
-        The reason follows from the question and from the program alone.
+        The reason depends only on the question and the program.
         """
 
     @abstractmethod
     def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome | None:
-        """Make the executions and combine their outcomes; None where they cannot be combined."""
+        """Execute the plan and combine the outcomes; return None if they cannot be combined."""
 
     def holds(self, outcome: Outcome) -> bool:
-        """Return whether an outcome confirms the assumption: by default, there is nothing to report."""
+        """Return whether an outcome confirms the assumption: by default, whether it reports nothing."""
         return not (outcome.facts or outcome.blocked or outcome.mixed or outcome.tested)
 
     @abstractmethod
     def saves(self, kernel: BoundKernel, outcome: Outcome) -> str:
-        """Return the work that the plan did not have to do, a clause."""
+        """Return the work that the plan saved, as a clause."""
 
     @final
     def outcome(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome | None:
-        """Run the plan and check its outcome; None where it does not hold."""
+        """Run the plan and check its outcome; return None if the assumption does not hold."""
         with suppress(Unequal):
             outcome = self.run(kernel, circumstances)
             if outcome is not None and self.holds(outcome):
@@ -57,13 +57,13 @@ class Plan(ABC):
 
 
 def is_plain(kernel: BoundKernel, circumstances: Circumstances) -> bool:
-    """Return whether nothing is asked of a run but its findings, its results and its time."""
+    """Return whether a run is asked only for its findings, its results and its time."""
     asked, given = kernel.question, circumstances
     return given.clock is None and not (asked.trace or asked.log_barriers or given.mixed or given.late or given.cold)
 
 
 def not_for_findings(kernel: BoundKernel, circumstances: Circumstances) -> str:
-    """Return the reason for which plans for values and findings do not apply, "" where they may."""
+    """Return the reason why plans for values and findings do not apply; "" if they may."""
     asked = kernel.question
     if not (asked.data and asked.checks):
         return "values and findings are not both asked for"

@@ -1,9 +1,8 @@
-"""Portions of a launch: some of its clusters, executed apart from the others, and put together again.
+"""Portions of a launch: sets of clusters that are executed separately and then merged.
 
-The time depends on all clusters at once, so one portion executes the whole launch for it, but at most a share of the
-clusters with data. The results are put together where no granule of an argument that one portion writes is read or
-written in another. In any other case, and where a portion finds anything to report, nothing is put together, and the
-launch has to be run as a whole.
+The time depends on all clusters at once, so one portion executes the whole launch for its time, with data for at most a
+share of the clusters. The results are merged if no granule of an argument that one portion writes is read or written in
+another. Otherwise, and if a portion has findings, the launch must be run as a whole.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ from .process import running
 
 @dataclass(frozen=True)
 class Piece:
-    """Some clusters that are executed together, with data. checked: whether that is for what the checks find, of
-    clusters that are equal; otherwise those are checked elsewhere.
+    """A set of clusters that are executed together, with data. checked: whether they are executed for their findings,
+    as representatives of equal clusters; otherwise others are checked.
     """
 
     clusters: range
@@ -41,10 +40,10 @@ class Piece:
 
 @dataclass(frozen=True)
 class Marks:
-    """The effects of a portion's clusters on an argument that the kernel writes.
+    """The accesses of a portion's clusters to an argument that the kernel writes.
 
-    written, read: which granules; a bit for each, as of `numpy.packbits`. read: None where nothing was read.
-    values: of the granules that they wrote, in order; None where they are in the argument itself.
+    written, read: masks of granules, one bit each, as from `numpy.packbits`. read: None if nothing was read. values: of
+    the written granules, in order; None if they are in the argument itself.
     """
 
     written: np.ndarray
@@ -55,9 +54,10 @@ class Marks:
 
 @dataclass(frozen=True)
 class Portion:
-    """A portion that ended without anything to report. marks: by the slot of the argument.
+    """A portion that ended without findings. marks: by the slot of the argument.
 
-    known: the kinds of its clusters of which one was checked. unknown: one of each other kind, which is to be checked.
+    known: the classes with a checked cluster. unknown: a representative of each other class, which is yet to be
+    checked.
     """
 
     marks: dict[int, Marks]
@@ -67,9 +67,9 @@ class Portion:
 
 
 def run_portion(machine: Gpu, *, keep: bool) -> Portion | None:
-    """Execute the part of a launch that `machine` was made for; None where there is anything to report.
+    """Execute the part of a launch that `machine` was made for; return None if it has findings.
 
-    keep: whether the values that it writes are to be kept besides.
+    keep: whether to return the written values as well.
     """
     outcome = machine.run()
     if outcome.facts or outcome.blocked or outcome.open_orders or outcome.mixed or outcome.tested or machine.unread:
@@ -88,14 +88,14 @@ def run_portion(machine: Gpu, *, keep: bool) -> Portion | None:
 
 
 def checked_portion(kernel: BoundKernel, clusters: range, *, keep: bool = False) -> Portion | None:
-    """Execute a few clusters that are equal, with checks and alone on the GPU; None if there is anything to report."""
+    """Execute a few equal clusters with checks, alone on the GPU; return None if they have findings."""
     setup = replace(kernel.limits, part=Part(clusters), equal=True)
     with Gpu(kernel.image, kernel.arrays, kernel.spec, setup) as machine:
         return run_portion(machine, keep=keep)
 
 
 def all_checked(kernel: BoundKernel, unknown: Collection[int]) -> bool:
-    """Return whether these clusters, one of each kind that no other one was checked of, have nothing to report."""
+    """Return whether the representatives of all unchecked classes have no findings."""
     if len(unknown) > MOST_CLASSES:
         return False
     with suppress(Unequal), running():
@@ -104,9 +104,11 @@ def all_checked(kernel: BoundKernel, unknown: Collection[int]) -> bool:
 
 
 def portion(kernel: BoundKernel, piece: Piece, *, keep: bool = False) -> Portion | None:
-    """Execute some clusters with data; checked if they are not equal. None where there is anything to report.
+    """Execute some clusters with data, and check them unless they are equal.
 
-    keep: whether the values that they write are to be kept besides.
+    Returns None if there are findings.
+
+    keep: whether to return the written values as well.
     """
     found = None if piece.checked else batch(kernel, piece.clusters, keep=keep)
     if found is not None:
@@ -123,13 +125,13 @@ def portion(kernel: BoundKernel, piece: Piece, *, keep: bool = False) -> Portion
 
 
 def batch(kernel: BoundKernel, clusters: range, *, keep: bool = False, whole: bool = False) -> Portion | None:
-    """The same of clusters that are equal, several at a time; None also where that is not possible.
+    """Execute equal clusters in batches; return None if they have findings or cannot be batched.
 
-    whole: whether these are nearly all clusters of the launch.
+    whole: whether the clusters are nearly all of the launch.
     """
     if not (clusters and kernel.image.equal and kernel.image.batchable and kernel.divisible):
         return None
-    with suppress(Unequal, ValueError), running():  # NumPy refuses lanes of one cluster beside those of several
+    with suppress(Unequal, ValueError), running():  # NumPy rejects lanes of one cluster beside those of several
         setup = replace(kernel.limits, pedantic=False, strips=kernel.strips)
         with BatchedGpu(kernel.untimed_image, kernel.arrays, kernel.spec, clusters, setup) as machine:
             if whole:
@@ -146,9 +148,9 @@ class Timing:
         self._clock: Clock | None = None
 
     def run(self, share: range) -> Portion | None:
-        """Execute the launch, of which a share of the clusters have data and are checked.
+        """Execute the launch for its time, with data and checks for the clusters in `share`.
 
-        None where there is anything to report, or where the time depends on data. Without a share, the whole launch is
+        Returns None if there are findings, or if the time depends on data. With an empty share, the whole launch is
         executed without data.
         """
         kernel = self._kernel
@@ -168,7 +170,7 @@ class Timing:
         return None
 
     def stop(self) -> None:
-        """Have `run` end soon, in whichever thread: what it finds is not needed."""
+        """Cancel `run` from any thread, because its result is no longer needed."""
         if self._clock is not None:
             self._clock.at(-1.0, None, _give_up)  # before all other events
 
@@ -178,10 +180,10 @@ def _give_up() -> NoReturn:
 
 
 def together(kernel: BoundKernel, portions: Sequence[Portion]) -> Outcome | None:
-    """The outcome of the whole launch, with the time of the first portion.
+    """Return the outcome of the whole launch, with the time of the first portion.
 
-    None where what one portion writes is read or written in another, or where a cluster is to be checked of whose kind
-    none was, and has anything to report.
+    Returns None if one portion reads or writes the output of another, or if the representative of an unchecked class
+    has findings.
     """
     first, arrays = portions[0], kernel.arrays
     known = frozenset().union(*(each.known for each in portions))

@@ -1,4 +1,4 @@
-"""The settings of this process during a launch."""
+"""Settings of the process during a launch."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
 GC_THRESHOLD = (20_000, 5, 100)
-"""Of the garbage collector while a run lasts: about forty CTAs that have ended are kept between two collections."""
+"""The garbage-collector thresholds during a run; about forty finished CTAs accumulate between two collections."""
 
 
 @contextmanager
 def running(times: int = 1) -> Iterator[None]:
-    """The settings of this process during a run. NumPy keeps quiet, and multiplies in one thread: its products are
-    small, and other runs may want the other cores.
+    """Apply the settings of this process for the duration of a run.
 
-    The garbage collector does not scan all that was there before, again and again. It also looks less often: of what a
-    run allocates, only CTAs that have ended are garbage in cycles. times: how much less often than `GC_THRESHOLD` says,
-    since a recorded run keeps what it notes.
+    NumPy reports no floating-point errors, and multiplies in one thread: its products are small, and other runs may
+    need the other cores.
+
+    The garbage collector skips older objects, and runs less often: of the objects that a run allocates, only ended CTAs
+    form cyclic garbage. times: the factor on `GC_THRESHOLD`, because a recorded run keeps its notes.
     """
     before = gc.get_threshold()
     gc.freeze()
@@ -39,7 +40,7 @@ def running(times: int = 1) -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _thread_pools() -> ThreadpoolController:
-    """Those of the libraries that NumPy computes with: looking for them takes 2 ms."""
+    """Return the controller of the libraries' thread pools; finding the libraries takes 2 ms."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -1,4 +1,4 @@
-"""Representative warps: in loops of wgmmas, one warp acts for others of its warpgroup that are at the same place."""
+"""The plan of representative warps: in loops of wgmmas, one warp represents others of its warpgroup."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .process import running
 
 
 class RepresentativeWarps(Plan):
-    """Executes a launch for its time, with representatives of warps that wait for the same at the same time."""
+    """Executes a launch for its time, with one representative for warps that wait for the same event."""
 
     name = "one warp for its warpgroup"
     assumes = "that warps which enter a loop of wgmmas together leave it together"
 
     def refusal(self, kernel: BoundKernel, circumstances: Circumstances) -> str:
-        """As `Plan.refusal`."""
+        """See `Plan.refusal`."""
         if kernel.question.data:
             return "values are asked for"
         if circumstances.seed is not None or not is_plain(kernel, circumstances):
@@ -28,12 +28,12 @@ class RepresentativeWarps(Plan):
         return "" if kernel.image.represented else "no loop multiplies for a warpgroup"
 
     def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome:
-        """As `Plan.run`. The machine keeps nothing that a report needs: `Unequal` ends the run at the first fact."""
+        """See `Plan.run`. The machine keeps no details for a report: `Unequal` ends the run at the first fact."""
         setup = replace(kernel.limits, values=NO_VALUES, equal=True)
         with running(), Gpu(kernel.image, kernel.arrays, kernel.spec, setup) as machine:
             kernel.begin(machine)
             return machine.run()
 
     def saves(self, kernel: BoundKernel, outcome: Outcome) -> str:
-        """As `Plan.saves`."""
+        """See `Plan.saves`."""
         return "the data of all accesses, and up to two of four warps in loops of wgmmas"

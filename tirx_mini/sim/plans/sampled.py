@@ -1,4 +1,4 @@
-"""Sampled parts: the time of a large launch, worked out from runs of parts of it (`sampling`)."""
+"""The plan of sampled parts: the time of a large launch, extrapolated from runs of parts of it (`sampling`)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .plan import Plan
 from .process import running
 
 WORTH_A_PROCESS = 5_000
-"""Iterations of CTAs that take about as long as two starts of a process."""
+"""The number of CTA iterations that take about as long as starting two processes."""
 WORTH_A_TWIN = 1_000
-"""The same where a process begins as a copy of this one."""
+"""The number of CTA iterations that justifies a process forked from this one."""
 
 
 class SampledParts(Plan):
@@ -31,14 +31,14 @@ class SampledParts(Plan):
     assumes = "that CTAs and iterations are equal, and that the time grows evenly with their number"
 
     def refusal(self, kernel: BoundKernel, circumstances: Circumstances) -> str:
-        """As `Plan.refusal`."""
+        """See `Plan.refusal`."""
         asked = kernel.question
         if asked.data or not asked.sampled:
             return "a sampled time is not asked for"
         return "" if kernel.equal else "CTAs may differ"
 
     def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome | None:
-        """As `Plan.run`."""
+        """See `Plan.run`."""
         args, seed = kernel.without_data, circumstances.seed
 
         def payload(size: Size) -> _Part:
@@ -59,11 +59,11 @@ class SampledParts(Plan):
         return None if found is None else replace(found[0], sampled=found[1])
 
     def holds(self, outcome: Outcome) -> bool:
-        """As `Plan.holds`: `Sampling.outcome` has compared the runs with one another."""
+        """Return True: `Sampling.outcome` has already compared the runs with one another."""
         return True
 
     def saves(self, kernel: BoundKernel, outcome: Outcome) -> str:
-        """As `Plan.saves`."""
+        """See `Plan.saves`."""
         assert outcome.sampled is not None
         whole, sizes = outcome.sampled.whole, outcome.sampled.sizes
         done = sum(size.waves * size.trips for size in sizes) / max(1, whole.waves * whole.trips)
@@ -71,9 +71,9 @@ class SampledParts(Plan):
 
 
 def run_part(kernel: BoundKernel, size: Size, seed: int | None) -> Outcome | None:
-    """Execute a part of the launch, without data.
+    """Execute a part of the launch without data.
 
-    None where it does not come to its end, or uses an mbarrier wrongly: such a run keeps nothing to explain that.
+    Returns None if the run does not complete, or misuses an mbarrier, since it keeps no details to explain that.
     """
     cut, part = kernel.sampling.part(size)
     whole = cut == Cut()
@@ -87,7 +87,7 @@ def run_part(kernel: BoundKernel, size: Size, seed: int | None) -> Outcome | Non
 
 @dataclass(frozen=True)
 class _Part:
-    """A part of a launch, for another process."""
+    """A part of a launch, as the payload for another process."""
 
     func: PrimFunc
     args: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""The time of a large problem from runs of parts of it.
+"""Sampling: the time of a large problem, extrapolated from runs of parts of it.
 
 A kernel for matrices does the same thing over and over: its roles go round a loop over K, and its CTAs, or their
 rounds over the tiles, come in waves. The runs leave out iterations from the middle of the loops (`translate.repeats`)
@@ -34,49 +34,51 @@ from ..translate import Cut, Repeats, repeats
 from .equality import Equality
 
 TOLERANCE = 0.08
-"""By what share the slopes on both sides of a point may differ. Waves at few iterations differ by some percent."""
+"""The maximum relative difference between the slopes on the two sides of a point. Waves with few iterations differ by a
+few percent."""
 SHORTEST = 8
-"""Iterations that a shortened loop makes at least."""
+"""The minimum number of iterations of a shortened loop."""
 APART = 8
-"""Iterations by which the runs differ at least: their slopes over fewer are off by more than `TOLERANCE`."""
+"""The minimum difference in iterations between two runs; over fewer, slopes err by more than `TOLERANCE`."""
 WORTH = 0.6
-"""What the runs may cost at most, as a share of the whole, for an axis to be sampled."""
+"""The maximum cost of the runs, as a share of the whole launch, for an axis to be sampled."""
 WAVES = ((2, 3, 4), (3, 4, 6), (3, 6, 9), (6, 8, 12))
-"""Waves of the runs, the last partial one included. The first wave has the cold start, and where the time of the next
-ones still differs, more of them are run. A launch of so many waves that the third ones are worth it begins there: what
-single waves differ by is multiplied by all that are left out."""
+"""The wave counts of the runs, including the last partial wave. The first wave has a cold start, and if the times of
+the following waves still differ, more of them are run. A large launch begins with the third entry, because differences
+between single waves are multiplied by the number of omitted waves."""
 LONGEST = 100
-"""Iterations of all waves together of a run that may make the most iterations of all."""
+"""The maximum total number of iterations over all waves of the longest run."""
 LONGEST_LIGHT = 350
-"""The same where SMs take CTAs as they come, if iterations cost little. CTAs that find tiles in the L2 are faster than
-others, and whether fast or slow SMs take the last CTAs depends on the number of iterations: so there are many."""
+"""The corresponding maximum where SMs take CTAs dynamically and iterations are cheap. CTAs that hit in the L2 are
+faster than others, and whether fast or slow SMs take the last CTAs depends on the number of iterations, so the maximum
+is high."""
 MOST = 0.75
-"""The most iterations of such a run, as a share of all."""
+"""The maximum number of iterations of the longest run, as a share of all iterations."""
 REST = 4
-"""What a CTA costs to simulate beside its loops, in iterations."""
+"""The cost of simulating a CTA outside its loops, in iterations."""
 
 UNKNOWN = ("hbm_bytes",)
-"""Figures that a sampled run does not have: which loads a smaller L2 misses is not on a line."""
+"""The figures that a sampled run lacks, because HBM traffic does not grow linearly."""
 
 RunParts = Callable[[Sequence[Size]], Mapping[Size, Outcome | None]]
-"""Runs of some sizes; None for one that faults or blocks."""
+"""A function that runs parts of the given sizes; a run that faults or blocks yields None."""
 
 
 class Sampling:
-    """The parts of one launch."""
+    """The sampled parts of one launch."""
 
     def __init__(self, func: PrimFunc, image: KernelImage, spec: GpuSpec) -> None:
         launch = image.launch
         self._repeats: Repeats = repeats(func)
         self.equal = Equality.of(func).among(self._repeats.persistent)
-        """Whether all clusters do the same, but for the tiles that they take."""
+        """Whether all clusters execute the same, up to the tiles that they compute."""
         self._clusters = launch.num_ctas // launch.cluster_size
         self._cluster_size = launch.cluster_size
         self._slots = _at_work(func, image, spec)
 
     @property
     def waves(self) -> int:
-        """Waves of the whole launch, the last partial one included."""
+        """The number of waves of the whole launch, including the last partial wave."""
         found = self._repeats
         if found.persistent:
             return -(-found.tiles // found.step)
@@ -84,19 +86,19 @@ class Sampling:
 
     @property
     def whole(self) -> Size:
-        """All of the launch."""
+        """The size of the whole launch."""
         return Size(self.waves, self._repeats.trips)
 
     def effort(self, sizes: Iterable[Size]) -> int:
-        """Iterations of CTAs that runs of these sizes make; the rest of a CTA counts as some."""
+        """Return the number of CTA iterations in runs of the given sizes, with a surcharge for the rest of each CTA."""
         ctas = min(self._slots, self._clusters) * self._cluster_size
         return sum(size.waves * (size.trips + REST) * (self._cluster_size if size.alone else ctas) for size in sizes)
 
     def outcome(self, run: RunParts) -> tuple[Outcome, Sampled] | None:
-        """The outcome of the whole launch, and what it was worked out from; None where it has to be run.
+        """Return the outcome of the whole launch with its samples, or None if the launch must be run as a whole.
 
-        run: executes parts. One that faults or blocks shows a mistake of the kernel, or that its parts depend on one
-        another in a way that is not understood: then the whole has to be run.
+        run: executes parts. A part that faults or blocks indicates an error in the kernel, or an unknown dependence
+        between its parts; the whole launch must be run then.
         """
         if not self.equal:
             return None
@@ -126,7 +128,7 @@ class Sampling:
         return None
 
     def _holds_for_one(self, waves: tuple[int, ...], trips: tuple[int, ...], run: RunParts) -> bool:
-        """Return whether one cluster takes the time that follows from parts of it: no iteration or round differs."""
+        """Return whether the time of one cluster equals the time extrapolated from its parts."""
         waves = waves if self._repeats.persistent else ()
         if not waves and not trips:
             return True  # all that it does was run
@@ -141,7 +143,7 @@ class Sampling:
     # -- the points ----------------------------------------------------------------------------------------------
 
     def _trip_points(self) -> tuple[int, ...]:
-        """The iterations of three kinds of runs; none where the loops are short or of unknown length."""
+        """Return the iteration counts of three runs; none for short loops or loops of unknown length."""
         found = self._repeats
         points: list[int] = []
         # Roles that skip each other's stages take turns: the end of one hides behind the iterations of the other.
@@ -154,16 +156,17 @@ class Sampling:
         return tuple(points[:3])
 
     def _wave_points(self) -> list[tuple[int, ...]]:
-        """The waves of three kinds of runs, as they are tried; none where there are few."""
+        """Return the candidate wave counts of three runs, in the order of trial; none for few waves."""
         worth = [waves for waves in WAVES if waves[0] + waves[-1] <= WORTH * self.waves]
         return worth[2:] or worth[-1:]
 
     def _wave_ends(self, points: tuple[int, ...]) -> tuple[int, ...]:
-        """The waves between which a line is drawn: all of them where no waves are left out."""
+        """Return the wave counts that span the extrapolation line, or all waves if none are left out."""
         return (points[0], points[-1]) if points else (self.waves,)
 
     def _trip_ends(self, points: tuple[int, ...], waves: tuple[int, ...]) -> tuple[int, ...]:
-        """The iterations, likewise: the outer ones, except where the longest run would then take too long."""
+        """Return the iteration counts that span the extrapolation line, reduced where the longest run would take too
+        long."""
         if not points:
             return (self.whole.trips,)
         found, most = self._repeats, self._wave_ends(waves)[-1]
@@ -173,7 +176,7 @@ class Sampling:
         return (points[0], points[-1] if most * points[-1] <= LONGEST else points[1])
 
     def part(self, size: Size) -> tuple[Cut, Part]:
-        """The part that a run leaves out: whole waves, so that the last one is as full as the launch's."""
+        """Return the part of the launch for a run; whole waves are left out, so that the last wave stays as full."""
         found, left_out = self._repeats, self.waves - size.waves
         tiles, clusters = found.tiles, self._clusters
         if found.persistent:
@@ -188,7 +191,8 @@ class Sampling:
     def _extended(
         self, waves: tuple[int, ...], trips: tuple[int, ...], outcomes: Mapping[Size, Outcome], *, alone: bool = False
     ) -> Outcome:
-        """The outcome of the whole launch, extrapolated from runs at these points. alone: the same of one cluster."""
+        """Return the outcome of the whole launch, extrapolated from runs at the given points. alone: for a single
+        cluster."""
         wave_ends, trip_ends = self._wave_ends(waves), self._trip_ends(trips, waves)
         by_waves = []
         for count in wave_ends:
@@ -203,7 +207,7 @@ class Sampling:
 
 
 def _at_work(func: PrimFunc, image: KernelImage, spec: GpuSpec) -> int:
-    """How many clusters work at a time: as many as the GPU holds, or fewer where they wait for tensor memory."""
+    """Return the number of concurrently working clusters, which residency and tensor memory limit."""
     resident = resident_clusters(image, spec)
     columns = 0
     for node in func.nodes:
@@ -224,7 +228,7 @@ def _figures(outcome: Outcome) -> dict[str, float]:
 
 
 def _line(places: tuple[int, ...], figures: list[dict[str, float]], at: int) -> dict[str, float]:
-    """The figures on the line through the two places, or of the only one."""
+    """Return the figures extrapolated along the line through two points, or those of the only point."""
     if len(places) == 1:
         return dict(figures[0])
     (first, second), (low, high) = places, figures

@@ -1,8 +1,8 @@
-"""Clusters sharded over processes.
+"""The plan of sharded clusters: several processes execute portions of the launch.
 
-Clusters that neither synchronise nor exchange data can be executed apart. This process executes the whole launch for
-its time, but at most a share of the clusters with data. The others are divided into portions, which the other processes
-execute with data and with no regard to time, and in the end this one, too.
+Clusters that neither synchronise nor exchange data can be executed separately. This process executes the whole launch
+for its time, with data for at most a share of the clusters. The others are divided into portions, which the other
+processes execute with data and without timing, and finally this one as well.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from .plan import Plan, WholeLaunch, not_for_findings
 from .portions import Piece, Portion, Timing, portion, together
 
 WORTH_PROCESSES = 15_000
-"""Iterations with data and checks, for the additional cost of executing clusters apart."""
+"""The number of iterations with data and checks that justifies starting processes."""
 WORTH_TWINS = 4_000
-"""The same where the processes are copies of this one."""
+"""The number of iterations that justifies processes forked from this one."""
 LAUNCH = "launch.pickle"
 LEAST_PORTION = 1 / 16
-"""Of the clusters that are divided: each portion is the part of the rest that a process would get, the last ones small,
-so that all end at about the same time; each portion costs a machine.
+"""The smallest portion, as a share of the divided clusters: portions shrink so that all processes end at about the same
+time, but each portion costs the construction of a machine.
 """
 DATA = 1.1
-"""How much time the data of clusters take, in that of their execution without, as a rule."""
+"""The typical cost of data, relative to execution without data."""
 UNTIMED = 1.4
-"""How much all of it takes where memory takes no time."""
+"""The typical cost of an untimed execution with data, relative to a timed execution without data."""
 LEAST_SHARE = 1 / 64
-"""Of the clusters, those that are executed with data and time: a wrong kernel shows there, as a rule."""
+"""The minimum share of clusters executed with both data and time; most faulty kernels fail there."""
 
 
 class ShardedClusters(Plan):
@@ -51,7 +51,7 @@ class ShardedClusters(Plan):
     assumes = "that no cluster reads or writes an element that another one writes"
 
     def refusal(self, kernel: BoundKernel, circumstances: Circumstances) -> str:
-        """As `Plan.refusal`."""
+        """See `Plan.refusal`."""
         if kernel.question.jobs < 2:
             return "there is one process"
         if circumstances.seed is not None:
@@ -63,22 +63,22 @@ class ShardedClusters(Plan):
         return kernel.inseparable
 
     def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome:
-        """As `Plan.run`. A launch that cannot be put together has something to report, or needs one process."""
+        """See `Plan.run`. A launch that cannot be merged has findings, or needs a single process."""
         outcome = run_sharded(kernel)
         if outcome is None:
             raise WholeLaunch
         return outcome
 
     def saves(self, kernel: BoundKernel, outcome: Outcome) -> str:
-        """As `Plan.saves`."""
+        """See `Plan.saves`."""
         checks = ", and the checks of equal clusters" if kernel.image.equal else ""
         return f"the time of one process for {kernel.clusters} clusters, which {kernel.question.jobs} share{checks}"
 
 
 def run_sharded(kernel: BoundKernel) -> Outcome | None:
-    """Execute the clusters of a launch in several processes; None where it has to be run as a whole.
+    """Execute the clusters of a launch in several processes; return None if it must be run as a whole.
 
-    The arguments hold the results only where there is an outcome.
+    The arguments hold the results only if there is an outcome.
     """
     image, jobs = kernel.image, kernel.question.jobs
     share, pieces = _shares(kernel, jobs)
@@ -125,7 +125,7 @@ def run_sharded(kernel: BoundKernel) -> Outcome | None:
 
 @contextmanager
 def _released(lock: threading.Lock) -> Iterator[None]:
-    """Wait at the end until no thread holds the lock: one may still write files of a folder that goes then."""
+    """Wait on exit until no thread holds the lock, since a thread may still write to a temporary folder."""
     try:
         yield
     finally:
@@ -134,9 +134,9 @@ def _released(lock: threading.Lock) -> Iterator[None]:
 
 
 def _shares(kernel: BoundKernel, jobs: int) -> tuple[range, list[Piece]]:
-    """(the clusters that this process executes with data and time, the pieces for all processes).
+    """Return the clusters that this process executes with data and time, and the pieces for all processes.
 
-    Where that is none of clusters that are equal, the first and the last one are pieces that are checked.
+    If the clusters are equal and this process executes none with data, the first and the last one are checked pieces.
     """
     image, clusters = kernel.image, kernel.clusters
     own = own_share(jobs) if kernel.divisible and not image.batchable else 0
@@ -148,13 +148,13 @@ def _shares(kernel: BoundKernel, jobs: int) -> tuple[range, list[Piece]]:
 
 
 def own_share(jobs: int) -> float:
-    """The share of the clusters whose data this process computes, so that all processes end at the same time."""
+    """Return the share of clusters whose data this process computes, chosen so that all processes end together."""
     others = UNTIMED / (jobs - 1)
     return max(LEAST_SHARE, (others - 1) / (others + DATA))
 
 
 class _NotPlain(Exception):
-    """This process's share has something to report."""
+    """The share of this process has findings."""
 
 
 def _divided(clusters: range, jobs: int) -> Iterator[range]:
@@ -167,7 +167,7 @@ def _divided(clusters: range, jobs: int) -> Iterator[range]:
 
 @dataclass(frozen=True)
 class _Shard:
-    """A portion of a launch, for another process. folder: holds the launch."""
+    """A portion of a launch, as the payload for another process. folder: holds the launch."""
 
     folder: Path
     piece: Piece
@@ -179,7 +179,7 @@ def _in_child(shard: _Shard) -> Generator[None, None, Portion | None]:
 
 
 def _save(kernel: BoundKernel, folder: Path) -> None:
-    """Save the launch, with the arguments, for `_loaded`."""
+    """Save the launch and its arguments for `_loaded`."""
     kinds = [(array.dtype, array.shape) for array in kernel.arrays]
     (folder / LAUNCH).write_bytes(pickle.dumps((kernel.func, kernel.scalars, kernel.alone, kinds)))
     for slot, array in enumerate(kernel.arrays):
@@ -188,7 +188,7 @@ def _save(kernel: BoundKernel, folder: Path) -> None:
 
 @lru_cache(maxsize=1)
 def _loaded(folder: Path) -> BoundKernel:
-    """Load the launch that the portions of a child belong to. Its copies of the arguments are its own."""
+    """Load the launch of a child's portions. It has private copies of the arguments."""
     func, scalars, question, kinds = pickle.loads((folder / LAUNCH).read_bytes())
     arrays = (
         np.load(folder / f"{slot}.npy", mmap_mode="c").view(dtype).reshape(shape)

@@ -1,4 +1,4 @@
-"""Time alone: the program without the values that neither its control flow nor its addresses need."""
+"""The plan of time alone: execution without values that affect neither control flow nor addresses."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ class TimeAlone(Plan):
     assumes = "that neither control flow nor time depends on the values in memory"
 
     def refusal(self, kernel: BoundKernel, circumstances: Circumstances) -> str:
-        """As `Plan.refusal`. A kernel whose control flow depends on data was not translated."""
+        """See `Plan.refusal`. A kernel with data-dependent control flow was rejected during translation."""
         return "values are asked for" if kernel.question.data else ""
 
     def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome:
-        """As `Plan.run`."""
+        """See `Plan.run`."""
         return kernel.execute(circumstances)
 
     def holds(self, outcome: Outcome) -> bool:
-        """As `Plan.holds`: the run keeps all that a report needs."""
+        """Return True: the run keeps everything that a report needs."""
         return True
 
     def saves(self, kernel: BoundKernel, outcome: Outcome) -> str:
-        """As `Plan.saves`."""
+        """See `Plan.saves`."""
         return "the data of all accesses"

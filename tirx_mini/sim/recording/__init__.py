@@ -1,7 +1,7 @@
-"""The recorder of a run's timeline: warps and mbarriers note their steps, and engines report their work.
+"""The timeline recorder: warps and mbarriers note their steps, and engines report their work.
 
-A run that is not recorded knows nothing of it: the recorded program, warps and mbarriers take the places of the others.
-While the run lasts only the least is noted; `build` makes a `Timeline` of that at the end.
+An unrecorded run has no overhead: the recorded program, warps and mbarriers replace the plain ones. During the run only
+minimal notes are taken; `build` converts them to a `Timeline` at the end.
 """
 
 from .mbarriers import RecordedMbarrier

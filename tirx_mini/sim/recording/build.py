@@ -1,4 +1,4 @@
-"""Build a `Timeline` from the notes."""
+"""Construction of a `Timeline` from the notes of a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from .warp_intervals import WarpIntervals
 
 
 def build(notes: Notes, live: Sequence[RunningWarp], now: float, stuck: bool) -> Timeline:
-    """The timeline of a run that ended at `now`. live: the warps that have not ended. stuck: whether none can go on."""
+    """Return the timeline of a run that ended at `now`. live: the warps that have not ended. stuck: whether the run is
+    deadlocked."""
     names = Names(notes.image)
     waits = {Track(warp.cta.number, TrackKind.WARP, warp.warp_id): warp.waiting for warp in live}
     intervals = [each for log in notes.warps for each in WarpIntervals(log, names, waits.get(log.track)).all()]
@@ -34,7 +35,7 @@ def build(notes: Notes, live: Sequence[RunningWarp], now: float, stuck: bool) ->
 
 
 def _ctas(notes: Notes, alive: set[int], now: float) -> list[CtaTime]:
-    """The lives of the CTAs, by their numbers. alive: those that have not ended."""
+    """Return the lifetimes of the CTAs, in order of their numbers. alive: those that have not ended."""
     starts: dict[int, float] = {}
     ends: dict[int, float] = {}
     for log in notes.warps:

@@ -1,4 +1,4 @@
-"""The phase changes that mbarriers reported, in the order of time."""
+"""The phase changes of mbarriers, in order of time."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .notes import SignalNote
 
 
 def barrier_changes(notes: Iterable[SignalNote]) -> list[BarrierChange]:
-    """All changes by time.
+    """Return all changes in order of time.
 
-    Warps run ahead of one another while the run lasts, so signals are noted out of order. What is pending after each is
-    counted anew in the order of their times. A signal that comes before its phase has begun takes effect then.
+    Warps run ahead of one another during the run, so signals are noted out of order. The pending counts are recomputed
+    in order of time. A signal before the start of its phase takes effect at the start.
     """
     by_barrier: dict[Place, list[SignalNote]] = {}
     for note in notes:
@@ -24,7 +24,7 @@ def barrier_changes(notes: Iterable[SignalNote]) -> list[BarrierChange]:
 
 
 def _changes_of(notes: list[SignalNote]) -> Iterator[BarrierChange]:
-    """The changes of one barrier. Its phases were noted in their order; a second initialisation begins them anew."""
+    """Yield the changes of one barrier. Its phases were noted in order; a second initialisation restarts them."""
     began = 0.0
     for phase in _phases(notes):
         pending, tx, time = phase[0].expected, 0, began
@@ -37,7 +37,7 @@ def _changes_of(notes: list[SignalNote]) -> Iterator[BarrierChange]:
 
 
 def _phases(notes: list[SignalNote]) -> Iterator[list[SignalNote]]:
-    """The notes of each phase. Its completion is noted before or after the signal that brought it about."""
+    """Yield the notes of each phase. The completion of a phase is noted before or after the signal that caused it."""
     group: list[SignalNote] = []
     for note in notes:
         if group and note.phase != group[0].phase:

@@ -1,4 +1,4 @@
-"""The intervals that engines reported for their tracks: copies of the TMA, MMAs of the tensor cores."""
+"""The intervals of the engine tracks: copies of the TMA and MMAs of the tensor cores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .notes import CopyNote, MmaNote
 
 
 def copy_intervals(notes: Iterable[CopyNote], names: Names) -> Iterator[Interval]:
-    """One interval for each TMA load and store, on the tracks of the CTA that issued it."""
+    """Yield one interval for each TMA load and store, on a track of the CTA that issued it."""
     for note in notes:
         tensor_map = note.tensor_map
         tile, stage = names.element(note.offset)
@@ -26,12 +26,12 @@ def copy_intervals(notes: Iterable[CopyNote], names: Names) -> Iterator[Interval
 
 
 def box_text(note: CopyNote) -> str:
-    """The part of the tensor that a copy moves: "A[0:128, 64:128]"."""
+    """Return the box of the tensor that a copy moves, such as "A[0:128, 64:128]"."""
     return note.tensor_map.buffer.name + ranges(box_of(note))
 
 
 def box_of(note: CopyNote) -> tuple[tuple[int, int], ...]:
-    """(first, end) of each dimension, outermost first; for four rows, from the first to the last of them."""
+    """Return the (start, end) of each dimension, outermost first; a gather4 box spans its four rows."""
     if len(note.coords) > note.tensor_map.rank:
         column, *rows = map(int, note.coords)
         return (min(rows), max(rows) + 1), (column, column + note.tensor_map.box[0])
@@ -40,12 +40,12 @@ def box_of(note: CopyNote) -> tuple[tuple[int, int], ...]:
 
 
 def ranges(box: Iterable[tuple[int, int]]) -> str:
-    """A box as Python slices."""
+    """Format a box as Python slices."""
     return f"[{', '.join(f'{start}:{stop}' for start, stop in box)}]"
 
 
 def mma_intervals(notes: Iterable[MmaNote], names: Names) -> Iterator[Interval]:
-    """One interval for each batch of MMAs on each tensor core that works on it."""
+    """Yield one interval for each batch of MMAs on each tensor core that executes it."""
     for note in notes:
         b, stage = names.element(note.b)
         a = "tensor memory"
@@ -62,5 +62,5 @@ def mma_intervals(notes: Iterable[MmaNote], names: Names) -> Iterator[Interval]:
 
 
 def _signalled(barriers: tuple[Place, ...], cta: int) -> Place | None:
-    """Of the barriers that a commit signals, the one of the CTA itself, else the first."""
+    """Return the barrier of the CTA itself among the barriers that a commit signals, or else the first one."""
     return next((place for place in barriers if place.cta == cta), barriers[0] if barriers else None)

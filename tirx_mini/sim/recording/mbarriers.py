@@ -1,4 +1,4 @@
-"""Mbarriers that note each of their changes, and which phase a wait is for."""
+"""Mbarriers that note their state changes and the phase of each wait."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from .notes import SignalNote
 
 
 class RecordedMbarrier(Mbarrier):
-    """An mbarrier that reports its changes to the recorder. A phase is numbered by how many were complete before it."""
+    """An mbarrier that reports its changes to the recorder.
+
+    A phase is numbered by the count of phases completed before it.
+    """
 
     __slots__ = ("_note", "_source", "place")
 

@@ -1,4 +1,4 @@
-"""Names for noted objects: elements of shared memory, operands, stages of the pipeline."""
+"""Names for recorded objects: elements of shared memory, operands and pipeline stages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..machine import WINDOW_BITS, Element, KernelImage, Locator, offset_of
 from .notes import Use, Written
 
 _UNTOLD = (OperandKind.REGISTERS, OperandKind.INSTRUCTION_DESCRIPTOR, OperandKind.GLOBAL)
-"""Operands that say nothing to a reader."""
+"""The kinds of operands that are omitted from the text of a call."""
 
 
 class Names:
@@ -27,7 +27,8 @@ class Names:
         self._tellers: dict[str, list[tuple[str, _Teller | None]]] = {}
 
     def element(self, offset: int) -> tuple[str, int | None]:
-        """The (name, stage) of the element at a byte of shared memory. A tile is named without its inner indices."""
+        """Return the (name, stage) of the element at a byte offset of shared memory. A tile is named without its inner
+        indices."""
         known = self._elements.get(offset)
         if known is None:
             known = self._elements[offset] = self._element(offset)
@@ -44,7 +45,7 @@ class Names:
         return str(Element(element.buffer, outer)), outer[0]
 
     def shared(self, address: Any, rank: int) -> str:
-        """A shared::cluster address, as a CTA of that rank sees it."""
+        """Return the name of a shared::cluster address, as a CTA of the given rank sees it."""
         if isinstance(address, np.ndarray):
             return "differs by lane"
         name, _ = self.element(offset_of(address))
@@ -54,7 +55,7 @@ class Names:
     def call(
         self, use: Use, operands: tuple[Any, ...], attrs: Mapping[str, Any], rank: int
     ) -> tuple[int | None, tuple[tuple[str, str], ...]]:
-        """(stage, operands for a reader) of an instruction. Most calls have been told before, by another warp."""
+        """Return the (stage, displayed operands) of an instruction. Most calls are cached from another warp."""
         entry = use.entry
         assert entry is not None
         try:
@@ -67,7 +68,7 @@ class Names:
         return told
 
     def stage(self, entry: Instruction, operands: tuple[Any, ...]) -> int | None:
-        """The stage of an instruction: of the barrier that it names, else of the first tile that it reads or writes."""
+        """Return the stage of an instruction: the stage of its barrier, or else of the first tile that it accesses."""
         tile = None
         for operand, value in zip(entry.operands, operands, strict=False):
             kind = operand.type.kind
@@ -84,7 +85,7 @@ class Names:
     def operands(
         self, entry: Instruction, values: tuple[Any, ...], attrs: Mapping[str, Any], rank: int
     ) -> tuple[tuple[str, str], ...]:
-        """The operands and modifiers of a call, for a reader."""
+        """Return the displayed operands and modifiers of a call."""
         tellers = self._tellers.get(entry.name)
         if tellers is None:
             tellers = self._tellers[entry.name] = [(o.name, _teller(o)) for o in entry.operands]
@@ -100,7 +101,7 @@ class Names:
 
     @staticmethod
     def _modifiers(entry: Instruction, attrs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """Those that are not as they are when nothing is said."""
+        """Yield the modifiers that differ from their defaults."""
         for attribute in entry.attributes:
             value = attrs.get(attribute.name, attribute.default)
             if value != attribute.default and attribute.name != "dim":
@@ -108,11 +109,11 @@ class Names:
 
 
 _Teller: TypeAlias = Callable[[Names, Any, int], str]
-"""The text of an operand's value, as a CTA of that rank sees it."""
+"""A function that formats the value of an operand, as a CTA of the given rank sees it."""
 
 
 def _teller(operand: Operand) -> _Teller | None:
-    """The function that makes the text of an operand; None for one that is left out."""
+    """Return the function that formats an operand; None for an omitted operand."""
     kind = operand.type.kind
     if kind in _UNTOLD:
         return None
@@ -143,6 +144,6 @@ _TELLERS: Mapping[OperandKind, _Teller] = {
 
 
 def plain_operands(values: tuple[Any, ...]) -> tuple[tuple[str, str], ...]:
-    """Those of a plain access: where it stores, and what it loads."""
+    """Return the displayed operands of a plain access: the destination of a store and the source of a load."""
     told = [value.buffer if isinstance(value, Written) else str(value) for value in values]
     return tuple(zip(("to", "from") if len(told) > 1 else ("buffer",), told, strict=False))

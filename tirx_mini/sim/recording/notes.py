@@ -1,4 +1,4 @@
-"""The notes of a run: plain tuples and lists, which hold no part of the machine, so that CTAs can be released."""
+"""The notes of a run: plain tuples and lists without references to the machine, so that CTAs can be freed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from ..timeline import Place, Track
 
 
 class Use:
-    """The action of a warp in one step. entry: the instruction; None for a plain access or a poll, which is `name`
-    then.
+    """The action of a warp in one step. entry: the instruction; None for a plain access or a poll, named `name`.
 
-    cost: cycles of its issue, which were spent when it was called.
+    cost: the issue cycles, already spent at the call.
     """
 
     __slots__ = ("cost", "entry", "name")
@@ -31,14 +30,14 @@ class Use:
 
 LOAD, STORE, COPY, POLL = Use("load"), Use("store"), Use("copy"), Use("poll")
 GLOBAL_LOAD, GLOBAL_STORE, GLOBAL_COPY = Use("load"), Use("store"), Use("copy")
-"""The same from global memory, and to it."""
+"""Loads from, stores to and copies to global memory."""
 
 
 class Step(NamedTuple):
-    """One step of a warp. begin: when it was called, after its issue. end: when the warp went on.
+    """One step of a warp. begin: the time after its issue. end: the time at which the warp continues.
 
     operands: without registers, and tensor maps by the names of their buffers.
-    awaited: of a wait for an mbarrier, which one and which phase.
+    awaited: for a wait, the mbarrier and the phase.
     """
 
     use: Use
@@ -60,10 +59,10 @@ class Written(NamedTuple):
 
 @dataclass
 class WarpLog:
-    """The life of a warp. rank: of its CTA.
+    """The log of a warp. rank: of its CTA.
 
-    flat: the fields of its steps, one after the other, in the order of their ends: a list of them all is one object for
-        the garbage collector to look at.
+    flat: the concatenated fields of its steps, in order of their ends; a single list is cheap for the garbage
+    collector.
     """
 
     track: Track
@@ -74,13 +73,13 @@ class WarpLog:
 
     @property
     def steps(self) -> Iterator[Step]:
-        """All steps."""
+        """The steps of the warp."""
         fields = iter(self.flat)
         return map(Step._make, zip(*[fields] * len(Step._fields), strict=True))
 
     @property
     def uses(self) -> set[Use]:
-        """The actions of all its steps."""
+        """The distinct actions of all steps."""
         return set(self.flat[:: len(Step._fields)])
 
 
@@ -96,7 +95,8 @@ class CtaLog:
 
 
 class CopyNote(NamedTuple):
-    """A TMA load or store that is done. offset: of its tile in shared memory. place, phase: what a load signals."""
+    """A completed TMA load or store. offset: of its tile in shared memory. place, phase: the barrier that a load
+    signals."""
 
     cta: int
     tensor_map: TensorMap
@@ -114,10 +114,10 @@ class CopyNote(NamedTuple):
 
 @dataclass
 class MmaNote:
-    """A batch of MMAs on the tensor cores of `ctas`. a, b: bytes of the first operands; None for an A in
-    tensor memory. count: of MMAs.
+    """A batch of MMAs on the tensor cores of `ctas`. a, b: shared-memory offsets of the first operands; None for an A
+    in tensor memory. count: of MMAs.
 
-    fresh: columns of the accumulators that it begins. barriers, phase: what its end signals.
+    fresh: the accumulator columns that it overwrites. barriers, phase: the signals of its end.
     """
 
     ctas: tuple[int, ...]
@@ -134,7 +134,7 @@ class MmaNote:
 
 
 class SignalNote(NamedTuple):
-    """A change of an mbarrier. arrivals, nbytes: what is pending and expected no more (nbytes < 0: expected from now).
+    """A state change of an mbarrier. arrivals, nbytes: the decrease of the pending counts (nbytes < 0: an expect-tx).
 
     expected: arrivals of a phase.
     """
@@ -152,7 +152,7 @@ class SignalNote(NamedTuple):
 
 @dataclass
 class Notes:
-    """All that was noted of one run. ctas: by number."""
+    """All notes of one run. ctas: by number."""
 
     image: KernelImage
     warps: list[WarpLog] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The waits in which a run ended, because its kernel hangs or a fault has stopped it."""
+"""The waits that are still open when a run ends by a deadlock or a fault."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .mbarriers import RecordedMbarrier
 
 
 def open_waits(live: Iterable[RunningWarp], now: float) -> Iterator[Interval]:
-    """An interval for each warp that waits, from the beginning of its wait until `now`.
+    """Yield an interval for each waiting warp, from the start of its wait to `now`.
 
-    Where lanes of a warp wait for different things, the one that began last is shown, since the others overlap with it.
+    If lanes of a warp wait for different events, the latest wait is shown, because the others overlap with it.
     """
     for warp in live:
         wait = warp.waiting

@@ -1,4 +1,4 @@
-"""The recorder of a run: the logs of its warps, and the reports of engines and mbarriers."""
+"""The recorder of a run: it collects the logs of warps and the reports of engines and mbarriers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .warps import recorded
 
 
 class TimelineRecorder:
-    """The notes of one run. image: the kernel, with a program that notes what it does."""
+    """The recorder of one run. image: the kernel, with a program that records its steps."""
 
     def __init__(self, image: KernelImage) -> None:
         self.image = recorded(image)
@@ -26,7 +26,7 @@ class TimelineRecorder:
         self._running: dict[Any, deque[MmaNote]] = {}
 
     def warp_log(self, cta: Any, warp: int, time: float) -> WarpLog:
-        """The log of a warp that begins."""
+        """Return the log of a warp that starts."""
         if warp == 0:
             self.notes.ctas[cta.number] = CtaLog(cta.number, cta.name, cta.sm.index, cta.cluster.index, cta.rank)
         log = WarpLog(Track(cta.number, TrackKind.WARP, warp), cta.rank, time, time)
@@ -36,14 +36,14 @@ class TimelineRecorder:
     # -- engines -------------------------------------------------------------------------------------------------
 
     def loaded(self, copy: Any) -> None:
-        """A TMA load lands now, and has not yet signalled its barriers."""
+        """Record a TMA load that completes now, before it signals its barriers."""
         _, barrier = copy.targets[0]
         targets = tuple(cta.number for cta, _ in copy.targets)
         done = copy.cta.gpu.clock.now
         self._copied(copy, True, copy.issued, done, barrier.place, barrier.phase, targets)
 
     def stored(self, copy: Any) -> None:
-        """A TMA store has made its writes."""
+        """Record a TMA store that has completed its writes."""
         self._copied(copy, False, copy.moved[0], copy.write_time, None, None, ())
 
     def _copied(
@@ -59,7 +59,7 @@ class TimelineRecorder:
         )  # fmt: skip
 
     def multiplying(self, pipe: Any, batch: Any, first: float, end: float) -> None:
-        """A tensor core works on a batch of MMAs from `first` to `end`."""
+        """Record that a tensor core executes a batch of MMAs from `first` to `end`."""
         mmas = batch.products
         if not mmas:
             return
@@ -69,7 +69,7 @@ class TimelineRecorder:
         self._running.setdefault(pipe, deque()).append(note)
 
     def multiplied(self, pipe: Any, batch: Any) -> None:
-        """The batch is complete, and has not yet signalled its barriers."""
+        """Record the completion of a batch, before it signals its barriers."""
         if batch.products:
             running = self._running[pipe]
             note = running.popleft()
@@ -80,7 +80,7 @@ class TimelineRecorder:
                 note.phase = batch.arrivals[0].phase
 
     def group_multiplied(self, cta: Cta, mmas: Any, first: float, end: float) -> None:
-        """A tensor core has worked on a group of a warpgroup's MMAs from `first` to `end`."""
+        """Record that a tensor core has executed a group of a warpgroup's MMAs from `first` to `end`."""
         product = mmas[0].product
         note = self._mmas(cta, mmas, None if product.a is None else product.a_start, 1, first, end)
         note.fresh = tuple(
@@ -88,7 +88,7 @@ class TimelineRecorder:
         )
 
     def _mmas(self, cta: Cta, mmas: Any, a: int | None, cta_group: int, first: float, end: float) -> MmaNote:
-        """A note of MMAs of one shape. a: where the first has A in shared memory; None where it is elsewhere."""
+        """Return a note of MMAs of one shape. a: the shared-memory offset of the first A; None if A is elsewhere."""
         mma = mmas[0]
         even = cta.rank & ~1
         ctas = tuple(each.number for each in cta.cluster.ctas[even : even + 2]) if cta_group == 2 else (cta.number,)
@@ -100,6 +100,7 @@ class TimelineRecorder:
     # -- the end -------------------------------------------------------------------------------------------------
 
     def timeline(self, live: Sequence[RunningWarp], now: float, stuck: bool) -> Timeline:
-        """The timeline. live: the warps that have not ended, at the time `now`. stuck: whether they wait for ever."""
+        """Return the timeline. live: the warps that have not ended at time `now`. stuck: whether they are
+        deadlocked."""
         gc.freeze()  # the collector would scan all notes for nothing; `Simulation.run` unfreezes them
         return build(self.notes, live, now, stuck)

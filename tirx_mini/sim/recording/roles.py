@@ -1,4 +1,4 @@
-"""The role of a warp, by the operations that it issues."""
+"""The roles of warps, derived from the operations that they issue."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _ORDER = (TMA, LOADS, MMA, WRITE_BACK)
 
 
 def roles_of(logs: Sequence[WarpLog]) -> dict[Track, str]:
-    """The role of each warp: "TMA", "MMA", "write-back", "loads" or several, "all" where it has each, else "other".
+    """Return the role of each warp: a combination of "TMA", "MMA", "write-back" and "loads", "all", or "other".
 
-    It is that of all warps with its number in CTAs with its rank, since a CTA may have no tile to work on; and that of
-    its warpgroup, if all of this issues MMAs, since one warp of it may issue the stores of all.
+    The role is common to all warps with the same number in CTAs of the same rank, since a CTA may have no tile; and to
+    a warpgroup that issues MMAs as a whole, since one of its warps may issue the stores of all.
     """
     issued = {log.track: frozenset(filter(None, map(_part, log.uses))) for log in logs}
     there = frozenset().union(*issued.values())
@@ -35,12 +35,12 @@ def roles_of(logs: Sequence[WarpLog]) -> dict[Track, str]:
 
 
 def _group(log: WarpLog) -> int | None:
-    """The number of its warpgroup in the CTA."""
+    """Return the index of the warp's warpgroup in the CTA."""
     return None if log.track.warp is None else log.track.warp // 4
 
 
 def _of_warpgroup(use: Use) -> bool:
-    """Return whether it is an MMA that the warps of a warpgroup issue together."""
+    """Return whether the action is an MMA that the warps of a warpgroup issue together."""
     return use.entry is not None and use.entry.completion is Completion.WGMMA_GROUP
 
 
@@ -51,7 +51,7 @@ def _name(parts: AbstractSet[str], there: frozenset[str]) -> str:
 
 
 def _part(use: Use) -> str:
-    """The role to which a step belongs; "" for a step of every role."""
+    """Return the role that a step indicates; "" for a step that occurs in every role."""
     entry = use.entry
     if entry is None:
         return WRITE_BACK if use in (GLOBAL_STORE, GLOBAL_COPY) else LOADS if use in (GLOBAL_LOAD, COPY) else ""

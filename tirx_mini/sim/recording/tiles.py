@@ -1,8 +1,8 @@
-"""The output tiles of each CTA, for the picture of the wave.
+"""The output tiles of each CTA, for the wave view.
 
-A tile begins with an MMA that does not add to its accumulator, where the tile at hand has begun that one already. Every
-tile has the same number of stores, and the stores of a tile cover a rectangle. If no partition of the stores is like
-that, a tile has those between the end of its MMAs and the end of the MMAs of the next tile.
+A tile begins with an MMA that overwrites an accumulator which the current tile has already begun. Every tile has the
+same number of stores, and the stores of a tile cover a rectangle. If no such partition of the stores exists, a tile has
+the stores between the end of its MMAs and the end of the next tile's MMAs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Box = tuple[tuple[int, int], ...]
 
 @dataclass
 class _Work:
-    """The MMAs of one tile. end: of the last one, in cycles."""
+    """The MMAs of one tile. end: the end of the last one, in cycles."""
 
     end: float = 0.0
     begun: set[object] = field(default_factory=set)
@@ -27,7 +27,7 @@ class _Work:
 
 @dataclass(frozen=True)
 class _Store:
-    """A store to global memory: issued and over when, and where to."""
+    """A store to global memory, with its time interval and destination."""
 
     start: float
     end: float
@@ -36,8 +36,8 @@ class _Store:
 
 
 def tiles_of(notes: Notes, ctas: Iterable[CtaTime], held: Mapping[int, float]) -> list[Tile]:
-    """The tiles of all CTAs, by CTA, then by start. held: of a CTA that waited for tensor memory, until when: its first
-    tile begins after that."""
+    """Return the tiles of all CTAs, by CTA and then by start. held: for each CTA that waited for tensor memory, the end
+    of its wait; its first tile starts after that."""
     mmas: dict[int, list[MmaNote]] = {}
     for mma in notes.mmas:
         for cta in mma.ctas:
@@ -51,7 +51,7 @@ def tiles_of(notes: Notes, ctas: Iterable[CtaTime], held: Mapping[int, float]) -
 
 
 def _tiles(cta: CtaTime, start: float, mmas: Sequence[MmaNote], stores: list[_Store]) -> list[Tile]:
-    """The tiles of one CTA from `start` on: none where it computes nothing, one where it only stores."""
+    """Return the tiles of one CTA from `start` on: none if it computes nothing, one if it only stores."""
     works: list[_Work] = []
     for mma in sorted(mmas, key=lambda mma: mma.start):
         if not works or works[-1].begun.intersection(mma.fresh):
@@ -75,9 +75,9 @@ def _tiles(cta: CtaTime, start: float, mmas: Sequence[MmaNote], stores: list[_St
 
 
 def _shares(stores: Sequence[_Store], tiles: int) -> list[list[_Store]] | None:
-    """The stores of each tile, if each has as many; None where these do not cover rectangles.
+    """Return the stores of each tile, in equal numbers; None if those of some tile do not cover a rectangle.
 
-    Of several ways to cover rectangles it is the one in which the stores of a tile are closest together in time.
+    Among several partitions into rectangles, the stores of a tile are chosen closest together in time.
     """
     if tiles < 2 or len(stores) % tiles or len({s.buffer for s in stores}) != 1 or any(len(s.box) != 2 for s in stores):
         return None
@@ -98,7 +98,7 @@ def _shares(stores: Sequence[_Store], tiles: int) -> list[list[_Store]] | None:
 
 
 def _name(stores: Sequence[_Store]) -> str:
-    """The part of the output that all stores of a tile cover together; "" where there are none."""
+    """Return the part of the output that the stores of a tile cover together; "" for no stores."""
     buffers = {store.buffer for store in stores}
     if len(buffers) != 1 or len({len(store.box) for store in stores}) != 1:
         return ""
@@ -107,7 +107,7 @@ def _name(stores: Sequence[_Store]) -> str:
 
 
 def _stores(notes: Notes) -> dict[int, list[_Store]]:
-    """All stores to global memory by CTA."""
+    """Return all stores to global memory by CTA."""
     found: dict[int, list[_Store]] = {}
     for copy in notes.copies:
         if not copy.load:
@@ -129,7 +129,7 @@ def _of_copy(copy: CopyNote) -> _Store:
 
 
 def _corners(shape: Sequence[int], written: Written) -> Box:
-    """The box between the first and the last element of a store."""
+    """Return the box between the first and the last element of a store."""
     box: list[tuple[int, int]] = []
     low, high = written.low, written.high
     for extent in reversed(shape):

@@ -1,4 +1,4 @@
-"""The log of a warp as the intervals of its track: what it executes, one after the other, and what it waits for."""
+"""Conversion of a warp's log into the intervals of its track: execution and waits."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from .naming import Names, plain_operands
 from .notes import LOAD, POLL, Step, WarpLog
 
 SMALL = 48
-"""Cycles of arithmetic before an instruction that count as its own, since they make its operands."""
+"""The maximum length, in cycles, of arithmetic that is attributed to the following instruction."""
 
 Operands = tuple[tuple[str, str], ...]
 
 
 class WarpIntervals:
-    """The intervals of one warp, as they grow. now: the end of the last one. last: the wait that the run ended in.
+    """A builder of the intervals of one warp. now: the end of the last one. last: the wait in which the run ended.
 
-    What a warp executes is kept open, as (name, start, span, told, stage), since the next step may go on with it. A
-    load waits for the next step, since an instruction at the same place may take its value for an operand.
+    The current activity is kept open, as (name, start, span, told, stage), since the next step may extend it. A load is
+    deferred until the next step, since an instruction at the same location may use it as an operand.
     """
 
     def __init__(self, log: WarpLog, names: Names, last: Wait | None = None) -> None:
@@ -33,7 +33,7 @@ class WarpIntervals:
         self.now = log.start
 
     def all(self) -> list[Interval]:
-        """The intervals of the whole log."""
+        """Return the intervals of the whole log."""
         polling: Step | None = None
         for step in self._log.steps:
             if polling is not None:
@@ -71,7 +71,7 @@ class WarpIntervals:
             self._wait(step, self._awaited(step, entry), step.end, operands, stage)
 
     def _settle(self) -> None:
-        """A load that no instruction took for an operand stands for itself."""
+        """Emit an interval for a pending load that no instruction used as an operand."""
         if self._load is not None:
             self._access(self._load)
             self._load = None
@@ -81,7 +81,7 @@ class WarpIntervals:
         self._run(step.use.name, step.end, step.span, plain_operands(step.operands))
 
     def _awaited(self, step: Step, entry: Instruction) -> str:
-        """The object of the warp's wait."""
+        """Return the name of the object that the warp waits for."""
         if step.awaited is not None:
             return step.awaited[0].name
         if entry.barrier is BarrierEffect.WAIT:
@@ -91,12 +91,12 @@ class WarpIntervals:
     # -- intervals -----------------------------------------------------------------------------------------------
 
     def _idle_until(self, time: float, span: Span | None) -> None:
-        """The interval before a step, if it is longer than a few cycles."""
+        """Emit an arithmetic interval before a step if the gap exceeds a few cycles."""
         if time - self.now > SMALL:
             self._run("arithmetic", time, span)
 
     def _run(self, name: str, end: float, span: Span | None, operands: Operands = (), stage: int | None = None) -> None:
-        """The warp executes `name` until `end`; the same at the same place just before is one interval with it."""
+        """Extend the open interval if the name and span match; otherwise start a new one that ends at `end`."""
         if end <= self.now:
             return
         last = self._open
@@ -106,7 +106,7 @@ class WarpIntervals:
         self.now = end
 
     def _close(self) -> None:
-        """End the interval that the warp has executed until now."""
+        """Close the open interval."""
         if self._open is not None:
             name, start, span, operands, stage = self._open
             self._done.append(Interval(self._log.track, Activity.RUN, name, start, self.now, span, operands, stage))
@@ -115,7 +115,7 @@ class WarpIntervals:
     def _wait(
         self, step: Step, name: str, end: float, operands: Operands = (), stage: int | None = None
     ) -> None:  # fmt: skip
-        """The warp waits until `end`."""
+        """Emit a wait interval that lasts until `end`."""
         if end <= self.now:
             return
         self._close()

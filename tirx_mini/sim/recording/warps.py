@@ -1,4 +1,4 @@
-"""Warps that note each instruction, access and wait of theirs."""
+"""Warps that record each of their instructions, accesses and waits."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .notes import COPY, GLOBAL_COPY, GLOBAL_LOAD, GLOBAL_STORE, LOAD, POLL, STO
 Buffer = SharedBuffer | GlobalBuffer
 NOTHING: Mapping[str, Any] = {}
 STEP = len(Step._fields)
-"""How many entries of the flat log a step has."""
+"""The number of flat-log entries per step."""
 _NAMED = (OperandKind.REGISTERS, OperandKind.TENSOR_MAP)
-"""Operands that are objects. Registers would keep their CTA alive, and tensor maps are dear to compare; an instruction
-has one of either."""
+"""The kinds of operands that are recorded by name. Registers would keep their CTA alive, and tensor maps are expensive
+to compare; an instruction has at most one of them."""
 
 
 class RecordedWarp(RunningWarp):
-    """A warp with a log. awaited: the mbarrier and the phase that the wait it executes is for."""
+    """A warp with a log. awaited: the mbarrier and the phase of the current wait."""
 
     __slots__ = ("awaited", "log", "note")
 
@@ -78,7 +78,7 @@ class RecordedWarp(RunningWarp):
         self._note_passed(buffer, index, lanes, write, begin)
 
     def _note_passed(self, buffer: Buffer, index: Any, lanes: int, write: bool, begin: float) -> None:
-        """Note an access without data as `load`, `store` and `copy` would: a store right after a load is a copy."""
+        """Record an access without data as `load`, `store` and `copy` would: a store right after a load is a copy."""
         shared, flat = isinstance(buffer, SharedBuffer), self.log.flat
         if not write:
             use = LOAD if shared else GLOBAL_LOAD
@@ -94,7 +94,7 @@ class RecordedWarp(RunningWarp):
         self.note((STORE if shared else GLOBAL_STORE, begin, self.time, self.span, (written,), NOTHING, None))
 
     def _written(self, buffer: Buffer, index: Any, lanes: int) -> Written | str:
-        """The destination of a store: for global memory its extent, which may be an output tile's."""
+        """Return the destination of a store: the name of a shared buffer, or the extent in global memory."""
         if isinstance(buffer, SharedBuffer):
             return buffer.name
         if isinstance(index, np.ndarray):
@@ -104,7 +104,7 @@ class RecordedWarp(RunningWarp):
 
 
 def recorded(image: KernelImage) -> KernelImage:
-    """The kernel with a program that calls instructions which note themselves in the log of a `RecordedWarp`."""
+    """Return the kernel with a program whose instructions record themselves in the log of a `RecordedWarp`."""
     program = image.warp
     if not isinstance(program, FunctionType):
         return image
@@ -118,7 +118,7 @@ def recorded(image: KernelImage) -> KernelImage:
 
 
 def _noting(entry: Instruction, execute: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that does what `execute` does, and notes it."""
+    """Return a function that calls `execute` and records the call."""
     use = Use(entry.awaits if entry.waits_at_named_barrier else entry.name, entry)
 
     def blocking(gpu: Any, w: RecordedWarp, *operands: Any, **attrs: Any) -> Generator[Wait, None, Any]:
@@ -141,7 +141,7 @@ def _noting(entry: Instruction, execute: Callable[..., Any]) -> Callable[..., An
 
 
 def _noting_names(use: Use, execute: Callable[..., Any], at: int) -> Callable[..., Any]:
-    """The same for an instruction with an object among its operands, number `at`: its name is noted, if it has one."""
+    """Return a recording function for an instruction whose operand `at` is an object, recorded by name."""
 
     def passing(gpu: Any, w: RecordedWarp, *operands: Any, **attrs: Any) -> Any:
         begin = w.time
@@ -155,7 +155,7 @@ def _noting_names(use: Use, execute: Callable[..., Any], at: int) -> Callable[..
 
 
 def _noting_poll(poll: Callable[[Any, bool], Wait]) -> Callable[[RecordedWarp, bool], Wait]:
-    """`poll`, noted as a wait without an end, which lasts until the warp's next step."""
+    """Return `poll`, recorded as an open-ended wait that lasts until the warp's next step."""
 
     def noting(w: RecordedWarp, steady: bool) -> Wait:
         w.note((POLL, w.time, w.time, w.span, (), NOTHING, None))

@@ -1,4 +1,4 @@
-"""Time: the event clock, and the resources that work has to share."""
+"""Time: the event clock, and resources of limited bandwidth."""
 
 from .bandwidth import WINDOW, Bandwidth
 from .clock import Clock, Event, EventOwner, HoldingClock

@@ -1,20 +1,20 @@
-"""A resource of limited bandwidth, asked for by warps that run ahead of each other.
+"""A bandwidth-limited resource whose requests may be simulated out of time order.
 
-A first-come queue would be wrong here: a warp simulated early may ask for a late time, and must not stand before one
-that is simulated later and asks for an earlier time. So time is cut into windows, each with the bytes it can carry, and
-a request takes what is left from its own window on.
+A first-come queue would be wrong here: a warp simulated early may make a request for a late time, which must not delay
+an earlier request that is simulated later. So time is divided into windows of fixed capacity, and a request takes the
+remaining capacity from its own window on.
 """
 
 from __future__ import annotations
 
 WINDOW = 128.0
-"""Cycles of a window."""
+"""The length of a window in cycles."""
 KEPT = 512
-"""Windows remembered before those that have passed are first dropped; then twice as many as were still to come."""
+"""The number of windows kept before old ones are first dropped; later, twice the number of remaining windows."""
 
 
 class Bandwidth:
-    """`rate` bytes a cycle, shared in the order of time."""
+    """A resource of `rate` bytes per cycle, shared in order of time."""
 
     __slots__ = ("_capacity", "_full", "_kept", "_used", "rate")
 
@@ -26,7 +26,7 @@ class Bandwidth:
         self._kept = KEPT
 
     def take(self, time: float, nbytes: float, now: float = 0.0) -> float:
-        """Carry `nbytes` from `time` on; when the last of them has passed. No later request is for before `now`."""
+        """Transfer `nbytes` from `time` on, and return the completion time. No later request precedes `now`."""
         window = time // WINDOW
         used, rate = self._used, self.rate
         if window in self._full:
@@ -41,7 +41,7 @@ class Bandwidth:
         return alone if alone >= shared else shared
 
     def _overflow(self, window: float, filled: float) -> tuple[float, float]:
-        """The window that is left unfilled by `filled` bytes from a window on, and its bytes; those before are full."""
+        """Mark windows full while `filled` covers them; return the first partly filled window and its bytes."""
         used, full, capacity = self._used, self._full, self._capacity
         while filled >= capacity:
             used[window] = capacity
@@ -51,7 +51,7 @@ class Bandwidth:
         return window, filled
 
     def _first_free(self, window: float) -> float:
-        """The first window from `window` on that has room."""
+        """Return the first window from `window` on that has room."""
         full = self._full
         free = window
         while free in full:

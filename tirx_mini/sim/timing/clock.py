@@ -1,4 +1,4 @@
-"""The event clock of a simulation: what happens next, and on whose behalf."""
+"""The event clock of a simulation: it schedules events and records their owners."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Protocol
 class EventOwner(Protocol):
     """The owner of a sequence of events: a warp, a copy, or the operations of one warp on a tensor core.
 
-    cluster_index: its cluster. event: what happens next, for a reader: "warp 3 at line 120".
+    cluster_index: its cluster. event: a description of the next event: "warp 3 at line 120".
     """
 
     @property
@@ -21,7 +21,7 @@ class EventOwner(Protocol):
     @property
     def event(self) -> str: ...
     def delay(self, now: float) -> None:
-        """Its next event was held back until `now`."""
+        """Record that the next event of this owner was delayed until `now`."""
         ...
 
 
@@ -29,9 +29,11 @@ Action = Callable[..., None]
 
 
 class Clock:
-    """A discrete-event scheduler. Times are cycles of the SM clock, as floats.
+    """A discrete-event scheduler.
 
-    Events at the same time happen in the order they were posted, or in a random order where `rng` is given.
+    Times are cycles of the SM clock, as floats.
+
+    Simultaneous events happen in the order in which they were posted, or in a random order if `rng` is given.
     """
 
     def __init__(self, rng: random.Random | None = None) -> None:
@@ -40,12 +42,12 @@ class Clock:
         self._sequence = 0
         self._rng = rng
         self._at_once: deque[tuple[Action, tuple[Any, ...]]] | None = deque() if rng is None else None
-        """What was posted for the time it was then: it comes after all that was posted for that time before."""
+        """The actions posted for the current time; they follow all events posted for that time earlier."""
 
     def at(self, time: float, owner: EventOwner | None, action: Action, *args: Any) -> None:
         """Call ``action(*args)`` when the clock reaches `time` (now, if that has passed).
 
-        owner: what it happens to; None for bookkeeping of time itself, which nothing delays.
+        owner: the owner of the event; None for bookkeeping of time itself, which is never delayed.
         """
         if time == self.now and self._at_once is not None:
             self._at_once.append((action, args))
@@ -55,17 +57,17 @@ class Clock:
         heapq.heappush(self._heap, (time, tie, self._sequence, owner, action, args))
 
     def owners(self) -> list[EventOwner | None] | None:
-        """What the next events happen to, None among them for bookkeeping; None where that is not known."""
+        """Return the owners of the pending events, with None for bookkeeping; None if they are unknown."""
         return None if self._at_once else [event[3] for event in self._heap]
 
     def clear(self) -> None:
-        """Let nothing of all this happen."""
+        """Discard all pending events."""
         self._heap.clear()
         if self._at_once is not None:
             self._at_once.clear()
 
     def run(self) -> None:
-        """Let time pass until nothing more can happen."""
+        """Process events until none is pending."""
         heap, at_once, pop = self._heap, self._at_once, heapq.heappop
         while heap or at_once:
             if at_once and (not heap or heap[0][0] > self.now):
@@ -79,27 +81,27 @@ class Clock:
 
 @dataclass(frozen=True)
 class Event:
-    """An event that fell due. cluster: its owner's. text: what it was, for a reader."""
+    """An event that has become due. cluster: its owner's. text: a description for the reader."""
 
     cluster: int
     text: str
 
 
 FAIR_POLLS = 16
-"""Rounds of loops that spin on memory, with nothing else between, after which what is held goes on."""
+"""The number of polling rounds, without other events, after which held events are released."""
 
 
 def _spins(owner: EventOwner | None) -> bool:
-    """Return whether it is a warp that looks at memory again and again, until another one has changed it."""
+    """Return whether the owner is a warp that polls memory."""
     return bool(getattr(getattr(owner, "waiting", None), "polls", False))
 
 
 class HoldingClock(Clock):
-    """A clock that holds the events of the given numbers, in the order in which they fall due.
+    """A clock that delays the events with the given numbers, in the order in which they become due.
 
-    What the same owner does later waits behind what is held, until nothing else can happen, or only warps that spin on
-    memory go on: a schedule is fair, so no warp may be held for as long as another one looks for what it does. events:
-    all that fell due.
+    Later events of the same owner queue up behind a held event, until nothing else can happen, or only polling warps
+    continue: a schedule is fair, so no warp may be held as long as another one polls for its action. events: all events
+    that became due.
     """
 
     def __init__(self, holds: Sequence[int] = ()) -> None:
@@ -134,11 +136,11 @@ class HoldingClock(Clock):
                     self._release()
 
     def owners(self) -> list[EventOwner | None] | None:
-        """As that of `Clock`; what is held falls due later."""
+        """See `Clock.owners`; held events become due later."""
         return None if self._held else super().owners()
 
     def _release(self) -> None:
-        """Let what has been held longest happen now, and what waited behind it fall due."""
+        """Release the action that was held longest, and let its owner's waiting events become due."""
         owner = next(iter(self._held))
         for action, args in self._held.pop(owner):
             owner.delay(self.now)

@@ -1,8 +1,8 @@
-"""A resource that serves all requesters at once, in equal shares.
+"""A resource that serves all requesters concurrently, in equal shares.
 
-An L2 cache answers the SMs in turns, and a tensor core takes the MMAs of its warpgroups in turns: requests made at the
-same time end at the same time. A queue (first come, first served) would be wrong here: it would serve the first of many
-requesters long before the last, so that they would no longer ask at the same time, and the contention would vanish.
+An L2 cache serves the SMs in turn, and a tensor core the MMAs of its warpgroups: requests made at the same time end at
+the same time. A queue (first come, first served) would be wrong here: it would serve the first of many requesters long
+before the last, so that later requests would no longer coincide, and the contention would vanish.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Callable
 from .clock import Clock
 
 SLACK = 1e-6
-"""What may be missing of an amount that has been served, for the rounding of sums."""
+"""The tolerance for rounding errors in a served amount."""
 
 
 class Flow:
-    """The requests of one requester, served one after the other. began: where the first of them began."""
+    """The requests of one requester, served in order. began: the start time of the first one."""
 
     __slots__ = ("began", "requests")
 
@@ -28,10 +28,10 @@ class Flow:
 
 
 class FairShare:
-    """`rate` a cycle, shared equally by the flows that have requests; none of them gets more than `most`.
+    """A resource of `rate` units per cycle, shared equally by active flows; a flow gets at most `most`.
 
-    Requests are made and end at the clock's time. The amount that a flow with requests has been served grows alike for
-    all: so a request ends when that has grown by the request's size, and the ends are kept in that order.
+    Requests start and end at the clock's time. The cumulative service grows equally for all active flows, so a request
+    ends when it has grown by the size of the request, and the ends are kept in that order.
     """
 
     def __init__(self, clock: Clock, rate: float, most: float) -> None:
@@ -46,11 +46,11 @@ class FairShare:
 
     @property
     def flows(self) -> int:
-        """How many flows have requests."""
+        """The number of flows with pending requests."""
         return len(self._ends)
 
     def serve(self, flow: Flow, amount: float, done: Callable[[float], None]) -> None:
-        """Serve `amount` after what `flow` has asked for before, then call `done` with the cycles that this took."""
+        """Serve `amount` after the earlier requests of `flow`, then call `done` with the elapsed cycles."""
         flow.requests.append((amount, done))
         if len(flow.requests) == 1:
             self._advance()
@@ -58,7 +58,7 @@ class FairShare:
             self._schedule()
 
     def pass_time(self, due_at: float) -> None:
-        """The clock's call when the first request may have ended; one that another has replaced does nothing."""
+        """Complete the requests that are due; a call that a later one replaced does nothing."""
         if due_at != self._due_at:
             return
         self._due_at = float("inf")
@@ -88,7 +88,7 @@ class FairShare:
         self._since = now
 
     def _schedule(self) -> None:
-        """Come back when the first request ends, if nothing new slows it down until then."""
+        """Schedule the completion of the first request at the current rate."""
         if self._ends:
             due_at = self._since + max(0.0, self._ends[0][0] - self._served) / self._share()
             if due_at < self._due_at:

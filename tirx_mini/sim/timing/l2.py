@@ -1,8 +1,8 @@
-"""The contents of the L2: in each of its partitions, the most recently used tiles.
+"""A model of the L2 contents: the most recently used tiles of each partition.
 
-A partition keeps what the SMs beside it read, also where the memory belongs to the other one. So data that all SMs read
-is there once in each, and only the size of a partition is left for it (NVIDIA A100 white paper, L2 cache; on a B200,
-the partitions are the two dies). The last of a tile's lines come from the other partition, or from its memory.
+A partition caches the reads of its adjacent SMs, even for memory of the other partition. So data that all SMs read
+occupies each partition once, and the effective capacity is that of one partition (NVIDIA A100 white paper, L2 cache; on
+a B200, the partitions are the two dies). The last lines of a tile come from the other partition, or from its memory.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any
 from tirx_mini.hardware import GpuSpec
 
 Arrival = tuple[float, float]
-"""When the first and the last bytes of a tile are there."""
+"""The arrival times of the first and the last bytes of a tile."""
 
 
 @dataclass
 class Partition:
-    """One partition. tiles: bytes by key, the most recently used ones last; nbytes: all of them together.
+    """One partition of the L2. tiles: bytes by key, in LRU order; nbytes: their total.
 
-    arrivals: when the first and the last of a tile's bytes come; until then, those who ask for it again wait as well.
-    touched: of a run that leaves loads out, when each tile was last asked for, and its arrival.
+    arrivals: the arrival of the first and the last bytes of a tile; until then, further requests wait as well. touched:
+    in a sampled run, the last request of each tile, and its arrival.
     """
 
     tiles: OrderedDict[Any, float] = field(default_factory=OrderedDict)
@@ -31,7 +31,7 @@ class Partition:
     nbytes: float = 0.0
 
     def keep(self, key: Any, nbytes: float, there: Arrival, room: float) -> None:
-        """Hold a tile; evict the least recently used ones where it does not fit."""
+        """Insert a tile, and evict the least recently used tiles if it does not fit."""
         self.tiles[key] = nbytes
         self.arrivals[key] = there
         self.nbytes += nbytes
@@ -42,11 +42,13 @@ class Partition:
 
 
 class L2:
-    """The tiles that the L2 of a GPU holds. All times are cycles.
+    """The tiles cached in the L2 of a GPU.
 
-    weight: how many bytes a loaded byte stands for, in a run that leaves most loads out. There, a tile that was loaded
-    a short while ago is held: CTAs that work side by side are as many iterations apart as in the whole run, while two
-    waves are fewer.
+    All times are cycles.
+
+    weight: the number of bytes that a loaded byte represents, in a sampled run that omits most loads. In such a run, a
+    recently loaded tile counts as cached: concurrent CTAs are as many iterations apart as in the whole run, while two
+    waves are fewer apart.
     """
 
     def __init__(self, spec: GpuSpec) -> None:
@@ -57,19 +59,20 @@ class L2:
         self._first_store: float | None = None
 
     def begin_store(self, now: float) -> None:
-        """A tile is stored: the first one ends what "a short while" is measured by."""
+        """Record a store of a tile; the first store sets the time scale of a "short while"."""
         if self._first_store is None:
             self._first_store = now
 
     def holds(self, key: Any) -> bool:
-        """Return whether a tile is in or on its way to any partition; a hit makes it the most recently used."""
+        """Return whether any partition holds or awaits a tile; a hit makes the tile the most recently used."""
         found = [partition for partition in self._partitions if key in partition.tiles]
         for partition in found:
             partition.tiles.move_to_end(key)
         return bool(found)
 
     def read(self, number: int, key: Any, nbytes: int, now: float) -> Arrival | None:
-        """The time at which a tile reaches a partition for one of its SMs; None on a miss, which HBM must `fill`."""
+        """Return the time at which a tile reaches a partition for one of its SMs; None on a miss, which HBM must
+        `fill`."""
         mine = self._partitions[number]
         there = self._arrival(mine, key, now)
         if there is None:
@@ -89,7 +92,7 @@ class L2:
         return there
 
     def write(self, key: Any, nbytes: int) -> None:
-        """A tile is written, to the partitions that its lines belong to."""
+        """Insert a stored tile into the partitions that own its lines."""
         for partition in self._partitions:
             partition.keep(key, nbytes / len(self._partitions), (0.0, 0.0), self._room)
 

@@ -1,9 +1,9 @@
-"""Time and bandwidth of memories: the shared memory of an SM and its port to the L2, the L2 and the HBM.
+"""Timing of the memory system: shared memory, the port of an SM to the L2, the L2 and HBM.
 
-Each carries a number of bytes a cycle. The L2 holds the most recently used tiles (`L2`); the rest comes from HBM. Times
-are those of one of many launches in a row, so arguments that fit in the L2 together are there already, from the launch
-before. It answers the TMA loads of all SMs in turns (`FairShare`). Ordinary loads are bound by the L1 before
-the L2: one sector a cycle arrives, in the memory that is also the SM's shared memory.
+Each has a bandwidth in bytes per cycle. The L2 holds the most recently used tiles (`L2`); the rest comes from HBM.
+Times are those of one of many consecutive launches, so arguments that fit in the L2 together are cached from the
+previous launch. The L2 serves the TMA loads of all SMs in turn (`FairShare`). Ordinary loads are limited by the L1
+before the L2: one sector arrives per cycle, in the memory that is also the SM's shared memory.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from .fair_share import FairShare, Flow
 from .l2 import L2
 
 LINE_BITS = 7
-"""Ordinary accesses are followed in lines of 128 bytes."""
+"""The log2 of the line size of 128 bytes in which ordinary accesses are tracked."""
 SECTOR = 32
-"""Bytes that the L2 moves at least."""
+"""The smallest transfer of the L2, in bytes."""
 
 
 class SmTraffic:
-    """The paths of one SM.
+    """The data paths of one SM.
 
-    port: to the L2. shared: of its shared memory, for what warps access and engines read; accesses: for warps alone,
-    which go first. writes: of its shared memory, for what engines write. loads: what its TMA has asked the L2 for.
-    partition: of the L2, the one beside it.
+    port: to the L2. shared: the bandwidth of its shared memory for accesses of warps and reads of engines; accesses:
+    for warps alone, which have priority. writes: of its shared memory, for writes of engines. loads: its TMA requests
+    to the L2. partition: its adjacent L2 partition.
     """
 
     __slots__ = ("accesses", "loads", "partition", "port", "shared", "writes")
@@ -47,7 +47,10 @@ class SmTraffic:
 
 
 class Traffic:
-    """The shared memory system of one run. All times are cycles. nbytes: of all of the kernel's arguments."""
+    """The shared memory system of one run.
+
+    All times are cycles. nbytes: the total size of the kernel's arguments.
+    """
 
     def __init__(self, spec: GpuSpec, clock: Clock, rng: random.Random | None, nbytes: float = float("inf")) -> None:
         self.spec = spec
@@ -64,11 +67,11 @@ class Traffic:
         self.shared_bytes = 0.0
 
     def generic(self, sm: SmTraffic, time: float, slot: int, where: Any, width: int, count: int, write: bool) -> float:
-        """Loads or stores by a warp of items number `where` of `width` bytes; when the last one arrives."""
+        """Transfer items of a warp's load or store, and return the completion time."""
         return self.serve(sm, time, *self.touch(slot, where, width, count), write)
 
     def touch(self, slot: int, where: Any, width: int, count: int) -> tuple[int, int]:
-        """Return (bytes through the L2, bytes that miss) of the items with numbers `where`, of `width` bytes."""
+        """Return (bytes through the L2, bytes that miss) of the items with indices `where`, of `width` bytes."""
         moved = through_l2(where, width, count)
         if self._warm:
             return moved, 0
@@ -80,7 +83,7 @@ class Traffic:
         return moved, missed * width
 
     def touch_lines(self, slot: int, lines: np.ndarray, counts: np.ndarray, width: int) -> int:
-        """The bytes that the L2 does not hold of `counts` items of `width` bytes in each of these different lines."""
+        """Return the bytes missing from the L2 for `counts` items of `width` bytes in each distinct line."""
         if self._warm:
             return 0
         seen = self._seen(slot, int(lines[-1]))
@@ -91,7 +94,7 @@ class Traffic:
         return int(counts[~there].sum()) * width
 
     def _seen(self, slot: int, top: int) -> np.ndarray:
-        """Which lines of an argument the L2 holds, at least up to line `top`."""
+        """Return a mask of the lines of an argument that the L2 holds, at least up to line `top`."""
         seen = self._lines.get(slot)
         if seen is None or top >= len(seen):
             grown = np.zeros(max(top + 1, 2 * len(seen) if seen is not None else 1024), bool)
@@ -101,18 +104,18 @@ class Traffic:
         return seen
 
     def load(self, sm: SmTraffic, time: float, nbytes: int, issues: float) -> float:
-        """The time at which ordinary loads of `nbytes` by `issues` instructions are over, as the SM itself bounds them.
+        """Return the completion time of ordinary loads of `nbytes` by `issues` instructions, as limited by the SM.
 
-        A thread has a limited number of loads in flight: the next ones wait for the latency of those before.
+        A thread has a limited number of loads in flight: further ones wait for the latency of earlier ones.
         """
         spec = self.spec
         passed = self.access(sm, time, nbytes * spec.smem_bytes_per_cycle / spec.l1_fill_bytes_per_cycle)
         return passed + (-(-issues // spec.loads_in_flight) - 1) * spec.l2_latency
 
     def load_tile(self, sm: SmTraffic, key: Any, nbytes: int, arrived: Callable[[float, float], None]) -> None:
-        """A bulk load of the tile `key` from now on; `arrived(first, last)` says when its bytes come to the SM.
+        """Start a bulk load of the tile `key`, and report its arrival with `arrived(first, last)`.
 
-        Where SMs contend for the L2, its slices are not equally busy, and the last bytes come from the busiest.
+        If SMs contend for the L2, its slices are unequally loaded, and the last bytes come from the busiest one.
         """
         spec, now = self.spec, self._clock.now
         self.l2_bytes += nbytes
@@ -134,7 +137,7 @@ class Traffic:
         self._answers.serve(sm.loads, nbytes, answered)
 
     def store_tile(self, sm: SmTraffic, time: float, key: Any, nbytes: int) -> float:
-        """A bulk store of the tile `key`; when its last byte has passed."""
+        """Start a bulk store of the tile `key`, and return its completion time."""
         if not self._warm:
             self.cached.begin_store(self._clock.now)
         missed = 0
@@ -144,7 +147,7 @@ class Traffic:
         return self.serve(sm, time, nbytes, missed, write=True)
 
     def serve(self, sm: SmTraffic, time: float, nbytes: int, missed: int, write: bool) -> float:
-        """Carry `nbytes` between an SM and the L2 from `time` on, `missed` of them from HBM; when the last arrives."""
+        """Transfer `nbytes` between an SM and the L2 from `time` on, `missed` of them from HBM; return the end."""
         spec = self.spec
         self.l2_bytes += nbytes
         now = self._clock.now
@@ -156,83 +159,84 @@ class Traffic:
         return done + self.jitter(latency)
 
     def read_shared(self, sm: SmTraffic, time: float, nbytes: float) -> float:
-        """An engine reads shared memory of an SM; when it is over."""
+        """Read shared memory of an SM by an engine, and return the completion time."""
         self.shared_bytes += nbytes
         return sm.shared.take(time, nbytes, self._clock.now)
 
     def write_shared(self, sm: SmTraffic, time: float, nbytes: float) -> float:
-        """An engine writes shared memory of an SM, beside its reads, which wait for a few of the writes; when over."""
+        """Write shared memory of an SM by an engine, which delays reads by a share; return the completion time."""
         now, held = self._clock.now, nbytes * self.spec.smem_write_share
         self.shared_bytes += held
         sm.shared.take(time, held, now)
         return sm.writes.take(time, nbytes, now)
 
     def access(self, sm: SmTraffic, time: float, nbytes: float) -> float:
-        """A warp's transfer from or to the SM's shared memory or L1; when it is over. Warps go before the engines."""
+        """Transfer data between a warp and the SM's shared memory or L1, and return the completion time. Warps have
+        priority over the engines."""
         now = self._clock.now
         self.shared_bytes += nbytes
         sm.shared.take(time, nbytes, now)
         return sm.accesses.take(time, nbytes, now)
 
     def jitter(self, latency: float) -> float:
-        """A latency, under a random schedule between half and twice as long."""
+        """Return the latency, scaled by a random factor of 0.5 to 2 under a random schedule."""
         return latency * self._rng.uniform(0.5, 2.0) if self._rng else latency
 
     def figures(self) -> dict[str, float]:
-        """Bytes through the L2, from HBM, and through the shared memories of all SMs."""
+        """Return the bytes transferred through the L2, from HBM, and through the shared memories of all SMs."""
         return {
             "l2_bytes": float(self.l2_bytes), "hbm_bytes": float(self.hbm_bytes), "shared_bytes": self.shared_bytes,
         }  # fmt: skip
 
 
 class Untimed(Traffic):
-    """A memory system without limits, for a run of which only the results count."""
+    """A memory system without bandwidth limits, for a run that needs only results."""
 
     def touch(self, slot: int, where: Any, width: int, count: int) -> tuple[int, int]:
-        """As `Traffic.touch`."""
+        """See `Traffic.touch`."""
         return 0, 0
 
     def touch_lines(self, slot: int, lines: np.ndarray, counts: np.ndarray, width: int) -> int:
-        """As `Traffic.touch_lines`."""
+        """See `Traffic.touch_lines`."""
         return 0
 
     def load(self, sm: SmTraffic, time: float, nbytes: int, issues: float) -> float:
-        """As `Traffic.load`."""
+        """See `Traffic.load`."""
         return time + self.spec.l2_latency
 
     def load_tile(self, sm: SmTraffic, key: Any, nbytes: int, arrived: Callable[[float, float], None]) -> None:
-        """As `Traffic.load_tile`."""
+        """See `Traffic.load_tile`."""
         last = self._clock.now + self.spec.l2_latency
         arrived(last, last)
 
     def store_tile(self, sm: SmTraffic, time: float, key: Any, nbytes: int) -> float:
-        """As `Traffic.store_tile`."""
+        """See `Traffic.store_tile`."""
         return time + self.spec.l2_latency
 
     def serve(self, sm: SmTraffic, time: float, nbytes: int, missed: int, write: bool) -> float:
-        """As `Traffic.serve`."""
+        """See `Traffic.serve`."""
         return time + self.spec.l2_latency
 
     def read_shared(self, sm: SmTraffic, time: float, nbytes: float) -> float:
-        """As `Traffic.read_shared`."""
+        """See `Traffic.read_shared`."""
         return time
 
     def write_shared(self, sm: SmTraffic, time: float, nbytes: float) -> float:
-        """As `Traffic.write_shared`."""
+        """See `Traffic.write_shared`."""
         return time
 
     def access(self, sm: SmTraffic, time: float, nbytes: float) -> float:
-        """As `Traffic.access`."""
+        """See `Traffic.access`."""
         return time
 
 
 def through_l2(where: Any, width: int, count: int) -> int:
-    """The bytes that come through the L2 for `count` items number `where` of `width` bytes: whole sectors."""
+    """Return the bytes that `count` items of `width` bytes at indices `where` move through the L2, in whole sectors."""
     return max(count * width, SECTOR * _sectors(where, width))
 
 
 def _sectors(where: Any, width: int) -> int:
-    """The sectors that each instruction touches, added up; lanes side by side share one."""
+    """Return the total number of sectors that each instruction touches; adjacent lanes share sectors."""
     if not isinstance(where, np.ndarray):
         return 1
     if not where.size:  # the condition of a loop that all lanes have left by `break`

@@ -1,4 +1,4 @@
-"""Lowered IR as the source of a Python generator function that executes one warp.
+"""Translation of lowered IR to a Python generator function that executes one warp.
 
 translation = translate(func)
 translation.source       # the Python text, one function
@@ -55,7 +55,7 @@ from .writer import Writer
 
 @dataclass(frozen=True)
 class Translation:
-    """A kernel as Python. source: the text of the generator function. image: what `sim.machine.Gpu` runs."""
+    """A translated kernel. source: the text of the generator function. image: the input of `sim.machine.Gpu`."""
 
     source: str
     image: KernelImage
@@ -72,10 +72,10 @@ def translate(
 ) -> Translation:
     """Translate a lowered function. scalars: the values of its scalar parameters, in their order.
 
-    data: whether all values are computed, or only those that `needed` says. cut: what a run without data leaves out.
-    untimed: whether for a run with data of which only the results matter.
-    decided: the branches and loops whose course is noted, by which clusters are equal; None where they may not be.
-    Raises `TirxError` where the function is not lowered, and without data where it depends on them.
+    data: whether all values are computed, or only those in `needed`. cut: the part that a run without data leaves out.
+    untimed: whether to translate for a run with data that needs only results. decided: the branches and loops whose
+    decisions are recorded to compare clusters; None if clusters may differ otherwise. Raises `TirxError` if the
+    function is not lowered, or if it depends on data in a run without data.
     """
     if func.launch is None:
         raise TirxError(f"{func.name} has no launch: lower it first", func.span)
@@ -115,7 +115,7 @@ def translate(
 
 
 def _compiled(name: str, source: str, namespace: dict[str, Any]) -> Any:
-    """The function in `source`. Tracebacks and `inspect` find its text as long as the function exists."""
+    """Compile the function in `source`. Tracebacks and `inspect` find its text during the lifetime of the function."""
     filename = f"<simulation of {name} {hashlib.sha1(source.encode()).hexdigest()[:10]}>"
     text = (len(source), None, source.splitlines(keepends=True), filename)
     linecache.cache[filename] = text
@@ -143,7 +143,7 @@ def _declared(func: PrimFunc) -> Iterable[Buffer]:
 def _declare_buffers(
     func: PrimFunc, statements: Statements, writer: Writer
 ) -> tuple[list[SharedBuffer], list[GlobalBuffer]]:
-    """Give every buffer in shared and global memory its place. The machine does not need to know the pools."""
+    """Assign a location to every buffer in shared and global memory. The machine does not depend on the pools."""
     grain, written = _narrowest(func), written_params(func)
     shared: list[SharedBuffer] = []
     globals_: list[GlobalBuffer] = []
@@ -174,11 +174,11 @@ def _declare_buffers(
 
 
 MOST = 16
-"""The widest access by which races are told apart, in bytes."""
+"""The maximum granularity of race detection, in bytes."""
 
 
 def _tile_writes(func: PrimFunc) -> dict[Span, tuple[WrittenTile, ...]]:
-    """The tiles that tile calls write, if any, by the places of the calls."""
+    """Return the tiles that tile calls write, by the source locations of the calls."""
     found: dict[Span, tuple[WrittenTile, ...]] = {}
     tiles: dict[Any, WrittenTile | None] = {}
     for write in func.tile_writes:
@@ -197,7 +197,7 @@ def _tile_writes(func: PrimFunc) -> dict[Span, tuple[WrittenTile, ...]]:
 
 
 def _narrowest(func: PrimFunc) -> dict[Buffer, int]:
-    """The narrowest access to each buffer, in bytes."""
+    """Return the narrowest access to each buffer, in bytes."""
     grain: dict[Buffer, int] = {}
     anywhere = MOST
     for node in func.nodes:
@@ -218,7 +218,7 @@ def _narrowest(func: PrimFunc) -> dict[Buffer, int]:
 
 
 def _declare_scalars(func: PrimFunc, statements: Statements, scalars: tuple[Any, ...]) -> None:
-    """The scalar parameters are constants of the run."""
+    """Declare the scalar parameters, which are constants of the run."""
     params = [param for param in func.params if isinstance(param, Var)]
     for param, value in zip(params, scalars, strict=True):
         name = statements.out.object("A", value, param)

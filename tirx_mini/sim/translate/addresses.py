@@ -1,7 +1,7 @@
-"""The values that addresses are computed from: signed ones that overflow lead to another address than was meant.
+"""Address values: the signed values that addresses are computed from, whose overflow yields a wrong address.
 
-In the generated CUDA C++ the overflow of a signed integer is undefined. What a remainder, a mask or memory lies between
-says nothing of the address: only sums, products, casts and choices pass a value on.
+In the generated CUDA C++, the overflow of a signed integer is undefined. Remainders, masks and memory accesses hide an
+overflow from the address: only sums, products, casts and choices propagate it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ SUMS = ("+", "-", "*", "<<")
 
 
 def passes_on(expr: Expr) -> bool:
-    """Return whether the value of an expression is a sum or product of those in it, or one of them."""
+    """Return whether an expression is a sum, a product or a choice of its operands."""
     if isinstance(expr, Binary):
         return expr.op in SUMS
     return isinstance(expr, (Var, Const, Cast, Select, Ramp)) or (isinstance(expr, Unary) and expr.op == "-")
 
 
 def address_values(func: PrimFunc) -> frozenset[Var | Buffer]:
-    """The variables, and the scalars in registers, that addresses in shared and global memory are computed from."""
+    """Return the variables, and the scalars in registers, from which addresses in shared and global memory are
+    computed."""
     bound: dict[Var | Buffer, list[Expr]] = {}
     todo: list[Expr] = []
     for node in func.nodes:
@@ -56,7 +57,7 @@ def address_values(func: PrimFunc) -> frozenset[Var | Buffer]:
 
 
 def _sources(expr: Expr) -> Iterator[Var | Buffer]:
-    """The variables and scalars that are passed on to the value of an expression."""
+    """Yield the variables and scalars that contribute to the value of an expression."""
     if isinstance(expr, Var):
         yield expr
     elif isinstance(expr, BufferLoad) and _is_scalar(expr.buffer):

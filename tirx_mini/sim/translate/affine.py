@@ -1,4 +1,4 @@
-"""Index arithmetic split by its dependences, so that a loop adds one number to a pattern computed beforehand."""
+"""Affine index arithmetic, split so that a loop adds a single number to a precomputed pattern."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .values import Value, bounds, combined, literal
 
 @dataclass
 class Terms:
-    """constant + the sum of coefficient * value, apart for static and for other values."""
+    """A constant plus a sum of coefficient * value, with separate lists for static and other values."""
 
     constant: int = 0
     static: list[tuple[int, Value]] = field(default_factory=list)
@@ -24,18 +24,18 @@ class Terms:
         self.other += [(factor * c, v) for c, v in terms.other]
 
     def multiple_of(self, divisor: int) -> bool:
-        """Return whether all that is not static is a multiple of `divisor`."""
+        """Return whether all non-static terms are multiples of `divisor`."""
         return all(c % divisor == 0 for c, _ in self.other)
 
 
 class Affine:
-    """Splits one index expression. build: translates a term that is not a sum."""
+    """A splitter of index expressions. build: translates a term that is not a sum."""
 
     def __init__(self, build: Callable[[Expr], Value]) -> None:
         self._build = build
 
     def split(self, expr: Expr) -> tuple[Value | None, Value | None, Value | None]:
-        """(uniform, static pattern, the rest): their sum is `expr`; None stands for zero."""
+        """Return (uniform, static pattern, rest), whose sum is `expr`; None stands for zero."""
         terms = self.terms(expr)
         lanes = [t for t in terms.static if t[1].lanes]
         uniform = [t for t in terms.static if not t[1].lanes] + [t for t in terms.other if not t[1].lanes]
@@ -49,7 +49,7 @@ class Affine:
         return _sum(uniform, constant), pattern, _sum(rest, 0)
 
     def terms(self, expr: Expr) -> Terms:
-        """The terms of a sum; anything else is one term."""
+        """Return the terms of a sum; any other expression is a single term."""
         out = Terms()
         known = int_value(expr) if isinstance(expr, Const) else None
         if known is not None:
@@ -64,7 +64,7 @@ class Affine:
         return out
 
     def _binary(self, expr: Binary, out: Terms) -> bool:
-        """Add the terms of `expr` to `out`; False if it is not a sum."""
+        """Add the terms of `expr` to `out`; return False if it is not a sum."""
         a, b = expr.a, expr.b
         constant_b = int_value(b)
         if expr.op in ("+", "-"):
@@ -83,7 +83,7 @@ class Affine:
         return True
 
     def _bitwise(self, op: str, a: Terms, b: Terms, out: Terms) -> bool:
-        """(u + s) ^ t is u + (s ^ t) where t is below a power of two that divides u: what a swizzle does."""
+        """Rewrite (u + s) ^ t to u + (s ^ t) if t is below a power of two that divides u, as in swizzles."""
         if a.other and b.other:
             return False
         if a.other:
@@ -100,7 +100,7 @@ class Affine:
 
 
 def batchable(source: DataType, target: DataType) -> bool:
-    """Return whether the second integer type holds every value of the first."""
+    """Return whether the second integer type can represent every value of the first."""
     return source.is_signed and target.is_signed and target.bits >= source.bits
 
 
@@ -110,7 +110,7 @@ def _combine(op: str, a: Value, b: Value) -> Value:
 
 
 def _sum(terms: list[tuple[int, Value]], constant: int) -> Value | None:
-    """constant + sum of coefficient * value as one value, None for zero."""
+    """Return constant + sum of coefficient * value as one value; None for zero."""
     terms = [(coefficient, value) for coefficient, value in terms if coefficient]
     if not terms:
         return literal(constant, INT64) if constant else None

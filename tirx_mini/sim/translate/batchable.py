@@ -1,4 +1,4 @@
-"""Which kernels' clusters can be executed as a batch (`machine.batched`), as far as the program shows."""
+"""Analysis of kernels whose clusters can be executed as a batch (`machine.batched`)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .needed import has_effect
 
 
 def batchable(func: PrimFunc) -> bool:
-    """Return whether a lowered function's threads leave global memory to engines, and each lane's values stay in it.
+    """Return whether threads leave global memory to engines and exchange no register values between lanes.
 
-    No instruction then has an operand that is computed from what others left in registers, so that no value is
-    shuffled. Registers themselves may be operands.
+    No operand of an instruction then depends on register values of other lanes, so that no value is shuffled. Registers
+    themselves may be operands.
     """
     values = _Values(func)
     for node in func.nodes:
@@ -28,7 +28,7 @@ def batchable(func: PrimFunc) -> bool:
 
 
 class _Values:
-    """The variables and local buffers that hold what instructions left in registers, or what is computed from it."""
+    """The variables and local buffers that depend on registers written by instructions."""
 
     def __init__(self, func: PrimFunc) -> None:
         self._found: set[Var | Buffer] = set()
@@ -46,7 +46,7 @@ class _Values:
                     self._found.add(node.buffer.root)
 
     def has(self, expr: Expr) -> bool:
-        """Return whether a value is computed from such registers."""
+        """Return whether a value depends on such registers."""
         return any(
             (isinstance(node, Var) and node in self._found)
             or (isinstance(node, BufferLoad) and node.buffer.root in self._found)

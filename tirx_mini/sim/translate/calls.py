@@ -1,4 +1,4 @@
-"""Instructions: each becomes a call of its entry's semantics in the instruction table."""
+"""Instructions: calls of the semantics in the instruction table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .writer import Writer
 
 _SPENT = re.compile(r"w\.spend_read\(\d+\)")
-"""A read of which only the time matters (`Storage.spending`)."""
+"""The text of a read that only costs time (`Storage.spending`)."""
 
 
 class Calls:
@@ -30,16 +30,16 @@ class Calls:
         self.tensor_maps = {tensor_map.var: tensor_map for tensor_map in tensor_maps}
         self.expressions: Expressions
         self.used: dict[str, Instruction] = {}
-        """The instructions of the program, by the names of their functions in it."""
+        """The instructions of the program, by the names of their functions."""
 
         self.arms = 0
-        """How many arms there are around what is being translated whose lanes go at their own pace."""
+        """The number of enclosing arms whose lanes execute independently."""
 
         self.times = ""
-        """The list that gets the times of instructions, where these are known and only their operands' loads remain."""
+        """The list that receives the issue times of memoised instructions; only their operands are evaluated then."""
 
     def statement(self, call: Call) -> None:
-        """An instruction executed for its effect."""
+        """Emit an instruction for its effect."""
         text, operands, _ = self._text(call)
         self.out.settle()
         if not self.times:
@@ -51,7 +51,7 @@ class Calls:
         self.out.line(f"{self.times}.append(w.time)")
 
     def value(self, call: Call) -> Value:
-        """An instruction that has a result."""
+        """Return the value of an instruction with a result."""
         text, _, lanes = self._text(call)
         entry = instruction_of(call)
         if entry is not None and entry.reads_clock:
@@ -59,13 +59,13 @@ class Calls:
         return ranged(f"({text})", call.dtype, lanes=call_varies(call, lanes))
 
     def elected(self, call: Call) -> str:
-        """The mask of the lane that the instruction elects."""
+        """Return the mask of the lane that elect.sync chooses."""
         return f"w.elected({self._text(call)[0]})"
 
     def _text(self, call: Call) -> tuple[str, list[str], bool]:
-        """The call, its operands, and whether one differs among lanes.
+        """Return the call, its operands, and whether any operand differs among lanes.
 
-        A function is called directly where all lanes agree; otherwise `execute` does what the table says.
+        A function is called directly if all lanes agree; otherwise `execute` applies the rule of the table.
         """
         entry = instruction_of(call)
         if entry is None:
@@ -87,7 +87,7 @@ class Calls:
         return (f"yield from {text}" if entry.blocking else text), codes, lanes
 
     def _meeting(self, entry: Instruction, codes: Sequence[str], varies: bool, keywords: Sequence[str]) -> str:
-        """The call of an instruction that the lanes of an arm execute with lanes of other arms."""
+        """Return the call of an instruction that lanes of several arms execute together."""
         execute = self.out.object("E", entry.execute, (entry.name, "meeting"))
         named = [code for operand, code in zip(entry.operands, codes, strict=True) if operand.name == "mask"]
         name = entry.name if entry.result is not None else entry.section
@@ -97,7 +97,7 @@ class Calls:
         return f"yield from {meeting}({', '.join(arguments)})"
 
     def _presume(self, call: Call) -> None:
-        """Presume that an unmodelled instruction wrote the targets of the operands."""
+        """Presume that an unmodelled instruction wrote the buffers of its operands."""
         for argument in call.args:
             if isinstance(argument, AddressOf) and argument.buffer.scope != "global":
                 self.out.line(f"w.presume({self.expressions.storage.name(argument.buffer)})")
@@ -109,7 +109,7 @@ class Calls:
         return value.code, value.lanes
 
     def _group(self, arguments: Sequence[Expr]) -> tuple[str, bool]:
-        """An operand, and whether it differs among lanes; registers that are given one by one are one operand."""
+        """Return an operand, and whether it differs among lanes; a list of registers is a single operand."""
         if len(arguments) == 1:
             return self._operand(arguments[0])
         scattered = self.out.object("Scattered", ScatteredRegisters)
@@ -122,7 +122,7 @@ class Calls:
 
 
 def _groups(entry: Instruction, call: Call) -> list[tuple[Expr, ...]]:
-    """The operands of a call as the semantics takes them: one by one, except registers that are given one by one."""
+    """Return the operands of a call as its semantics takes them; a list of registers is a single operand."""
     if not entry.scattered:
         return [(argument,) for argument in call.args]
     return [given for _, given in entry.matched(call.args, dict(call.attrs))]

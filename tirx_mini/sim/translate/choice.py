@@ -1,7 +1,7 @@
-"""Choices of which only one side is evaluated: ``a if c else b``, and ``and`` and ``or``, as in C.
+"""Lazy choices, of which only one side is evaluated: ``a if c else b``, and ``and`` and ``or``, as in C.
 
-Where a side reads memory, executes an instruction or divides, each lane evaluates the side that it chooses: a load that
-no lane chooses is not made. Other sides are cheaper to evaluate for all lanes.
+If a side reads memory, executes an instruction or divides, each lane evaluates only the side that it chooses, so that
+unchosen loads are not made. Other sides are cheaper to evaluate for all lanes.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .values import Value
 from .writer import Writer
 
 Checked = Callable[[Buffer], bool]
-"""Whether the machine checks the reads of a buffer: all but those of scalars in registers."""
+"""A predicate on buffers whose reads the machine checks: all except scalars in registers."""
 
 
 class Expressions(Protocol):
-    """The translator of expressions."""
+    """The interface of the expression translator."""
 
     out: Writer
 
@@ -40,14 +40,14 @@ DIVISIONS = ("//", "%", "/")
 
 
 def is_choice(node: object, checked: Checked) -> bool:
-    """Return whether `node` has a side of which it matters which lanes evaluate it."""
+    """Return whether `node` has a side that only the choosing lanes may evaluate."""
     if isinstance(node, Select):
         return node.dtype.lanes == 1 and (_has_effects(node.a, checked) or _has_effects(node.b, checked))
     return isinstance(node, Binary) and as_choice(node, checked) is not None
 
 
 def _has_effects(expr: Expr, checked: Checked) -> bool:
-    """Return whether the machine checks what `expr` reads or divides by."""
+    """Return whether `expr` contains a read or a division that the machine checks."""
     for node in walk(expr):
         if isinstance(node, Call) or (isinstance(node, BufferLoad) and checked(node.buffer)):
             return True
@@ -61,7 +61,7 @@ def _is_number(divisor: Expr) -> bool:
 
 
 def as_choice(expr: Binary, checked: Checked) -> Select | None:
-    """``a and b`` or ``a or b`` as the choice that it is, where it matters which lanes evaluate `b`."""
+    """Return ``a and b`` or ``a or b`` as a choice if only some lanes may evaluate `b`; otherwise None."""
     if expr.op not in ("and", "or") or any(isinstance(node, Call) for node in walk(expr.b)):
         return None  # an instruction such as elect.sync is for all lanes
     if not _has_effects(expr.b, checked):
@@ -71,9 +71,9 @@ def as_choice(expr: Binary, checked: Checked) -> Select | None:
 
 
 def choose(expressions: Expressions, expr: Select, zero: str) -> Value:
-    """The value of a choice, of which each lane evaluates one side.
+    """Return the value of a choice of which each lane evaluates one side.
 
-    zero: the text of any number of the choice's type.
+    zero: the text of an arbitrary number of the choice's type.
     """
     out = expressions.out
     out.at(expr.span or expr.cond.span)
@@ -96,7 +96,7 @@ def choose(expressions: Expressions, expr: Select, zero: str) -> Value:
 
 
 def _one_side(expressions: Expressions, expr: Select, cond: Value) -> Value:
-    """All lanes take one side."""
+    """Translate a choice with a uniform condition."""
     out = expressions.out
     name = out.fresh("chosen")
     with out.block(f"if {cond.code}:"):
@@ -112,7 +112,7 @@ def _one_side(expressions: Expressions, expr: Select, cond: Value) -> Value:
 
 
 def _masked(expressions: Expressions, side: Expr, mask: str, zero: str) -> Value:
-    """One side, evaluated by the lanes of `mask`."""
+    """Return the value of one side, evaluated by the lanes of `mask`."""
     out = expressions.out
     name = out.fresh("side")
     out.line(f"{name} = {zero}")
@@ -124,5 +124,5 @@ def _masked(expressions: Expressions, side: Expr, mask: str, zero: str) -> Value
 
 
 def _joined(code: str, expr: Expr, a: Value, b: Value, *, lanes: bool, view: bool = False) -> Value:
-    """One of two sides, of which `code` is the text."""
+    """Return a value that is one of two sides, with the text `code`."""
     return Value(code, expr.dtype, lanes, min(a.low, b.low), max(a.high, b.high), view=view)

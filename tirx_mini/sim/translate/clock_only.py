@@ -1,7 +1,7 @@
-"""Statements of a run without data: the time of every statement, and only the values that `needed` says.
+"""Statements of a run without data: the time of every statement, and only the values in `needed`.
 
-What a statement costs to issue is counted as it is translated. So a value that nobody needs is translated too, and its
-text is dropped. An access to memory becomes a `passes` of the warp, which takes its time and checks its bounds.
+The issue cost of a statement is counted during its translation. So even an unneeded value is translated, and its text
+is discarded. A memory access becomes a `passes` of the warp, which takes its time and checks its bounds.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .writer import Writer
 
 
 class ClockStatements(Statements):
-    """Translates one function's body for a run without data."""
+    """The statement translator for a run without data."""
 
     def __init__(
         self, func: PrimFunc, facts: Uniformity, same: Samenesses, writer: Writer, needed: Needed, cut: Cut
@@ -57,9 +57,9 @@ class ClockStatements(Statements):
         self.bursts = cut.known_mmas
         self._alike = represented_loops(func, needed) if cut == Cut() else frozenset()
         self.leading = False
-        """Whether this is in a loop that one warp goes round for its warpgroup."""
+        """Whether the current statement is in a loop that one warp executes for its warpgroup."""
         self.each = ""
-        """The number of the warp for which it accesses memory there."""
+        """The name of the warp number for which a memory access is made in such a loop."""
 
     def _numbers(self, stmt: For, numbers: str) -> str:
         if stmt not in self.cut.middle:
@@ -75,7 +75,7 @@ class ClockStatements(Statements):
         self._loop_of_warpgroup(stmt, super()._While)
 
     def _loop_of_warpgroup(self, stmt: Loop, executed: Callable[[Any], None]) -> None:
-        """A loop that the first warp of each warpgroup may go round for the others, or another one for some of them.
+        """Translate a loop that one warp of a warpgroup may execute for others.
 
         executed: translates it.
         """
@@ -120,7 +120,7 @@ class ClockStatements(Statements):
         return self.leading and not self.each and self.cut.led.for_each_warp(stmt)
 
     def _repeat(self, stmts: list[Stmt]) -> None:
-        """Statements that the first warp executes once for each warp of its warpgroup."""
+        """Emit statements that the first warp executes once for each warp of its warpgroup."""
         self.each = self.out.fresh("own")
         with self.out.block(f"for {self.each} in w.gpu.leaders.each(w):"):
             super()._sequence(stmts)
@@ -163,13 +163,13 @@ class ClockStatements(Statements):
             self._passes(buffer, stmt.indices[0], stmt.span, write=True)
 
     def _loads(self, expr: Expr, span: Span | None) -> None:
-        """Let the loads from memory of a value that nobody needs pass."""
+        """Emit the timing of the memory loads in an unneeded value."""
         for node in walk(expr):
             if isinstance(node, BufferLoad) and node.buffer.scope != "local":
                 self._passes(node.buffer, node.indices[0], span, write=False)
 
     def _passes(self, buffer: Buffer, index: Expr, span: Span | None, write: bool) -> None:
-        """An access whose value does not matter: its place as a start that all lanes share, and a static pattern."""
+        """Emit an access without a value: its location is a uniform start plus a static pattern."""
         lanes, base = (index.lanes, index.base) if isinstance(index, Ramp) else (1, index)
         with self.out.free():
             uniform, pattern, rest = self.expressions.split(base)
@@ -183,7 +183,7 @@ class ClockStatements(Statements):
         self.out.line(f"w.passes_at({name}, {' + '.join(terms)}, {lanes}, {write})")
 
     def _pattern(self, pattern: Value) -> str:
-        """The name of a static pattern: the warp's own, or that of the warp that it represents."""
+        """Return the name of a static pattern, of the executing warp or of the warp that it represents."""
         if not self.each:
             return self.expressions.ready(pattern).code
         table = self.expressions.table(pattern)
@@ -192,7 +192,7 @@ class ClockStatements(Statements):
 
 
 def _represent(out: Writer, moved: Sequence[Place], number: int, execute: Callable[[], None]) -> None:
-    """A loop that one of the last three warps of a warpgroup may go round for others. execute: translates it.
+    """Emit a loop that one of the last three warps of a warpgroup may execute for others. execute: translates it.
 
     moved: the scalars that it changes. number: of the loop.
     """

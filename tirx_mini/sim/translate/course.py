@@ -1,4 +1,4 @@
-"""The course of control flow that may differ among the clusters of a launch, noted as it is taken."""
+"""The control-flow decisions that may differ between the clusters of a launch."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from .writer import Writer
 
 
 class Course:
-    """Notes it in `w.decisions`. decided: the branches and loops that `plans.equality` found. noted: those that are.
+    """A recorder of decisions in `w.decisions`. decided: the branches and loops that `plans.equality` found. noted: the
+    recorded ones.
 
-    Lanes that part in one of them, and wait or leave a loop by themselves, have no such note.
+    Lanes that diverge at a decision, and wait or leave a loop on their own, are not recorded.
     """
 
     def __init__(self, out: Writer) -> None:
@@ -21,7 +22,7 @@ class Course:
         self.noted: set[Stmt] = set()
 
     def note(self, stmt: Stmt, code: str) -> None:
-        """Note a decision of `stmt`: the value of the text `code`."""
+        """Emit the recording of a decision of `stmt`: the value of the text `code`."""
         if stmt in self.decided:
             self.noted.add(stmt)
             self._out.line(f"w.decisions.append({code})")

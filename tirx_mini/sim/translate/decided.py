@@ -1,8 +1,8 @@
-"""Which reads decide nothing: their result reaches no condition, no bound, no index and no operand of an address.
+"""Idle reads: reads whose result reaches no condition, bound, index or address operand.
 
-A thread may infer from a value that it read that another thread has written it, and go on only then. Where nothing
-depends on the value, another order of the events gives another one, and the thread goes on all the same: such a read
-orders nothing (PTX ISA: "Observation Order" is about what one execution reads, not about what each must).
+A thread may infer from a value that another thread has written it, and continue only then. If nothing depends on the
+value, another order of the events yields a different value, and the thread continues all the same: such a read orders
+nothing (PTX ISA: "Observation Order" is about the reads of one execution, not of all).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tirx_mini.isa import instruction_of
 
 
 def idle_reads(func: PrimFunc) -> frozenset[Span]:
-    """The places of statements in which the loads and atomic operations by instructions decide nothing."""
+    """Return the statement locations whose loads and atomic operations are idle."""
     calls = [(place, call) for node in func.nodes for place, call in _reads(node) if place is not None]
     if not calls:
         return frozenset()
@@ -42,7 +42,7 @@ def idle_reads(func: PrimFunc) -> frozenset[Span]:
 
 
 def _reads(node: object) -> Iterator[tuple[Span | None, Call]]:
-    """The instructions of a statement that read memory, with their place as the machine names it."""
+    """Yield the memory-reading instructions of a statement, with their locations as the machine records them."""
     if isinstance(node, Evaluate):
         place, value = node.call.span or node.span, node.call
     elif isinstance(node, Bind):
@@ -57,7 +57,7 @@ def _reads(node: object) -> Iterator[tuple[Span | None, Call]]:
 
 
 class _Decided:
-    """The slice of all that decides something. calls: the instructions in it, by identity."""
+    """The backward slice of all decisions. calls: the instructions in it, by identity."""
 
     def __init__(self, func: PrimFunc) -> None:
         self.calls: set[Call] = set()
@@ -89,7 +89,7 @@ class _Decided:
         self._todo.extend(child for child in children(expr) if isinstance(child, Expr))
 
     def _read(self, buffer: Buffer) -> None:
-        """All that is stored in a memory that is read reaches the decision, also from other threads."""
+        """Add everything stored to a buffer to the slice, including stores of other threads."""
         if buffer in self._seen:
             return
         self._seen.add(buffer)
@@ -102,7 +102,7 @@ class _Decided:
 
 
 def _decisions(node: object) -> Iterator[Expr]:
-    """The expressions of a node that decide what is done next, or where."""
+    """Yield the expressions of a node that determine control flow or an address."""
     if isinstance(node, (If, While, Select)):
         yield node.cond
     elif isinstance(node, For):

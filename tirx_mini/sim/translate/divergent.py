@@ -1,4 +1,4 @@
-"""Branches whose lanes go at their own pace (`machine.divergent`), and the names that their arms assign."""
+"""Branches with independently executing lanes (`machine.divergent`), and the names that their arms assign."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .writer import Writer
 
 
 class StatementTranslator(Protocol):
-    """The translator of the arms. regions: how many narrowed masks there are around what is being translated."""
+    """The interface of the statement translator. regions: the number of enclosing narrowed masks."""
 
     regions: int
 
@@ -45,13 +45,13 @@ class StatementTranslator(Protocol):
     def expressions(self) -> Expressions: ...
     def stmt(self, stmt: Stmt | None) -> None: ...
     def narrowed(self, outer: str, expr: Expr, cond: Value | None) -> str:
-        """The lanes of the mask `outer` in which a condition holds."""
+        """Return the lanes of the mask `outer` in which a condition holds."""
         ...
 
 
 def length_of_run(stmts: Sequence[Stmt], facts: Uniformity) -> int:
-    """How many of the statements, from the first on, are divergent branches with nothing between them that needs all
-    lanes; 0 where no lanes can wait while others go on, or for others.
+    """Return the length of the initial run of divergent branches without intervening statements that need all lanes; 0
+    if no lanes can wait in them.
     """
     first = stmts[0]
     if not isinstance(first, If) or not _parts(first, facts) or not (_blocks(first) or _meetings(first)):
@@ -72,7 +72,7 @@ def length_of_run(stmts: Sequence[Stmt], facts: Uniformity) -> int:
 
 
 def diverge(statements: StatementTranslator, stmts: Sequence[Stmt]) -> None:
-    """Translate the statements of a run: each arm becomes a generator, which goes on while others wait."""
+    """Translate a run of divergent branches: each arm becomes a generator that executes independently."""
     out = statements.out
     outer, branches = out.fresh("outer"), out.fresh("branches")
     out.settle()
@@ -103,7 +103,7 @@ def diverge(statements: StatementTranslator, stmts: Sequence[Stmt]) -> None:
 
 
 def _arm(statements: StatementTranslator, branches: str, mask: str, body: Stmt) -> None:
-    """One arm, as a generator of its own."""
+    """Emit one arm as a generator."""
     out = statements.out
     name = out.fresh("arm")
     with out.block(f"if {mask}:"):
@@ -130,7 +130,7 @@ def is_elect(cond: Expr) -> bool:
 
 
 def _parts(stmt: If, facts: Uniformity) -> bool:
-    """Return whether lanes part here, and come together again behind it."""
+    """Return whether lanes diverge at a branch and reconverge after it."""
     return facts.varying(stmt.cond) and not any(leaves(stmt))
 
 
@@ -139,20 +139,20 @@ def _blocks(stmt: If) -> bool:
 
 
 def _blocks_in(arm: Stmt) -> bool:
-    """Return whether a lane may have to wait in an arm."""
+    """Return whether a lane may block in an arm."""
     return any(entry.blocking for entry in instructions(arm)) or any(
         isinstance(node, While) and spins(node) for node in walk(arm)
     )
 
 
 def _meetings(stmt: If) -> int:
-    """How many arms have an instruction for which lanes wait wherever they are."""
+    """Return the number of arms with an instruction that waits for lanes of other arms."""
     arms = [arm for arm in (stmt.then, stmt.orelse) if arm is not None]
     return sum(any(entry.meets_by_mask for entry in instructions(arm)) for arm in arms)
 
 
 def _computed(expr: Expr, changed: set[Buffer]) -> bool:
-    """Return whether a value is computed without memory, instructions, and what arms that are under way may change."""
+    """Return whether a value depends on no memory, instruction or buffer that unfinished arms may change."""
     for node in walk(expr):
         if isinstance(node, Call):
             return False
@@ -162,12 +162,12 @@ def _computed(expr: Expr, changed: set[Buffer]) -> bool:
 
 
 def _changed(stmt: If) -> set[Buffer]:
-    """The register buffers that arms may change."""
+    """Return the register buffers that the arms may change."""
     return {node.buffer for node in walk(stmt) if isinstance(node, (BufferStore, AddressOf))}
 
 
 def _shared_names(arm: Sequence[str], before: Sequence[str]) -> list[str]:
-    """The names that the lines of an arm assign, and the lines around it too: the arm is a function of its own."""
+    """Return the names assigned both in an arm, which is a function of its own, and around it."""
     assigned = set(_assigned(ast.parse(textwrap.dedent("\n".join(["if True:", *arm])))))
     counters = assigned & {"steps", "polls"}
     text = "\n".join(before)
@@ -175,7 +175,7 @@ def _shared_names(arm: Sequence[str], before: Sequence[str]) -> list[str]:
 
 
 def _assigned(tree: ast.AST) -> Iterator[str]:
-    """The names that a function's own statements assign."""
+    """Yield the names that a function's own statements assign."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, (ast.FunctionDef, ast.Lambda, ast.GeneratorExp, ast.ListComp)):
             continue

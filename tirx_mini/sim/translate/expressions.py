@@ -1,8 +1,8 @@
-"""Expressions of the lowered IR as Python source.
+"""Translation of lowered expressions to Python source.
 
-Integers are exact: Python ints where uniform, int64 arrays where not, reduced to their type wherever an operation may
-leave it. A lane-dependent value that nothing at run time can change (an address pattern over `threadIdx.x` and the
-variables of compiler-made parallel loops) is computed while translating, for all warps, and looked up by warp.
+Integers are exact: Python ints if uniform, int64 arrays otherwise, wrapped to their type wherever an operation may
+overflow. A static lane-dependent value (an address pattern over `threadIdx.x` and the variables of compiler-made
+parallel loops) is computed at translation time for all warps, and looked up by warp.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ LANE_OPS: Mapping[str, str] = {
     **SCALAR_OPS, "min": "minimum({a}, {b})", "max": "maximum({a}, {b})", "and": "({a} & {b})", "or": "({a} | {b})",
 }  # fmt: skip
 FLOAT_OPS: Mapping[str, str] = {"min": "least({a}, {b})", "max": "greatest({a}, {b})"}
-"""Operations of floats that are not NumPy's."""
+"""Floating-point operations whose semantics differ from NumPy's."""
 MAX_DEPTH = 50
-"""Nested operations in one expression of the generated code; Python's parser stops at 200 parentheses."""
+"""The maximum nesting depth of a generated expression; Python's parser stops at 200 parentheses."""
 
 LONG = 200
-"""Characters of a static pattern from which on a variable that has its value is computed while translating."""
+"""The text length from which a static pattern is replaced by a table computed at translation time."""
 
 RING_OPS = ("+", "-", "*")
-"""Operations whose result modulo a power of two depends on nothing but that of their operands."""
+"""Operations whose result modulo a power of two depends only on the operands modulo that power."""
 
 SPECIAL_TEXT: Mapping[str, str] = {
     **{f"{name}.{axis}": f"w.{field}[{i}]" for name, field in
@@ -75,7 +75,7 @@ _LANE = np.arange(LANES)
 
 
 class Storage(Protocol):
-    """The storage of buffers, as the statements see it."""
+    """The interface of the storage of buffers."""
 
     def is_checked(self, buffer: Buffer) -> bool: ...
 
@@ -87,13 +87,13 @@ class Storage(Protocol):
 
 
 class Calls(Protocol):
-    """Instructions that have a result."""
+    """The interface of instructions with a result."""
 
     def value(self, call: Call) -> Value: ...
 
 
 class Expressions:
-    """Translates expressions. `vars` holds the values of the variables in scope."""
+    """The expression translator. `vars` holds the values of the variables in scope."""
 
     def __init__(
         self, writer: Writer, launch: Launch, storage: Storage, calls: Calls, addresses: Set[Var | Buffer] = frozenset()
@@ -105,48 +105,48 @@ class Expressions:
         self.vars: dict[Var, Value] = {}
         self.addresses = addresses
         self.addressing = False
-        """Whether what is being translated is passed on to an address."""
+        """Whether the current expression contributes to an address."""
 
         self.iterations = 0
-        """Of the parallel loops around the expression, all together; 0 outside."""
+        """The total number of iterations of the enclosing parallel loops; 0 outside."""
         self.static_names: dict[str, Any] = dict(writer.namespace)
         self._tables: dict[tuple[str, int], np.ndarray] = {}
 
     # -- entry points --------------------------------------------------------------------------------------------
 
     def value(self, expr: Expr) -> Value:
-        """`expr`, ready to be used in generated code."""
+        """Return `expr` in a form ready for use in generated code."""
         return self.ready(self.build(expr))
 
     def uniform(self, expr: Expr, what: str) -> str:
-        """`expr` as a Python number; a varying one is a mistake of the passes."""
+        """Return `expr` as a Python number; a lane-varying value is an error of the passes."""
         value = self.value(expr)
         if value.lanes:
             raise TirxError(f"{what} differs among the threads of a warp here", expr.span)
         return value.code
 
     def build(self, expr: Expr) -> Value:
-        """`expr` as text that may still hold static lane patterns in full."""
+        """Return `expr` as text that may still contain static lane patterns."""
         value = self.loose(expr)
         if self.addressing and value.dtype.is_integer and value.dtype.is_signed and not value.static:
             return checked(value)
         return wrapped(value) if value.dtype.is_integer else value
 
     def part(self, expr: Expr, target: Var | Buffer) -> Value:
-        """`build` of what a variable or scalar gets, which addresses may be computed from."""
+        """Translate the value assigned to a variable or scalar, which may contribute to addresses."""
         return self._addressed(target in self.addresses, self.build, expr)
 
     def _addressed(self, addressing: bool, translate: Callable[[Expr], _T], expr: Expr) -> _T:
-        """Translate an expression that is passed on to an address, or not."""
+        """Translate an expression with the given setting of `addressing`."""
         before, self.addressing = self.addressing, addressing
         result = translate(expr)
         self.addressing = before
         return result
 
     def loose(self, expr: Expr) -> Value:
-        """`build`, but the value of a sum or product may lie outside of its type by a multiple of the type's size.
+        """Translate an expression without reducing sums and products to the range of their type.
 
-        That does not matter to sums and products of it, so only their final result has to be reduced.
+        Sums and products are correct modulo the size of the type, so only their final result has to be wrapped.
         """
         method: Callable[[Any], Value] | None = getattr(self, f"_{type(expr).__name__}", None)
         if method is None:
@@ -156,7 +156,7 @@ class Expressions:
         return method(expr)
 
     def ready(self, value: Value) -> Value:
-        """`value` with a static lane pattern replaced by the name of its table."""
+        """Return `value` with a static lane pattern replaced by the name of its table."""
         if not (value.static and value.lanes):
             return value
         table = self.table(value)
@@ -164,7 +164,7 @@ class Expressions:
         return replace(value, code=name, static=False, depth=0)
 
     def brief(self, value: Value) -> Value:
-        """`value`, by the name of its table if it is a static lane pattern of a long text, which others may repeat."""
+        """Return `value` with a long static lane pattern replaced by the name of its table."""
         if not value.lanes or self.iterations or len(value.code) <= LONG:
             return value
         name = self.out.object("K", self.table(value), value.code)
@@ -172,7 +172,7 @@ class Expressions:
         return replace(value, code=f"{name}[wid]", depth=0)
 
     def shallow(self, value: Value) -> Value:
-        """`value`, kept in a variable if its text is nested so deep that Python's parser would not read more."""
+        """Return `value`, stored in a variable if its text exceeds the nesting limit of Python's parser."""
         if value.depth < MAX_DEPTH:
             return value
         name = self.out.fresh("part")
@@ -180,7 +180,7 @@ class Expressions:
         return replace(value, code=name, static=False, view=False, depth=0)
 
     def table(self, value: Value) -> np.ndarray:
-        """All values of a static pattern: [warps, 32], or [warps, iterations, 32] in a parallel loop."""
+        """Return all values of a static pattern: [warps, 32], or [warps, iterations, 32] in a parallel loop."""
         key = (value.code, self.iterations)
         if key not in self._tables:
             compiled = compile(value.code, "<pattern>", "eval")
@@ -196,19 +196,19 @@ class Expressions:
         return self._tables[key]
 
     def static_masks(self, value: Value) -> list[Mask]:
-        """For each warp, the lanes where a static condition holds."""
+        """Return the lanes where a static condition holds, for each warp."""
         return [Mask.from_bits(row) for row in self.table(value)]
 
     def split(self, expr: Expr) -> tuple[Value | None, Value | None, Value | None]:
-        """(uniform, static pattern, rest) whose sum is `expr`; None stands for zero."""
+        """Return (uniform, static pattern, rest), whose sum is `expr`; None stands for zero."""
         return self._addressed(True, Affine(self.build).split, expr)
 
     def index(self, expr: Expr) -> Value:
-        """A flat index as ``uniform + pattern``: one addition in the loop, whatever the layout."""
+        """Return a flat index as ``uniform + pattern``: one addition in the loop, whatever the layout."""
         return self.joined(expr, *self.split(expr))
 
     def joined(self, expr: Expr, uniform: Value | None, pattern: Value | None, rest: Value | None) -> Value:
-        """The index `expr`, of which these are the parts."""
+        """Return the index `expr` as the sum of its parts."""
         terms = [v for v in (uniform, rest) if v is not None]
         if pattern is not None:
             terms.append(self.ready(pattern))
@@ -320,7 +320,7 @@ class Expressions:
         return ranged(code, target, lanes=value.lanes, depth=value.depth + 1)
 
     def convert(self, value: Value, dtype: DataType) -> Value:
-        """`value` as another type."""
+        """Convert `value` to another dtype."""
         source = value.dtype
         if source.is_handle:
             source = DataType("uint64")
@@ -369,7 +369,7 @@ class Expressions:
         return self.storage.load(expr, False)
 
     def raw(self, expr: Expr) -> Value:
-        """`expr` where its value is only moved: a load is left in the type of its memory."""
+        """Return `expr` for a move: a load keeps the dtype of its memory."""
         return self.storage.load(expr, True) if isinstance(expr, BufferLoad) else self.value(expr)
 
     def _AddressOf(self, expr: AddressOf) -> Value:
@@ -388,7 +388,7 @@ class Expressions:
 
 
 def _guarded(expr: Binary, a: Value, b: Value) -> str | None:
-    """The form of an integer operation that needs more than Python's operator, else None."""
+    """Return the form of an integer operation that needs more than Python's operator, or None."""
     if not a.dtype.is_integer:
         return None
     if expr.op in ("//", "%", "/") and (expr.op == "/" or b.low <= 0 <= b.high):
@@ -399,7 +399,7 @@ def _guarded(expr: Binary, a: Value, b: Value) -> str | None:
 
 
 def flat_index(expr: BufferLoad | AddressOf, buffer: Buffer) -> Expr:
-    """The one flat index that lowered accesses have."""
+    """Return the single flat index of a lowered access."""
     if len(expr.indices) != 1:
         raise TirxError(f"an access to {buffer.name} was not flattened by the lowering", expr.span)
     return expr.indices[0]

@@ -1,4 +1,4 @@
-"""Counting the iterations of loops against the budget of a run, once a loop wherever their number is known."""
+"""Loop iterations, counted against the budget of a run, once per loop if their number is known."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from .values import Value
 from .writer import Writer
 
 SLOW = 30
-"""The cost of an instruction or an access to memory in a loop of unknown length; an iteration alone costs 1."""
+"""The cost of an instruction or a memory access in a loop of unknown length; a bare iteration costs 1."""
 PARTED = 10
-"""The cost of a statement in a loop that the lanes of a warp leave at different times: it is executed on arrays."""
+"""The cost of a statement in a loop that lanes leave at different times; it operates on arrays."""
 POLLED = 150
-"""The cost of one more look at memory, after which other warps are executed for a while."""
+"""The cost of one poll of memory, after which other warps run for a while."""
 
 
 class Iterations:
-    """The counting code of one function.
+    """The emitter of iteration counts.
 
-    A loop counts all its iterations when it begins, with those of the loops of known length inside it; a loop that may
-    end early counts them one by one.
+    A loop counts all its iterations at its start, including those of inner loops of known length; a loop that may end
+    early counts them one by one.
     """
 
     def __init__(self, writer: Writer) -> None:
@@ -28,9 +28,9 @@ class Iterations:
         self._counted: set[For] = set()
 
     def begin(self, loop: For, start: Value, stop: Value, *, early: bool) -> bool:
-        """Count the iterations of a loop from `start` to `stop`; whether they must be counted one by one instead.
+        """Emit the count of a loop from `start` to `stop`; return whether iterations must be counted one by one.
 
-        early: whether it may end before.
+        early: whether the loop may end early.
         """
         if early or loop in self._counted:
             return early
@@ -45,9 +45,9 @@ class Iterations:
         return False
 
     def one(self, body: Stmt, *, parted: bool = False, polls: bool = False) -> None:
-        """Count one iteration, inside the loop, by its cost.
+        """Emit the count of one iteration, inside the loop, by its cost.
 
-        parted: whether lanes leave the loop at different times. polls: whether it looks at memory until that changes.
+        parted: whether lanes leave the loop at different times. polls: whether it polls memory until that changes.
         """
         nodes = [*walk(body)]
         cost = 1 + SLOW * sum(map(_is_slow, nodes)) + POLLED * polls
@@ -57,7 +57,7 @@ class Iterations:
         self.out.line("if steps > 255: steps = w.gpu.spend(w, steps, False)")
 
     def _inner(self, body: Stmt) -> int:
-        """The iterations of the loops in one iteration around them that every iteration makes."""
+        """Return the number of inner iterations that each iteration of the enclosing loop makes."""
         if isinstance(body, Seq):
             return sum(self._inner(stmt) for stmt in body.stmts)
         if isinstance(body, Hint) and body.body is not None:

@@ -24,7 +24,7 @@ from tirx_mini.isa import BarrierEffect, Memory, atomic_operation, instruction_o
 
 
 def leaves(stmt: Stmt) -> Iterator[Stmt]:
-    """The break and continue statements of `stmt` that belong to a loop around it."""
+    """Yield the break and continue statements of `stmt` that belong to an enclosing loop."""
     if isinstance(stmt, (Break, Continue)):
         yield stmt
     elif isinstance(stmt, Seq):
@@ -39,7 +39,7 @@ def leaves(stmt: Stmt) -> Iterator[Stmt]:
 
 
 def spins(loop: While | For) -> bool:
-    """Return whether the loop reads memory again and again without ever waiting: others must run meanwhile."""
+    """Return whether the loop polls memory without blocking, so that other warps must run in between."""
     nodes = list(walk(loop))
     called = list(instructions(loop))
     reads = any(isinstance(node, BufferLoad) and node.buffer.scope in ("shared", "global") for node in nodes)
@@ -51,18 +51,19 @@ def spins(loop: While | For) -> bool:
 
 
 SETTLED = ("exch", "cas", "and", "or", "min", "max")
-"""Atomic operations that change memory no more when they are repeated."""
+"""Idempotent atomic operations."""
 
 
 def steady(loop: While | For) -> bool:
-    """Return whether an iteration does nothing but look at memory: the next one finds the same until others act."""
+    """Return whether an iteration only reads memory, so that the next one has the same result until another warp
+    acts."""
     if counts(loop) or any(isinstance(node, BufferStore) and node.buffer.scope != "local" for node in walk(loop)):
         return False
     return all(map(_looks, (node for node in walk(loop) if isinstance(node, Call))))
 
 
 def asks_once(node: Stmt | Expr) -> bool:
-    """Return whether an mbarrier is tested outside of loops that test it until its phase is complete."""
+    """Return whether an mbarrier is tested outside a loop that polls it."""
     if isinstance(node, While) and spins(node):
         return False
     entry = instruction_of(node) if isinstance(node, Call) else None
@@ -72,12 +73,12 @@ def asks_once(node: Stmt | Expr) -> bool:
 
 
 def waits_for_memory(loop: While | For) -> bool:
-    """Return whether the loop goes on until another thread has changed memory, and does nothing meanwhile."""
+    """Return whether the loop only polls memory until another thread changes it."""
     return spins(loop) and steady(loop)
 
 
 def _looks(call: Call) -> bool:
-    """Return whether an instruction changes nothing, or nothing more when it is repeated."""
+    """Return whether an instruction has no side effect, or an idempotent one."""
     entry = instruction_of(call)
     if entry is None or entry.blocking or entry.barrier is not None or entry.reads_clock or entry.opaque:
         return False
@@ -87,7 +88,7 @@ def _looks(call: Call) -> bool:
 
 
 def counts(loop: While | For) -> bool:
-    """Return whether an iteration computes a variable from itself, as a counter: the loop may get nearer its end."""
+    """Return whether an iteration updates a variable from its own value, as a counter does."""
     stores = [node for node in walk(loop) if isinstance(node, BufferStore) and node.buffer.scope == "local"]
     return any(
         isinstance(node, BufferLoad) and node.buffer is store.buffer for store in stores for node in walk(store.value)

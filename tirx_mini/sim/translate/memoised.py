@@ -1,9 +1,9 @@
-"""Series of MMAs that are known again: loops, mostly over parts of a K tile, of nothing else.
+"""Memoised series of MMAs: loops of nothing but MMAs, mostly over the parts of a K tile.
 
-The operands of such a series follow from a few values that the loop does not change: the descriptors of a stage, and
-whether the product is the first of a tile. The engine knows a series again by these values. A run without data issues
-those of `engines.wgmma` at once, and a run of a part those of `engines.tcgen05`. Any other goes through the loop for
-the times of the MMAs, and for nothing else.
+The operands of such a series depend on a few loop-invariant values: the descriptors of a stage, and whether the product
+is the first of a tile. These values form the memoisation key. A run without data issues the series of `engines.wgmma`
+at once, and a partial run also those of `engines.tcgen05`. Any other run executes the loop only for the issue times of
+the MMAs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ MMAS = (Completion.WGMMA_GROUP, Completion.COMMIT)
 
 
 class StatementTranslator(Protocol):
-    """The translator of statements. data: of a run with data. bursts: whether it issues tcgen05 MMAs at once."""
+    """The interface of the statement translator. data: whether the run has data. bursts: whether tcgen05 MMAs are
+    issued in bursts."""
 
     data: bool
     bursts: bool
@@ -54,12 +55,12 @@ class StatementTranslator(Protocol):
     @property
     def calls(self) -> Calls: ...
     def plain_for(self, stmt: For) -> None:
-        """Translate a loop as any other."""
+        """Translate a loop without memoisation."""
         ...
 
 
 def series_of(loop: For) -> Completion | None:
-    """The way to observe the end of the MMAs that a loop of known length issues; None for a loop with other effects."""
+    """Return the completion mechanism of the MMAs in a loop of known length; None for a loop with other effects."""
     stmts = list(_stmts(loop))
     if int_value(loop.start) is None or int_value(loop.stop) is None:
         return None
@@ -70,15 +71,16 @@ def series_of(loop: For) -> Completion | None:
 
 
 def accumulators(loop: For | While) -> tuple[Buffer, ...]:
-    """The registers that the MMAs of a series are given."""
+    """Return the accumulator registers of a series of MMAs."""
     places = (node.buffer for node in walk(loop.body) if isinstance(node, AddressOf) and node.buffer.scope == "local")
     return tuple(dict.fromkeys(places))
 
 
 def what_it_depends_on(loop: For, scopes: Container[str]) -> tuple[Expr, ...] | None:
-    """The greatest parts of its operands that it does not change.
+    """Return the maximal loop-invariant subexpressions of the operands of a loop's MMAs.
 
-    None where it executes more, or reads memory of other scopes than these, or an array by its own variable.
+    Returns None if the loop has other effects, reads memory outside the given scopes, or indexes an array by its own
+    variable.
     """
     inner = {stmt.var for stmt in _stmts(loop) if isinstance(stmt, For)}
     found: list[Expr] = []
@@ -96,7 +98,7 @@ def what_it_depends_on(loop: For, scopes: Container[str]) -> tuple[Expr, ...] | 
 
 
 def as_series(to: StatementTranslator, loop: For) -> bool:
-    """Translate a loop of MMAs for threads that find them known, and for others; False for any other loop."""
+    """Translate a loop of MMAs with a memoised and a plain version; return False for any other loop."""
     kind = series_of(loop)
     if kind is None or to.calls.times:
         return False
@@ -111,9 +113,9 @@ def as_series(to: StatementTranslator, loop: For) -> bool:
 
 
 def _key(to: StatementTranslator, loop: For, kind: Completion, plain: bool) -> str | None:
-    """The text of the key of a series of this kind: a tuple; None where no key exists.
+    """Return the text of the memoisation key of a series, a tuple; None if no key exists.
 
-    plain: whether it has to be looked at without a trace.
+    plain: whether the key must be evaluated without side effects.
     """
     scopes = ("local", "shared") if kind is Completion.COMMIT else ("local",)
     parts = what_it_depends_on(loop, scopes)
@@ -127,7 +129,7 @@ def _key(to: StatementTranslator, loop: For, kind: Completion, plain: bool) -> s
 
 
 def _for_times(to: StatementTranslator, loop: For, key: str) -> None:
-    """Memoised MMAs: the loop is executed for their times alone."""
+    """Emit memoised MMAs, whose loop is executed only for their issue times."""
     times = to.out.fresh("times")
     to.out.settle()
     to.out.line(f"{times} = w.cta.cluster.order.shortcut(w.gpu.series, w, {key})")
@@ -143,7 +145,7 @@ def _for_times(to: StatementTranslator, loop: For, key: str) -> None:
 
 
 def _at_once(to: StatementTranslator, loop: For, key: str, engine: str) -> bool:
-    """MMAs that are issued at once where the engine has memoised them; False where their registers are unknown."""
+    """Emit MMAs that are issued at once if memoised; return False if their registers are unknown."""
     places = [to.storage.place(buffer) for buffer in accumulators(loop)]
     if any(place.kind != "array" for place in places):
         return False
@@ -158,7 +160,7 @@ def _at_once(to: StatementTranslator, loop: For, key: str, engine: str) -> bool:
 
 
 def _is_plain(node: object, storage: Storage) -> bool:
-    """Return whether a value can be looked at without a trace: no element is read that might not be there."""
+    """Return whether a value can be read without side effects or checks."""
     if not isinstance(node, BufferLoad):
         return True
     if node.buffer.scope == "local":

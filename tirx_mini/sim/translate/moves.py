@@ -1,7 +1,7 @@
-"""Stores to shared and global memory, and copies from there to there.
+"""Stores to shared and global memory, and copies between memories.
 
-Where the places of the lanes are a start that all share and a static pattern, both are told apart: of a pattern, the
-machine works out once what follows from it (`machine.timed_access`).
+If the locations of the lanes are a uniform start plus a static pattern, they are passed separately: the machine caches
+the facts about a pattern (`machine.timed_access`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .writer import Writer
 
 
 class StatementTranslator(Protocol):
-    """The translator of statements."""
+    """The interface of the statement translator."""
 
     @property
     def out(self) -> Writer: ...
@@ -31,7 +31,7 @@ class StatementTranslator(Protocol):
 
 
 def copied(statements: StatementTranslator, stmt: BufferStore, base: Expr, lanes: int) -> bool:
-    """Translate a store as a copy that does not look at the values; False, with nothing emitted, where it is none."""
+    """Translate a store of a load as a copy; return False, with nothing emitted, for any other store."""
     load, storage = stmt.value, statements.storage
     if not isinstance(load, BufferLoad) or load.buffer.dtype != stmt.buffer.dtype:
         return False
@@ -69,7 +69,7 @@ def stored(statements: StatementTranslator, stmt: BufferStore, base: Expr, lanes
 
 
 def _place(statements: StatementTranslator, index: Expr) -> tuple[str | None, str]:
-    """(the text of an index that differs among lanes, else None; its start and pattern, where it has no other part)."""
+    """Return the text of a lane-varying index or None, and its start and pattern if it has no other part."""
     split = statements.expressions.split(index)
     whole = statements.expressions.joined(index, *split)
     return whole.code if whole.lanes else None, _start_and_pattern(statements, *split)

@@ -1,9 +1,9 @@
-"""The values that a run without data must compute: all that control flow, addresses, barriers and time depend on.
+"""The values that a run without data must compute: the inputs of control flow, addresses, barriers and time.
 
-The slice begins at the conditions and bounds of control flow, at the indices of accesses to memory and at the operands
-of instructions, and goes back through variables, registers and shared memory. What is left over are the values that a
-kernel only moves and computes with. Where the slice comes to data that only a run with data has (global memory, what
-an asynchronous copy brings, the registers of an MMA), the kernel cannot be run without.
+The slice begins at the conditions and bounds of control flow, at the indices of memory accesses and at the operands of
+instructions, and proceeds backwards through variables, registers and shared memory. Values outside the slice are only
+moved and computed. If the slice reaches data that only a run with data has (global memory, the results of asynchronous
+copies, the registers of an MMA), the kernel cannot run without data.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tirx_mini.isa import Memory, instruction_of
 
 @dataclass
 class Needed:
-    """The values that must be computed.
+    """The set of values to compute.
 
     vars: bound variables. buffers: registers and shared memory, by their declarations. Both by identity.
     """
@@ -47,14 +47,14 @@ class Needed:
     buffers: set[Buffer] = field(default_factory=set)
 
     def has(self, target: Var | Buffer) -> bool:
-        """Return whether the values of a variable or a buffer are computed."""
+        """Return whether a variable or buffer is computed."""
         return target in (self.vars if isinstance(target, Var) else self.buffers)
 
 
 def is_kept(expr: Expr) -> bool:
-    """Return whether an expression is computed whatever its value is for.
+    """Return whether an expression must be computed even if its value is unused.
 
-    It executes an instruction with an effect, or a condition guards one of its loads from memory.
+    Such an expression executes an instruction with an effect, or guards one of its memory loads by a condition.
     """
     for node in walk(expr):
         if isinstance(node, Call) and has_effect(node):
@@ -68,13 +68,13 @@ def is_kept(expr: Expr) -> bool:
 
 
 def has_effect(call: Call) -> bool:
-    """Return whether an instruction does more than compute its result."""
+    """Return whether an instruction has an effect besides its result."""
     entry = instruction_of(call)
     return entry is None or not entry.pure
 
 
 def extent(buffer: Buffer) -> tuple[Buffer, int, int]:
-    """The (root, first byte, end) that a buffer covers."""
+    """Return the (root, first byte, end) that a buffer covers."""
     offset, view = 0, buffer
     while view is not None:
         offset, view = offset + view.byte_offset, view.source
@@ -82,9 +82,9 @@ def extent(buffer: Buffer) -> tuple[Buffer, int, int]:
 
 
 def needed(func: PrimFunc) -> Needed:
-    """The slice of a lowered function.
+    """Return the backward slice of a lowered function.
 
-    Raises `TirxError` where it depends on data, at the place that reads these.
+    Raises `TirxError` at the dependent read if the slice depends on data.
     """
     return _Slice(func).result
 
@@ -130,7 +130,7 @@ class _Slice:
                 self._todo.append(child)
 
     def _read(self, load: BufferLoad) -> None:
-        """The value of an element is needed: so is all that is stored there."""
+        """Add a loaded buffer to the slice, with everything stored to it."""
         buffer = load.buffer
         if buffer.scope == "global":
             raise _depends(buffer, load.span)
@@ -145,7 +145,7 @@ class _Slice:
                 self._todo.extend((store.value, *store.indices))
 
     def _aliases(self, buffer: Buffer) -> list[Buffer]:
-        """The buffers that share memory with this one, itself included."""
+        """Return the buffers that overlap this one in memory, itself included."""
         root, first, end = extent(buffer)
         found = [buffer]
         for other in {*self._stores, *self._instructions}:
@@ -156,7 +156,7 @@ class _Slice:
 
 
 def _roots(node: object) -> Iterator[Expr]:
-    """The expressions of a node that are needed in any case."""
+    """Yield the expressions of a node that are always needed."""
     if isinstance(node, (If, While)):
         yield node.cond
     elif isinstance(node, For):
@@ -170,12 +170,12 @@ def _roots(node: object) -> Iterator[Expr]:
 
 
 def _is_register(parent: Expr | Stmt, argument: Expr) -> bool:
-    """Return whether an operand of an instruction is a place in registers, whose values are data."""
+    """Return whether an instruction operand is the address of registers, whose values are data."""
     return isinstance(parent, Call) and isinstance(argument, AddressOf) and argument.buffer.scope == "local"
 
 
 def _brings_data(call: Call, buffer: Buffer) -> bool:
-    """Return whether an instruction may write data to one of its buffers; a run without data has none."""
+    """Return whether an instruction may write data, which a run without data lacks, to one of its buffers."""
     entry = instruction_of(call)
     if entry is None or entry.opaque or entry.registers is not None:
         return True

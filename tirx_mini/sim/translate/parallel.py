@@ -1,7 +1,7 @@
-"""Compiler-made parallel loops as single NumPy operations: all iterations side by side, (iterations, 32).
+"""Parallel loops as single NumPy operations over all iterations: arrays of shape (iterations, 32).
 
-No iteration reads what another writes, so a load, a conversion or a store of all of them is one operation. Loops in
-another form than a perfect nest of element-wise statements fall back to one iteration after the other.
+No iteration reads the results of another, so a load, a conversion or a store of all iterations is one operation. Loops
+in any other form than a perfect nest of element-wise statements are executed iteration by iteration.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .storage import Storage
 from .values import Value
 
 MOST = 1 << 16
-"""Iterations that are kept side by side at most."""
+"""The maximum number of vectorised iterations."""
 
 
 class StatementTranslator(Protocol):
-    """The translator of a loop's body."""
+    """The interface of the statement translator for the loop body."""
 
     @property
     def expressions(self) -> Expressions: ...
@@ -34,7 +34,7 @@ class StatementTranslator(Protocol):
 
 
 def together(statements: StatementTranslator, loop: For) -> bool:
-    """Translate `loop` with all its iterations at once; False, with nothing emitted, where its form forbids it."""
+    """Translate all iterations of `loop` at once; return False, with nothing emitted, if its form forbids it."""
     expressions = statements.expressions
     nest, body = _perfect_nest(loop)
     extents = [_trip(level) for level in nest]
@@ -65,13 +65,13 @@ def _perfect_nest(loop: For) -> tuple[list[For], Stmt]:
 
 
 def _trip(loop: For) -> int | None:
-    """How often the loop runs, where that is known."""
+    """Return the trip count of the loop if it is known."""
     start, stop = int_value(loop.start), int_value(loop.stop)
     return None if start is None or stop is None else trips(start, stop, loop.step)
 
 
 def _iteration(statements: StatementTranslator, level: For, total: int, extent: int, inner: int) -> Value:
-    """The loop variable in each of the `total` iterations of the nest, [total, 1] beside the lanes."""
+    """Return the loop variable in each of the `total` iterations of the nest, with shape [total, 1]."""
     start = int_value(level.start) or 0
     values = start + level.step * (np.arange(total) // inner % extent)
     name = f"it_{total}_{extent}_{inner}_{start}_{level.step}".replace("-", "m")
@@ -80,7 +80,7 @@ def _iteration(statements: StatementTranslator, level: For, total: int, extent: 
 
 
 def _elementwise(statements: StatementTranslator, body: Stmt, loop_vars: set[Var]) -> bool:
-    """Return whether the body only moves and computes elements, each iteration to places of its own."""
+    """Return whether the body only moves and computes elements, with disjoint destinations per iteration."""
     dependent = set(loop_vars)
     for stmt in _flat(body):
         if isinstance(stmt, Bind):
@@ -97,12 +97,12 @@ def _elementwise(statements: StatementTranslator, body: Stmt, loop_vars: set[Var
         if any(isinstance(node, Call) for node in walk(stmt)) or _vector_of_uniform(stmt, dependent):
             return False
         if any(is_choice(node, statements.storage.is_checked) for node in walk(stmt)):
-            return False  # the lanes choose, in each iteration anew, what they read
+            return False  # the lanes choose their reads anew in each iteration
     return True
 
 
 def _vector_of_uniform(stmt: Stmt, dependent: set[Var]) -> bool:
-    """A vector load that is the same in all iterations has no axis of iterations to line up with the others'."""
+    """Return whether a statement contains a loop-invariant vector load, which has no axis of iterations."""
     return any(
         isinstance(node, BufferLoad) and isinstance(node.indices[0], Ramp)
         and not any(isinstance(v, Var) and v in dependent for v in walk(node.indices[0]))

@@ -1,8 +1,8 @@
-"""How many registers a thread of a kernel takes: an estimate of the compiler's count.
+"""Register pressure: an estimate of the registers per thread that the compiler allocates.
 
-The arrays of a thread take registers while they are alive, from where they are first touched to where they are last
-touched. One that a loop begins with, because it reads it before it has written it, is alive in the whole loop. Where a
-statement reads one array for the last time and fills another, both can be in the same registers.
+An array of a thread occupies registers while it is live, from its first access to its last. An array that a loop reads
+before it writes is live in the whole loop. If a statement is the last to read one array and fills another, both may
+share registers.
 """
 
 from __future__ import annotations
@@ -28,13 +28,16 @@ from tirx_mini.ir import (
 from tirx_mini.isa import Access, instruction_of
 
 BASE = 32
-"""Registers that a thread needs beside its arrays (addresses, counters)."""
+"""The number of registers per thread besides arrays, for addresses and counters."""
 
 
 def registers_of(func: PrimFunc) -> int:
-    """Registers of a thread of a lowered kernel. Arrays that do not fit in a CTA's share of the SM are spilled.
+    """Return the number of registers per thread of a lowered kernel.
 
-    A kernel that moves registers among its warps begins with all that the SM has for it, or the most that it asks for.
+    Arrays that do not fit in a CTA's share of the SM are spilled.
+
+    A kernel that moves registers among its warps starts with all registers of the SM, or with the largest number that
+    it requests.
     """
     assert func.launch is not None
     asked = [
@@ -49,9 +52,9 @@ def registers_of(func: PrimFunc) -> int:
 
 
 class _Lives:
-    """When each array is alive, from its first touch to its last.
+    """The live ranges of arrays, from their first access to their last.
 
-    Time goes by two for each statement: it reads at the first and writes at the second.
+    Time advances by two per statement, which reads at the first tick and writes at the second.
     """
 
     def __init__(self) -> None:
@@ -98,7 +101,7 @@ class _Lives:
         self._life[buffer] = (min(first, time), max(last, time))
 
     def most_words(self) -> int:
-        """The most words that are alive at one time."""
+        """Return the maximum number of simultaneously live words."""
         most = 0
         for start, _ in self._life.values():
             alive = (b for b, (first, last) in self._life.items() if first <= start <= last)
@@ -107,7 +110,7 @@ class _Lives:
 
 
 def _touches(node: Stmt | Expr) -> Iterator[tuple[Buffer, bool]]:
-    """(array of a thread, whether it is only written) for each place where `node` names one."""
+    """Yield (array of a thread, whether it is only written) for each use in `node`."""
     for part in walk(node):
         if isinstance(part, BufferStore) and part.buffer.scope == "local":
             yield part.buffer, True
@@ -118,7 +121,8 @@ def _touches(node: Stmt | Expr) -> Iterator[tuple[Buffer, bool]]:
 
 
 def _operands(call: Call) -> Iterator[tuple[Buffer, bool]]:
-    """The arrays that an instruction names. An MMA that may begin anew writes its accumulators only."""
+    """Yield the arrays among the operands of an instruction. An MMA that may overwrite its accumulators only writes
+    them."""
     entry = instruction_of(call)
     matched = [] if entry is None else entry.matched(call.args, dict(call.attrs))
     accumulate = next((given[0] for operand, given in matched if operand.name == "accumulate" and given), None)

@@ -1,4 +1,4 @@
-"""The scalars that a while loop must change to end: a loop that leaves them unchanged once never ends."""
+"""The scalars that a while loop must change in order to terminate."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from tirx_mini.ir import (
 
 
 def loop_state(loop: While) -> tuple[Buffer, ...] | None:
-    """The mutable scalars that decide when the loop ends, directly or through others.
+    """Return the mutable scalars that determine when the loop ends, directly or through others.
 
-    If one iteration leaves them all unchanged, so does every later one. None if the end may also depend on memory, on
-    the result of an instruction or on an array.
+    If one iteration leaves all of them unchanged, so does every later one. None if the exit may also depend on memory,
+    on the result of an instruction or on an array.
     """
     effects = _Effects()
     effects.block(loop.body, ())
@@ -69,7 +69,7 @@ class _Effects:
         self.leaving: list[Expr] = []
 
     def block(self, stmt: Stmt | None, control: tuple[Expr, ...]) -> None:
-        """control: the conditions that decide whether `stmt` is executed."""
+        """Collect the effects of `stmt`. control: the conditions that guard it."""
         if stmt is None:
             return
         for expr in _own_expressions(stmt):
@@ -96,5 +96,5 @@ class _Effects:
 
 
 def _own_expressions(stmt: Stmt) -> Iterator[Expr]:
-    """The expressions of a statement itself, not of those inside it."""
+    """Yield the expressions of a statement itself, without those of nested statements."""
     return (child for child in children(stmt) if isinstance(child, Expr))

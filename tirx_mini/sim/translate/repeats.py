@@ -1,8 +1,7 @@
-"""The repeated parts of a kernel: the long loops of its roles, and the rounds of a persistent kernel over its tiles.
+"""The repeated parts of a kernel: the long loops of its roles, and the tile loop of a persistent kernel.
 
-A shorter run leaves some of it out, and is otherwise the same kernel: the loops of all roles leave out the same
-iterations in the middle, a whole number of times around their pipelines, and a persistent kernel ends so many rounds
-earlier.
+A shorter run leaves some of it out, and is otherwise the same kernel: the loops of all roles omit the same iterations
+in the middle, a multiple of their pipelines' length, and a persistent kernel ends correspondingly earlier.
 """
 
 from __future__ import annotations
@@ -33,18 +32,18 @@ from tirx_mini.ir import (
 from .representatives import Led, led_loops
 
 LEAST = 8
-"""Iterations of a loop that is worth being shortened."""
+"""The minimum number of iterations for a loop to be shortened."""
 RING = 32
-"""A pipeline has at most so many stages."""
+"""The maximum number of pipeline stages."""
 
 
 @dataclass(frozen=True)
 class Cut:
-    """The part that a shorter run leaves out.
+    """The part of a kernel that a shortened run leaves out.
 
-    middle: of each long loop, the iterations [first, stop). tiles: of each persistent loop, the bound that replaces its
-    own. skips: what moves a pipeline on over the iterations of another role, with how far it does so. led: loops that
-    one warp goes round for its warpgroup.
+    middle: for each long loop, the iterations [first, stop). tiles: for each persistent loop, the bound that replaces
+    its own. skips: the stores that advance a pipeline over the iterations of another role, with their distances. led:
+    the loops that one warp executes for its warpgroup.
     """
 
     middle: dict[For, tuple[int, int]] = field(default_factory=dict)
@@ -56,9 +55,9 @@ class Cut:
 
 @dataclass(frozen=True)
 class Skip:
-    """A store that moves the place in a ring on by as many as another role has iterations, up to whole rounds.
+    """A store that advances a ring position by the trip count of another role's loop, modulo the ring size.
 
-    by: how far, less than the size of the ring. It may go around once, which changes the parity of its phase.
+    by: the advance, less than the size of the ring. It may wrap around once, which changes the parity of its phase.
     """
 
     store: BufferStore
@@ -66,7 +65,7 @@ class Skip:
     by: int
 
     def shorter(self, left_out: int) -> int:
-        """The advance if so many iterations are left out; more than `ring` where it cannot advance."""
+        """Return the advance with `left_out` iterations removed; more than `ring` if it is impossible."""
         return (self.by - left_out) % (2 * self.ring)
 
 
@@ -74,13 +73,13 @@ class Skip:
 class Repeats:
     """The long loops with their trip counts, and the persistent loops.
 
-    trips: of each long loop; all of them are close to the greatest. ring: the size of their pipelines, in iterations.
-    period: how many iterations, or a multiple, may be left out. State that goes around by itself does so in all roles
-        alike, however many are left out. What follows from the number of an iteration, and state that a role moves on
-        outside of its loop, comes again after two rounds.
-    skips: where a role moves its state on over the stages of another role, by as many as that has iterations.
-    tiles: what the persistent loops count to; step: how far all their roles are after whole rounds.
-    led: what one warp can do for its warpgroup.
+    trips: of each long loop; all of them are close to the maximum. ring: the size of their pipelines, in iterations.
+    period: the number of iterations of which a multiple may be left out. State that cycles on its own does so in all
+        roles equally, however many are left out. Values that depend on the iteration number, and state that a role
+        advances outside its loop, repeat after two rounds.
+    skips: the stores by which a role advances its state over the stages of another role.
+    tiles: the bound of the persistent loops; step: the common advance of all their roles per round.
+    led: the operations that one warp can execute for its warpgroup.
     """
 
     loops: dict[For, int]
@@ -94,21 +93,22 @@ class Repeats:
 
     @property
     def trips(self) -> int:
-        """Iterations of the longest loop; 0 where none is long."""
+        """The trip count of the longest loop; 0 if none is long."""
         return max(self.loops.values(), default=0)
 
     @property
     def light(self) -> bool:
-        """Return whether single warps or threads execute all long loops, so that iterations cost little to simulate."""
+        """Return whether single warps or threads execute all long loops, which are then cheap to simulate."""
         return bool(self.loops) and self.loops.keys() <= self.led.divergent
 
     def may_make(self, trips: int) -> bool:
-        """Return whether a run may leave out all but so many iterations of its longest loop."""
+        """Return whether a run may reduce its longest loop to `trips` iterations."""
         left_out = self.trips - trips
         return left_out % self.period == 0 and all(0 <= skip.shorter(left_out) <= skip.ring for skip in self.skips)
 
     def cut(self, trips: int, tiles: int) -> Cut:
-        """A run whose longest loop makes `trips` iterations, and whose persistent loops count to `tiles`."""
+        """Return the cut of a run whose longest loop makes `trips` iterations, and whose persistent loops end at
+        `tiles`."""
         left_out = self.trips - trips
         head = trips // 2
         middle = dict.fromkeys(self.loops, (head, head + left_out)) if left_out > 0 else {}
@@ -117,7 +117,7 @@ class Repeats:
 
 
 def repeats(func: PrimFunc) -> Repeats:
-    """The repeated parts of a lowered function."""
+    """Return the repeated parts of a lowered function."""
     loops = _long_loops(func.body)
     rings = [ring for loop in loops for ring in _rings(loop)]
     moved = _moved_outside(func.body, loops)
@@ -131,7 +131,7 @@ def repeats(func: PrimFunc) -> Repeats:
 
 
 def _long_loops(body: Stmt) -> dict[For, int]:
-    """The innermost loops with instructions that are more than half as long as the longest."""
+    """Return the innermost loops with instructions whose length exceeds half of the longest."""
     found: dict[For, int] = {}
     for loop in walk(body):
         if isinstance(loop, For) and not loop.parallel and loop.step == 1:
@@ -149,14 +149,14 @@ def _works(loop: For) -> bool:
 
 @dataclass(frozen=True)
 class _Ring:
-    """A ring of `size` places. state: the scalars that hold the place; none if it follows from the iteration."""
+    """A ring of `size` stages. state: the scalars that hold the position; none if the iteration determines it."""
 
     size: int
     state: frozenset[Buffer]
 
 
 def _rings(loop: For) -> Iterator[_Ring]:
-    """The rings in which the state of a loop goes round: what it divides by, and compares with."""
+    """Yield the rings that the state of a loop cycles through: divisors and comparands of its counters."""
     for node in walk(loop.body):
         if not isinstance(node, Binary):
             continue
@@ -176,7 +176,7 @@ def _rings(loop: For) -> Iterator[_Ring]:
 
 
 def _moved_outside(body: Stmt, loops: Iterable[For]) -> dict[Buffer, list[BufferStore]]:
-    """The scalars that get a value from the one they had, outside of the loops, and where."""
+    """Return the stores outside the loops that update a scalar from its old value, by scalar."""
     inside = {id(node) for loop in loops for node in walk(loop.body)}
     moved: dict[Buffer, list[BufferStore]] = {}
     for node in walk(body):
@@ -186,9 +186,7 @@ def _moved_outside(body: Stmt, loops: Iterable[For]) -> dict[Buffer, list[Buffer
 
 
 def _skips(ring: _Ring, moved: Mapping[Buffer, list[BufferStore]], trips: int) -> list[Skip]:
-    """Return the place where a role advances by as many stages of a ring as a loop has iterations, if nothing else
-    moves it.
-    """
+    """Return the store by which a role advances in a ring by a loop's trip count, if no other store moves it."""
     found: list[Skip] = []
     for buffer in ring.state:
         for store in moved.get(buffer, ()):
@@ -201,7 +199,7 @@ def _skips(ring: _Ring, moved: Mapping[Buffer, list[BufferStore]], trips: int) -
 
 
 def _raise(value: Expr, counter: Buffer) -> int:
-    """The increase of a value over that of a scalar; 0 where it is unknown."""
+    """Return the increment of a value over a scalar; 0 if unknown."""
     if not isinstance(value, Binary) or value.op not in ("+", "-"):
         return 0
     by = int_value(value.b)
@@ -217,7 +215,7 @@ def _scalars(expr: Expr) -> frozenset[Buffer]:
 
 
 def _goes_round(expr: Expr, var: Var) -> bool:
-    """Return whether a value changes from iteration to iteration, and is neither an address nor a thread's own."""
+    """Return whether a value changes between iterations, and depends on neither addresses nor the thread."""
     nodes = list(walk(expr))
     if any(isinstance(node, (AddressOf, Special)) for node in nodes):
         return False
@@ -225,9 +223,9 @@ def _goes_round(expr: Expr, var: Var) -> bool:
 
 
 def _persistent(body: Stmt) -> tuple[tuple[While, ...], int, int]:
-    """(the persistent loops, what all of them count to, how far they are after whole rounds), if these agree.
+    """Return (the persistent loops, their common bound, their common advance per round).
 
-    Such a loop ends when a scalar that it raises by constants reaches a constant.
+    Such a loop ends when a scalar that it increases by constants reaches a constant.
     """
     found: list[While] = []
     bounds: set[int] = set()
@@ -249,7 +247,7 @@ def _persistent(body: Stmt) -> tuple[tuple[While, ...], int, int]:
 
 
 def _advance(loop: While, counter: Buffer) -> int:
-    """By how much an iteration raises a scalar; 0 where that is not known."""
+    """Return the increment of a scalar per iteration; 0 if unknown."""
     total = 0
     for node in walk(loop.body):
         if not isinstance(node, BufferStore) or node.buffer is not counter:

@@ -1,14 +1,14 @@
-"""Loops that one warp can go round for its whole warpgroup, in a run of a part of a launch, or for results alone.
+"""Representative loops, which one warp can execute for its whole warpgroup in untimed or partial runs.
 
 The warps of a warpgroup issue the same wgmma, wait for the same barriers and write back the same shapes, so in a loop
-that does little else they are all at the same place at the same time. What only the first of them does, such as to
-release a stage, it does as before; what each of them does to an mbarrier or to memory, the first one does four times.
-A loop in which another warp does something of its own is executed by all of them.
+that does little else they are at the same point at the same time. The first warp executes its own operations, such as
+the release of a stage, as before; operations of each warp on an mbarrier or on memory are executed four times by the
+first. A loop in which another warp has operations of its own is executed by all of them.
 
-With data, these are the loops that only multiply: the engine then gives each warp its part of the products.
+With data, this applies to loops that only multiply: the engine then gives each warp its part of the products.
 
-Where a whole launch is executed for its time, the first warp is not enough: what it alone does takes it time that the
-others do not need. In loops that multiply, one of the other three stands in for the other two (`represented_loops`).
+If a whole launch is executed for its time, the first warp is not enough: its own operations take time that the others
+do not need. In loops that multiply, one of the other three represents the other two (`represented_loops`).
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ Loop = For | While
 
 WAITS_AND_ARRIVALS = (BarrierEffect.WAIT, BarrierEffect.ARRIVE)
 OWN_COSTS = ("matrix", "tmem")
-"""Of instructions with which a warp moves its own registers."""
+"""The cost classes of instructions with which a warp moves its own registers."""
 
 
 @dataclass(frozen=True)
 class Led:
     """The operations that one warp executes for its warpgroup.
 
-    loops: the outermost ones that it goes round for all four. repeated: accesses to memory and arrivals there, which it
-    executes once for each warp. divergent: loops that some warps or threads of a warpgroup go round.
+    loops: the outermost loops that it executes for all four. repeated: their memory accesses and arrivals, which it
+    executes once for each warp. divergent: loops that only some warps or threads of a warpgroup execute.
     """
 
     loops: frozenset[Loop] = frozenset()
@@ -76,7 +76,7 @@ class Led:
 
 
 def led_loops(func: PrimFunc) -> Led:
-    """The outermost loops that one warp of each warpgroup can go round for all four."""
+    """Return the outermost loops that one warp of each warpgroup can execute for all four."""
     groups = _warpgroups(func, needed(func))
     found = dict(_outermost(func.body, groups))
     divergent: frozenset[Loop] = frozenset().union(*(group.divergent for group in groups))
@@ -86,7 +86,7 @@ def led_loops(func: PrimFunc) -> Led:
 def _outermost(
     stmt: Stmt, groups: Sequence[_Leading], fits: Callable[[Loop], bool] = lambda loop: True
 ) -> Iterator[tuple[Loop, frozenset[Stmt]]]:
-    """The outermost loops that one warp may execute for its warpgroup, with the repeated part of each."""
+    """Yield the outermost loops that one warp may execute for its warpgroup, with the repeated part of each."""
     if isinstance(stmt, (For, While)) and fits(stmt):
         ways = {group.leads(stmt) for group in groups if stmt in group.reached}
         way = ways.pop() if len(ways) == 1 else None
@@ -99,9 +99,9 @@ def _outermost(
 
 
 def led_products(func: PrimFunc, decided: Set[Stmt]) -> dict[Loop, tuple[Buffer, ...]]:
-    """The outermost loops of nothing but wgmma that one warp of each warpgroup can go round for all four, with data.
+    """Return the outermost pure wgmma loops that one warp of each warpgroup can execute for all four, with data.
 
-    Each with the registers of its accumulators. decided: control flow that is noted, by each warp.
+    Each loop has the registers of its accumulators. decided: control flow whose decisions each warp must record.
     """
     groups = _warpgroups(func, needed(func))
     found = (loop for loop, way in _outermost(func.body, groups, _only_multiplies) if not way)
@@ -109,8 +109,8 @@ def led_products(func: PrimFunc, decided: Set[Stmt]) -> dict[Loop, tuple[Buffer,
 
 
 def represented_loops(func: PrimFunc, wanted: Needed) -> frozenset[Loop]:
-    """The outermost loops of nothing but wgmma, besides what the first warp of a warpgroup does alone, that its other
-    warps go round at the same time. wanted: the values that a run without data computes.
+    """Return the outermost pure wgmma loops, apart from the first warp's own part, that the other warps execute
+    simultaneously. wanted: the values that a run without data computes.
     """
     if not _has(func, Completion.WGMMA_GROUP):
         return frozenset()
@@ -123,8 +123,8 @@ def represented_loops(func: PrimFunc, wanted: Needed) -> frozenset[Loop]:
 
 
 def _only_multiplies(loop: Loop, left_out: Callable[[If], bool] = lambda stmt: False) -> bool:
-    """Return whether a loop only issues and awaits MMAs with accumulators in registers, waits, arrives and moves
-    scalars. left_out: what does not count.
+    """Return whether a loop only issues and awaits wgmmas, waits, arrives and moves scalars. left_out: the branches to
+    ignore.
     """
     multiplies = waits = False
     for node in _walk_without(loop.body, left_out):
@@ -145,7 +145,7 @@ def _only_multiplies(loop: Loop, left_out: Callable[[If], bool] = lambda stmt: F
 
 
 def _walk_without(node: Stmt | Expr, left_out: Callable[[If], bool]) -> Iterator[Stmt | Expr]:
-    """As `walk`, but skip each branch for which `left_out` holds."""
+    """Walk a node like `walk`, but skip each branch for which `left_out` holds."""
     if isinstance(node, If) and left_out(node):
         return
     yield node
@@ -154,13 +154,13 @@ def _walk_without(node: Stmt | Expr, left_out: Callable[[If], bool]) -> Iterator
 
 
 def moved_scalars(loop: Loop, wanted: Needed | None = None) -> tuple[Buffer, ...]:
-    """The registers that a loop stores to and that are computed; in a run without data, the `wanted` ones."""
+    """Return the registers that a loop stores to and that are computed; in a run without data, the `wanted` ones."""
     stores = dict.fromkeys(node.buffer for node in walk(loop.body) if isinstance(node, BufferStore))
     return tuple(each for each in stores if each.scope == "local" and (wanted is None or wanted.has(each)))
 
 
 def joins_warpgroup(call: Call) -> bool:
-    """Return whether an instruction is a barrier for as many threads as a warpgroup has, or for all of the CTA."""
+    """Return whether an instruction is a barrier for a warpgroup's number of threads, or for the whole CTA."""
     entry = TABLE[call.op]
     if not entry.waits_at_named_barrier:
         return False
@@ -177,16 +177,17 @@ def _arrives(entry: Instruction) -> bool:
 
 
 def _takes_own_time(entry: Instruction) -> bool:
-    """Return whether an instruction of a warp changes nothing but the time of that warp, in a run without data."""
+    """Return whether an instruction of a warp only affects that warp's time, in a run without data."""
     if entry.awaits in TABLE:
         return TABLE[entry.awaits].completion is Completion.TCGEN05_WAIT
     return entry.issued_by is Scope.WARP and entry.cost in OWN_COSTS
 
 
 class _Leading:
-    """The common operations of the warps of the warpgroup that begins with warp `first`.
+    """The common operations of the warpgroup that begins with warp `first`.
 
-    reached: the loops that they come to. divergent: those that only some of them go round, or some of their lanes.
+    reached: the loops that the warps reach. divergent: the loops that only some of them, or some of their lanes,
+    execute.
     """
 
     def __init__(self, func: PrimFunc, first: int, wanted: Needed) -> None:
@@ -195,11 +196,11 @@ class _Leading:
         self._whole = (first + WARPGROUP_WARPS) * LANES <= func.launch.threads
         self._group = slice(first, first + WARPGROUP_WARPS)
         self._own: set[Var | Buffer] = set()
-        """What may have another value in another warp of the warpgroup."""
+        """The variables and buffers whose values may differ between warps of the warpgroup."""
         self._repeated: set[Stmt] = set()
         self._wanted = wanted
         self._copies = _has(func, Completion.CP_ASYNC_GROUP)
-        """Whether there are arrivals that wait for the copies of each warp."""
+        """Whether the kernel has arrivals that wait for the copies of each warp."""
         self.reached: set[Loop] = set()
         self.divergent: set[Loop] = set()
         known = -1
@@ -207,9 +208,7 @@ class _Leading:
             self._note(func.body, False)
 
     def leads(self, loop: Loop) -> frozenset[Stmt] | None:
-        """The repeated part of a loop in which one warp can represent all, and the first warp's own part; None for any
-        other loop.
-        """
+        """Return the repeated part of a loop that one warp can execute for all; None for any other loop."""
         self._repeated = set()
         return frozenset(self._repeated) if self._may_lead(loop) else None
 
@@ -221,7 +220,7 @@ class _Leading:
         return any(isinstance(node, Call) for node in walk(loop.body)) and self._is_shared(loop.body)
 
     def _is_shared(self, stmt: Stmt | None) -> bool:
-        """Return whether what the warps of a warpgroup do in a statement is done when its first warp has done it."""
+        """Return whether the first warp's execution of a statement covers all warps of the warpgroup."""
         if stmt is None:
             return True
         if isinstance(stmt, Seq):
@@ -242,9 +241,7 @@ class _Leading:
         return False
 
     def _for_all(self, stmt: Evaluate) -> bool:
-        """Return whether the first warp can execute an instruction for the others: a wait or a fence has no effect on
-        data.
-        """
+        """Return whether the first warp can execute an instruction for the others."""
         call, entry = stmt.call, TABLE[stmt.call.op]
         if entry.issued_by is Scope.WARPGROUP or entry.fence or _takes_own_time(entry):
             return True
@@ -258,15 +255,15 @@ class _Leading:
         return entry.barrier is BarrierEffect.WAIT or joins
 
     def _only_arrives(self, stmt: Stmt) -> bool:
-        """Return whether each warp does nothing but arrive at the same mbarriers."""
+        """Return whether each warp only arrives at the same mbarriers."""
         if isinstance(stmt, Seq):
             return all(map(self._only_arrives, stmt.stmts))
         return isinstance(stmt, Evaluate) and _arrives(TABLE[stmt.call.op]) and self._for_all(stmt)
 
     def _may_access(self, stmt: Bind | BufferStore) -> bool:
-        """Return whether the first warp can do for the others what a statement does to memory, if anything.
+        """Return whether the first warp can make the memory accesses of a statement for the others.
 
-        The time of an access to shared memory does not depend on its place.
+        The time of an access to shared memory does not depend on its address.
         """
         nodes = list(walk(stmt))
         if any(isinstance(node, Call) for node in nodes):
@@ -282,23 +279,24 @@ class _Leading:
         return self._warps == WARPGROUP_WARPS and not by_warp and not own
 
     def by_first(self, stmt: If) -> bool:
-        """Return whether a branch can only be taken by the first warp of the warpgroup."""
+        """Return whether only the first warp of the warpgroup can take a branch."""
         return stmt.orelse is None and not selected(stmt.cond, self._warps)[0][self._group][1:].any()
 
     def _same_lanes(self, cond: Expr) -> bool:
-        """Return whether a condition on numbers of threads holds in the same lanes of each warp."""
+        """Return whether a condition on thread indices holds in the same lanes of each warp."""
         values = thread_values(cond, self._warps)
         return values is not None and self._alike(values)
 
     def _alike(self, values: np.ndarray) -> bool:
-        """Return whether values by warp and lane are the same in all warps of the warpgroup."""
+        """Return whether values by warp and lane are equal in all warps of the warpgroup."""
         rows = np.broadcast_to(values, (self._warps, LANES))[self._group]
         return bool((rows == rows[0]).all())
 
-    # -- what differs ----------------------------------------------------------------------------------------------
+    # -- differences ----------------------------------------------------------------------------------------------
 
     def _note(self, stmt: Stmt, under: bool) -> None:
-        """Find what has another value in another warp. under: whether only some warps of a warpgroup come here."""
+        """Collect the values that may differ between warps. under: whether only some warps of a warpgroup reach
+        `stmt`."""
         if isinstance(stmt, If):
             then, orelse = selected(stmt.cond, self._warps)
             under = under or self._differs(stmt.cond) or _chooses_lanes(stmt.cond)
@@ -319,7 +317,7 @@ class _Leading:
                 self._note(child, under)
 
     def _differs(self, expr: Expr) -> bool:
-        """Return whether a value may differ among the warps of a warpgroup."""
+        """Return whether a value may differ between the warps of a warpgroup."""
         if isinstance(expr, (Const, Special)):
             values = thread_values(expr, self._warps)
             return values is not None and not self._alike(values)
@@ -339,16 +337,16 @@ def _warpgroups(func: PrimFunc, wanted: Needed) -> list[_Leading]:
 
 
 def _has(func: PrimFunc, completion: Completion) -> bool:
-    """Return whether a function has an instruction that completes in this way."""
+    """Return whether a function has an instruction with the given completion mechanism."""
     return any(TABLE[node.op].completion is completion for node in func.nodes if isinstance(node, Call))
 
 
 def _conditions(loop: Loop) -> tuple[Expr, ...]:
-    """The conditions on which a loop's number of iterations depends."""
+    """Return the expressions that determine a loop's trip count."""
     return (loop.cond,) if isinstance(loop, While) else (loop.start, loop.stop)
 
 
 def _chooses_lanes(cond: Expr) -> bool:
-    """Return whether a condition may choose lanes of each warp, which then do something of their own."""
+    """Return whether a condition may select individual lanes of each warp."""
     nodes = list(walk(cond))
     return any(isinstance(node, Call) or (isinstance(node, Special) and node.name == "threadIdx.x") for node in nodes)

@@ -1,7 +1,7 @@
-"""Which stores write a value that is the same whichever thread executes them, in whatever order threads run.
+"""Sameness analysis: the stores whose value does not depend on the executing thread or the order of threads.
 
-Two unordered writes of such values are known to be equal where they are equal in one run: nothing that they are
-computed from differs among threads, or changes. So it is worked out from the text, and never from the data of a run.
+Two unordered writes of such values are known to be equal in every run if they are equal in one run: none of their
+inputs differs among threads, or changes. The analysis uses only the program, never the data of a run.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ from tirx_mini.isa import LaneResult, instruction_of
 
 
 class Sameness(IntEnum):
-    """The threads among which a value is the same.
+    """The scope within which a value is the same for all threads.
 
     LAUNCH: in the whole launch: constants, arguments, global memory that the kernel only reads. CTA: in each CTA.
-    THREAD: in each thread, in every run. NONE: it depends on memory that the kernel writes, or on when it is computed.
+    THREAD: in each thread, in every run. NONE: it depends on memory that the kernel writes, or on the time of
+    evaluation.
     """
 
     LAUNCH = 0
@@ -57,7 +58,7 @@ Key = TypeVar("Key")
 
 
 class Samenesses:
-    """The result of the analysis of one lowered function. written: the global buffers that it writes."""
+    """The sameness of values in one lowered function. written: the global buffers that it writes."""
 
     def __init__(self, func: PrimFunc, written: Collection[Buffer]) -> None:
         self._written = written
@@ -70,7 +71,7 @@ class Samenesses:
             self._stmt(func.body, Sameness.LAUNCH, None)
 
     def of(self, expr: Expr) -> Sameness:
-        """The threads among which the value of an expression is the same."""
+        """Return the scope within which the value of an expression is the same."""
         if isinstance(expr, (Const, Str)):
             return Sameness.LAUNCH
         if isinstance(expr, Var):
@@ -98,13 +99,13 @@ class Samenesses:
         return max((own, *(self.of(child) for child in children(expr) if isinstance(child, Expr))))
 
     def fixed(self, func: PrimFunc) -> frozenset[Span]:
-        """The places of stores to memory of which each thread writes the same in every run."""
+        """Return the locations of memory stores for which each thread writes the same value in every run."""
         stores = [n for n in func.nodes if isinstance(n, BufferStore) and n.buffer.scope != "local" and n.span]
         open_ = {store.span for store in stores if self.of(store.value) is Sameness.NONE}
         return frozenset(store.span for store in stores if store.span is not None and store.span not in open_)
 
     def _stmt(self, stmt: Stmt, under: Sameness, loop: Stmt | None) -> None:
-        """Go through a statement of `loop` that is executed, or how often, as values say that are the same `under`."""
+        """Visit a statement of `loop` whose execution depends on values of sameness `under`."""
         if isinstance(stmt, Bind):
             self._raise(self._vars, stmt.var, self.of(stmt.value))
         elif isinstance(stmt, BufferStore):

@@ -1,4 +1,4 @@
-"""Statements of the lowered IR as Python source, with lane masks where a warp's lanes part.
+"""Translation of lowered statements to Python source, with lane masks where a warp's lanes diverge.
 
 Under a varying condition the warp's mask is narrowed, the arm executed, and the mask restored. A loop that lanes may
 leave one by one is *ragged*: `live` holds the lanes still in it, `gone` those that left the current iteration, and
@@ -56,7 +56,7 @@ from .writer import Writer
 
 @dataclass
 class Loop:
-    """A loop being translated. For a ragged one: the locals that hold its masks."""
+    """A loop under translation. For a ragged loop: the locals that hold its masks."""
 
     stmt: For | While
     live: str = ""
@@ -65,7 +65,7 @@ class Loop:
 
 
 class Statements:
-    """Translates one function's body."""
+    """The translator of a function body."""
 
     def __init__(self, func: PrimFunc, facts: Uniformity, same: Samenesses, writer: Writer) -> None:
         self.func = func
@@ -84,7 +84,7 @@ class Statements:
         self.data = True
         self.represented = 0  # loops so far in which warps may stand in for others
         self.bursts = False
-        """Whether tcgen05 MMAs are issued at once where they are known (`series`)."""
+        """Whether memoised tcgen05 MMAs are issued at once (`series`)."""
 
     def stmt(self, stmt: Stmt | None) -> None:
         if stmt is None:
@@ -98,7 +98,7 @@ class Statements:
             raise error.at(stmt.span) from None
 
     def close(self) -> None:
-        """Take the translators apart, which refer to one another."""
+        """Break the reference cycles between the translators."""
         del self.storage.expressions, self.calls.expressions
 
     # -- blocks --------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class Statements:
                 return
 
     def _may_lose_lanes(self, stmt: Stmt) -> bool:
-        """Return whether lanes may leave the innermost loop's iteration inside `stmt`."""
+        """Return whether lanes may leave the current iteration of the innermost loop inside `stmt`."""
         return bool(self.loops) and bool(self.loops[-1].live) and any(leaves(stmt))
 
     def _Hint(self, stmt: Hint) -> None:
@@ -154,7 +154,7 @@ class Statements:
         self.storage.places[buffer] = self._register_place(buffer, name)
 
     def _register_place(self, buffer: Buffer, name: str) -> Place:
-        """Declare a local buffer in the way its use allows."""
+        """Declare a local buffer in the cheapest form that its uses allow."""
         facts, dtype = self.facts, buffer.dtype
         low, high = integer_range(dtype) if dtype.is_integer or dtype.is_bool else (0, 0)
         span = self.out.object("S", buffer.span)
@@ -173,14 +173,14 @@ class Statements:
         return Place("list", name, low, high)
 
     def _wide(self, buffer: Buffer) -> str:
-        """The array type in which arithmetic keeps values of the buffer's type."""
+        """Return the array type for arithmetic on the buffer's values."""
         dtype = buffer.dtype
         if dtype.is_integer:
             return "uint64" if dtype == "uint64" else "int64"
         return self.out.object("T", numpy_dtype(dtype).type, str(dtype))
 
     def _DeclBuffer(self, stmt: DeclBuffer) -> None:
-        """A view: the places of memory buffers were filled in before; tensor memory is reached by address only."""
+        """Declare a view as an alias of its source; tensor memory is accessed by address only."""
         source = stmt.buffer.source
         if stmt.buffer not in self.storage.places and source is not None and source in self.storage.places:
             self.storage.places[stmt.buffer] = self.storage.places[source]
@@ -215,7 +215,7 @@ class Statements:
         self.out.line(f"{place.name}.store(w, {at.code}, {value.code}{width})")
 
     def _assign(self, stmt: BufferStore, place: Place) -> None:
-        """A mutable scalar."""
+        """Emit an assignment to a mutable scalar."""
         value = self.expressions.ready(self.expressions.part(stmt.value, stmt.buffer))
         self.out.at(stmt.span)
         if place.kind == "scalar":
@@ -252,7 +252,7 @@ class Statements:
                 self.stmt(stmt.orelse)
 
     def _masked_if(self, stmt: If, cond: Value | None) -> None:
-        """Both arms under a narrowed mask, one after the other."""
+        """Emit both arms under narrowed masks, one after the other."""
         outer, inner = self.out.fresh("outer"), self.out.fresh("inner")
         self.out.at(stmt.cond.span)
         self.out.settle()
@@ -269,7 +269,7 @@ class Statements:
         self.out.line(f"w.select({self._remaining(outer, stmt)})")
 
     def narrowed(self, outer: str, expr: Expr, cond: Value | None) -> str:
-        """The lanes of the mask `outer` in which a condition holds; its value is None for elect.sync."""
+        """Return the lanes of the mask `outer` in which a condition holds; `cond` is None for elect.sync."""
         if cond is None:
             assert isinstance(expr, Call)
             return self.calls.elected(expr)
@@ -280,7 +280,7 @@ class Statements:
         return f"{outer}.where({cond.code})"
 
     def _remaining(self, outer: str, stmt: Stmt) -> str:
-        """The mask after a region: without the lanes that left the loop's iteration inside it."""
+        """Return the mask after a region, without the lanes that left the loop's iteration inside it."""
         return f"{outer}.minus({self.loops[-1].gone})" if self._may_lose_lanes(stmt) else outer
 
     @contextmanager
@@ -320,11 +320,11 @@ class Statements:
             self.stmt(stmt.body)
 
     def _numbers(self, stmt: For, numbers: str) -> str:
-        """The text of the values of the loop variable. A run that leaves iterations out has another one."""
+        """Return the text of the values of the loop variable. A shortened run overrides it."""
         return numbers
 
     def _condition(self, stmt: While) -> Expr:
-        """The condition of a loop, likewise."""
+        """Return the condition of a loop, which a shortened run replaces."""
         return stmt.cond
 
     def _loop_var(self, stmt: For, start: Value, stop: Value) -> str:
@@ -364,7 +364,7 @@ class Statements:
             self.stmt(stmt.body)
 
     def _state(self, stmt: While) -> tuple[str, str, tuple[str, ...]] | None:
-        """The (local, tuple, names) of the state that must change for the loop to end, where it is known."""
+        """Return the (local, tuple, names) of the state that must change for the loop to end, if known."""
         state = loop_state(stmt)
         if state is None or any(self.storage.place(buffer).kind != "scalar" for buffer in state):
             return None

@@ -1,4 +1,4 @@
-"""The storage of each buffer of the kernel in generated code, with its reads and addresses."""
+"""Storage of the kernel's buffers in generated code, with their reads and addresses."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Kind = Literal["scalar", "list", "lanes", "array", "memory"]
 class Place:
     """The storage of a buffer.
 
-    scalar: a Python number, one mutable variable that is the same in all lanes. list: several of them.
-    lanes: an array [32], one variable. array: a `RegisterArray`. memory: shared or global, through the warp.
+    scalar: a Python number, one mutable variable that is uniform across the lanes. list: several of them. lanes: an
+    array [32], one variable. array: a `RegisterArray`. memory: shared or global, through the warp.
     """
 
     kind: Kind
@@ -38,7 +38,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Rows:
-    """A run of registers, one step after another: `start` (text) and, in a parallel loop, the number of steps."""
+    """A range of registers per step: its `start` (text) and, in a parallel loop, the number of steps."""
 
     start: str
     steps: int
@@ -46,9 +46,9 @@ class Rows:
 
 
 class Storage:
-    """The buffers of one function, as `Expressions` reads them.
+    """The storage of one function's buffers, for `Expressions`.
 
-    alone: whether a value that all lanes of a warp share is one number, since no warp stands for those of several CTAs.
+    alone: whether a uniform value of a warp is a single number, because no warp represents several CTAs.
     """
 
     def __init__(self, writer: Writer) -> None:
@@ -65,11 +65,11 @@ class Storage:
         return found
 
     def name(self, buffer: Buffer) -> str:
-        """The name of the buffer in generated code."""
+        """Return the name of the buffer in generated code."""
         return self.place(buffer).name
 
     def is_checked(self, buffer: Buffer) -> bool:
-        """Return whether the machine checks reads of the buffer: their bounds, and what was written before."""
+        """Return whether the machine checks reads of the buffer, for bounds and initialisation."""
         place = self.places.get(buffer)
         return place is None or place.kind not in ("scalar", "lanes")
 
@@ -77,13 +77,13 @@ class Storage:
 
     @contextmanager
     def peeking(self) -> Iterator[None]:
-        """Elements of shared memory are read in no time, in a run without data."""
+        """Read shared memory without advancing time, in a run without data."""
         with self._reading("peek"):
             yield
 
     @contextmanager
     def spending(self) -> Iterator[None]:
-        """Of reads of shared memory, only their time matters, but for indices of others; nothing is checked."""
+        """Read shared memory only for its time, except for indices of other reads, without checks."""
         with self._reading("spend"):
             yield
 
@@ -94,7 +94,8 @@ class Storage:
         self._verb = before
 
     def load(self, expr: BufferLoad, raw: bool) -> Value:
-        """An element, or a vector. raw: as its memory holds it, for moving; else normalised for arithmetic."""
+        """Return an element or a vector. raw: in the dtype of its memory, for moves; otherwise normalised for
+        arithmetic."""
         place = self.place(expr.buffer)
         self.out.spend(1)
         if place.kind in ("scalar", "lanes"):
@@ -126,8 +127,7 @@ class Storage:
         return value if raw and (at.lanes or lanes > 1) else self._normal(value, expr)
 
     def _normal(self, value: Value, expr: BufferLoad) -> Value:
-        """A value from memory in the form of arithmetic: wide integers, floating-point numbers of the right precision.
-        """
+        """Convert a value from memory to its arithmetic form: wide integers, and floats of the right precision."""
         dtype = expr.dtype
         if dtype.is_integer and value.lanes and dtype != "int64" and dtype != "uint64":
             return replace(value, code=f"{value.code}.astype(int64)", view=False)
@@ -137,7 +137,7 @@ class Storage:
         return value
 
     def rows(self, base: Expr, lanes: int) -> Rows | None:
-        """The registers from `base` on where all lanes take the same, one run after another; None where they do not."""
+        """Return the lane-uniform register range from `base` on, or None."""
         expressions = self.expressions
         at = expressions.split(base)
         uniform, pattern, rest = at
@@ -158,7 +158,7 @@ class Storage:
     # -- addresses -----------------------------------------------------------------------------------------------
 
     def address(self, expr: AddressOf) -> Value:
-        """A pointer: a shared::cluster or global address as a number, or `Registers`."""
+        """Return a pointer: a shared::cluster or global address as a number, or `Registers`."""
         place = self.place(expr.buffer)
         at = self.expressions.index(flat_index(expr, expr.buffer))
         if place.kind == "array":
@@ -178,7 +178,7 @@ class Storage:
         return Value(f"w.global_address({place.name}, {at.code})", expr.dtype, at.lanes, 0, (1 << 62) - 1)
 
     def _shared_address(self, expr: AddressOf, place: Place, at: Value) -> Value:
-        """cluster_ctarank << 24 | byte offset; bounds are checked where they are not known."""
+        """Return cluster_ctarank << 24 | byte offset, with a bounds check unless the index is known to be valid."""
         top = (1 << 28) - 1
         inside = at.low >= 0 and at.high < expr.buffer.size
         named = at.code.isidentifier()

@@ -1,4 +1,4 @@
-"""Functions that generated code calls: conversions, division and loops that Python's operators do not cover."""
+"""Runtime support of generated code: conversions, division and loops beyond Python's operators."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..facts import Fact, Fault
 from ..machine import EMPTY, POLL_CYCLES, Divergence, Mask, Wait
 
 MAX_POLLS = 20_000
-"""Iterations of loops that spin on memory that a warp may make before it is taken to wait for ever."""
+"""The number of polls after which a warp is considered to wait forever."""
 
 
 @dataclass
 class Poll(Wait):
-    """A loop that reads memory until another thread has changed it."""
+    """A wait in a loop that polls memory until another thread changes it."""
 
     instruction: ClassVar[str] = "poll"
     polls: ClassVar[bool] = True
@@ -27,31 +27,31 @@ class Poll(Wait):
 
 @dataclass(frozen=True)
 class DivisionByZero(Fact):
-    """An integer is divided by zero."""
+    """An integer division by zero."""
 
 
 @dataclass(frozen=True)
 class RunawayLoop(Fact):
-    """A warp still spins on memory after a great many iterations."""
+    """A warp that still polls memory after a great many iterations."""
 
 
 @dataclass(frozen=True)
 class EndlessLoop(Fact):
-    """A loop that cannot end. state: the scalars that decide about it, all of which an iteration left as they were."""
+    """A loop that cannot end. state: the scalars of its exit condition, all unchanged by an iteration."""
 
     state: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class IndexOverflow(Fact):
-    """A signed value that an address is computed from does not fit in its type. bits: of the type."""
+    """A signed value in an address computation that overflows its type. bits: of the type."""
 
     value: int
     bits: int
 
 
 def floor_div(w: Any, a: Any, b: Any) -> Any:
-    """``a // b``; a zero divisor in an active lane is recorded, and 1 taken in its place."""
+    """Return ``a // b``; a zero divisor in an active lane is recorded and replaced by 1."""
     return a // _divisor(w, b)
 
 
@@ -60,7 +60,7 @@ def floor_mod(w: Any, a: Any, b: Any) -> Any:
 
 
 def trunc_div(w: Any, a: Any, b: Any) -> Any:
-    """``a / b`` of integers, rounded towards zero as C does."""
+    """Return ``a / b`` of integers, rounded towards zero as in C."""
     b = _divisor(w, b)
     quotient = abs(a) // abs(b)
     if isinstance(quotient, np.ndarray):
@@ -69,7 +69,8 @@ def trunc_div(w: Any, a: Any, b: Any) -> Any:
 
 
 def _divisor(w: Any, b: Any) -> Any:
-    """The divisor, 1 where it is 0: the result is unspecified then, and no chip traps (PTX ISA: div, rem)."""
+    """Return the divisor, with zeros replaced by 1: the result is unspecified, and hardware does not trap (PTX ISA:
+    div, rem)."""
     if isinstance(b, np.ndarray):
         zero = b == 0
         if zero.shape[-1:] == w.mask.bits.shape:
@@ -84,7 +85,7 @@ def _divisor(w: Any, b: Any) -> Any:
 
 
 def shift_left(a: Any, b: Any, bits: int) -> Any:
-    """``a << b``; 0 where b is not below `bits` (PTX ISA: shl clamps the shift amount)."""
+    """Return ``a << b``; 0 if b is not below `bits` (PTX ISA: shl clamps the shift amount)."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         a, count = _with_count(a, np.clip(b, 0, bits - 1))
         return np.where((b >= 0) & (b < bits), a << count, a.dtype.type(0))
@@ -92,7 +93,7 @@ def shift_left(a: Any, b: Any, bits: int) -> Any:
 
 
 def shift_right(a: Any, b: Any, bits: int) -> Any:
-    """``a >> b``; only copies of the sign remain where b is not below `bits` (PTX ISA: shr)."""
+    """Return ``a >> b``; all sign bits if b is not below `bits` (PTX ISA: shr)."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         a, count = _with_count(a, np.where((b >= 0) & (b < bits), b, bits - 1))
         return a >> count
@@ -100,13 +101,13 @@ def shift_right(a: Any, b: Any, bits: int) -> Any:
 
 
 def _with_count(a: Any, count: Any) -> tuple[Any, Any]:
-    """An operand of a shift and its count with one dtype: NumPy has no shift of uint64 by int64."""
+    """Return a shift operand and its count with a common dtype: NumPy cannot shift uint64 by int64."""
     a = np.asarray(a) if isinstance(a, np.ndarray) else np.asarray(a, np.uint64 if a >= 2**63 else np.int64)
     return a, np.asarray(count).astype(a.dtype)
 
 
 def float_to_int(value: Any, low: int, high: int) -> Any:
-    """Rounded towards zero and saturated; NaN becomes 0 (PTX ISA: cvt)."""
+    """Round towards zero and saturate; NaN becomes 0 (PTX ISA: cvt)."""
     if isinstance(value, np.ndarray):
         wide = np.nan_to_num(value.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
         small = np.clip(np.trunc(wide), float(low), float(high))
@@ -124,9 +125,9 @@ _WITHOUT_NAN = (ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn, ml_dtypes.floa
 
 
 def finite(value: Any, kind: Any) -> Any:
-    """A value clamped to the range of a float of 8, 6 or 4 bits; infinity becomes its largest number.
+    """Clamp a value to the range of a float of 8, 6 or 4 bits; infinity becomes its largest number.
 
-    So does NaN in a type without it (PTX ISA: cvt, .satfinite).
+    So does NaN in a type without NaN (PTX ISA: cvt, .satfinite).
     """
     limit = float(ml_dtypes.finfo(kind).max)
     near = np.clip(value, -limit, limit)
@@ -136,7 +137,8 @@ def finite(value: Any, kind: Any) -> Any:
 
 
 def reinterpret(value: Any, source: Any, target: Any, before: int, after: int) -> Any:
-    """The bits of a value of type `source` as `target`; each has the given number of lanes in its last axis."""
+    """Reinterpret the bits of a value of type `source` as `target`; each has the given number of lanes in its last
+    axis."""
     bits = np.asarray(value).astype(source, copy=False)
     out = np.ascontiguousarray(bits if before > 1 else bits[..., None]).view(target)
     if after == 1:
@@ -148,19 +150,19 @@ def reinterpret(value: Any, source: Any, target: Any, before: int, after: int) -
 
 
 def runaway(w: Any) -> Exception:
-    """The fault of a warp that spins on memory for too long."""
+    """Return the fault of a warp that polls memory for too long."""
     return Fault(RunawayLoop(w.origin))
 
 
 def endless(w: Any, state: tuple[str, ...]) -> Exception:
-    """The fault of a warp in a loop that cannot end."""
+    """Return the fault of a warp in a loop that cannot end."""
     return Fault(EndlessLoop(w.origin, state))
 
 
 def poll(w: Any, steady: bool) -> Wait:
-    """Let others run for a while, in a loop that reads memory until another warp has changed it.
+    """Yield to other warps in a loop that polls memory.
 
-    steady: whether an iteration does nothing but look.
+    steady: whether an iteration only reads memory.
     """
     if steady:
         w.gpu.looks(w)
@@ -170,7 +172,7 @@ def poll(w: Any, steady: bool) -> Wait:
 
 
 def signed(w: Any, value: Any, low: int, high: int) -> Any:
-    """A signed value that an address is computed from, reduced to its type; that it leaves this is recorded."""
+    """Wrap a signed value of an address computation to its type, and record an overflow."""
     if not isinstance(value, np.ndarray):
         if low <= value <= high:
             return value
@@ -186,12 +188,12 @@ def signed(w: Any, value: Any, low: int, high: int) -> Any:
 
 
 def merge(mask: Mask, new: Any, old: Any) -> np.ndarray:
-    """`new` in the lanes of `mask`, `old` elsewhere."""
+    """Return `new` in the lanes of `mask`, `old` elsewhere."""
     return np.where(mask.bits, new, old)
 
 
 def spread(value: Any, dtype: Any) -> np.ndarray:
-    """A value in all 32 lanes, as an array of its own."""
+    """Broadcast a value to a new array of 32 lanes."""
     return np.array(np.broadcast_to(np.asarray(value, dtype), (32,)))
 
 
@@ -202,4 +204,4 @@ NAMESPACE: dict[str, Any] = {
     **{f.__name__: f for f in (floor_div, floor_mod, trunc_div, shift_left, shift_right, least, greatest,
                                float_to_int, finite, reinterpret, runaway, endless, poll, merge, spread, signed)},
 }  # fmt: skip
-"""The names that generated code may use."""
+"""The names available to generated code."""

@@ -1,4 +1,4 @@
-"""The threads of a CTA that a condition may select, judged by thread numbers alone."""
+"""The threads of a CTA that a condition may select, as determined by thread indices alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNARY: Mapping[str, Callable[[Any], Any]] = {"-": np.negative, "~": np.invert, 
 
 
 def thread_values(expr: Expr, warps: int) -> np.ndarray | None:
-    """The value of `expr` in each thread, broadcastable to [warps, 32]; None where it depends on more."""
+    """Return the value of `expr` in each thread, broadcastable to [warps, 32]; None if it depends on more."""
     if isinstance(expr, Const):
         return np.asarray(expr.value)
     if isinstance(expr, Special):
@@ -45,7 +45,7 @@ def thread_values(expr: Expr, warps: int) -> np.ndarray | None:
 
 
 def selected(cond: Expr, warps: int) -> tuple[np.ndarray, np.ndarray]:
-    """bool[warps, 32]: the threads for which `cond` may hold, and those for which it may not."""
+    """Return bool[warps, 32] masks of the threads for which `cond` may hold and for which it may fail."""
     if isinstance(cond, Unary) and cond.op == "not":
         holds, fails = selected(cond.value, warps)
         return fails, holds

@@ -1,7 +1,7 @@
-"""Values that travel among the lanes of a warp by shuffles, votes and reductions, from a read of memory to a write.
+"""Values that move between the lanes of a warp by shuffles, votes and reductions, from a memory read to a write.
 
-A lane that writes such a value has it only when the lanes that gave it have read: no order of the lanes lets the write
-come first, although shuffles order no memory (PTX ISA: "shfl.sync").
+A lane that writes such a value has received it after the reads of the source lanes: no order of the lanes lets the
+write come first, although shuffles order no memory (PTX ISA: "shfl.sync").
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tirx_mini.isa import Scope, instruction_of
 
 
 def travelled(func: PrimFunc) -> Mapping[Span, frozenset[Span]]:
-    """By the place of each write to memory, the places of the reads whose values come to it through other lanes."""
+    """Return the locations of reads whose values reach a write through other lanes, by the location of the write."""
     if not any(isinstance(node, Call) and _crosses(node) for node in func.nodes):
         return {}
     values = _Values(func)
@@ -44,13 +44,13 @@ def travelled(func: PrimFunc) -> Mapping[Span, frozenset[Span]]:
 
 
 def _crosses(call: Call) -> bool:
-    """Return whether an instruction gives a lane the values of others."""
+    """Return whether an instruction exchanges values between lanes."""
     entry = instruction_of(call)
     return entry is not None and entry.pure and entry.issued_by is Scope.WARP and bool(call.args) and not entry.elects
 
 
 class _Values:
-    """The sources of the values of a lowered function."""
+    """The definitions of the values of a lowered function."""
 
     def __init__(self, func: PrimFunc) -> None:
         self._from: dict[Var | Buffer, list[Stmt]] = {}
@@ -61,7 +61,7 @@ class _Values:
                 self._from.setdefault(node.buffer.root, []).append(node)
 
     def behind(self, roots: list[Expr]) -> frozenset[Span]:
-        """The places of reads of memory from which a value of `roots` comes through other lanes."""
+        """Return the locations of memory reads whose values reach `roots` through other lanes."""
         found: set[Span] = set()
         seen: set[tuple[Var | Buffer, bool]] = set()
         todo: list[tuple[Expr, Span | None, bool]] = [(root, None, False) for root in roots]
@@ -84,7 +84,7 @@ class _Values:
 
 
 def _sources(expr: Expr) -> Iterator[Var | Buffer]:
-    """The variable or the registers that an expression reads."""
+    """Yield the variable or the register buffer that an expression reads."""
     if isinstance(expr, Var):
         yield expr
     elif isinstance(expr, BufferLoad) and expr.buffer.scope == "local":

@@ -1,4 +1,4 @@
-"""Divergence analysis: which values are the same in all lanes of a warp, and which branches split a warp.
+"""Divergence analysis: the values that are uniform across a warp's lanes, and the branches that split a warp.
 
 Three facts are found together, by iterating until nothing changes:
 
@@ -62,7 +62,7 @@ def call_varies(call: Call, operands_vary: bool) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """Code under a narrowed mask. `invariant`: the mask is the same each time the region is entered by this warp."""
+    """Code under a narrowed mask. `invariant`: whether the mask is the same at each entry by this warp."""
 
     invariant: bool
     loops: tuple[Stmt, ...]
@@ -70,9 +70,9 @@ class Region:
 
 @dataclass(frozen=True)
 class Place:
-    """A point of the program: its order, what is around it, and (a bit each) the warps that reach it.
+    """A program point: its order, its enclosing statements, and (one bit each) the warps that reach it.
 
-    blocks: the arms of branches and the bodies of loops, from the outside in: what must be entered to get here.
+    blocks: the enclosing arms of branches and bodies of loops, from the outside in.
     """
 
     order: int = 0
@@ -82,11 +82,11 @@ class Place:
     blocks: tuple[tuple[Stmt, str], ...] = ()
 
     def inside(self, stmt: Stmt, arm: str, **changes: Any) -> Place:
-        """The beginning of a block of `stmt`."""
+        """Return the start of a block of `stmt`."""
         return replace(self, blocks=(*self.blocks, (stmt, arm)), **changes)
 
     def always_before(self, other: Place) -> bool:
-        """Return whether a lane that gets to `other` has passed here."""
+        """Return whether every lane that reaches `other` has passed this point."""
         return self.order < other.order and other.blocks[: len(self.blocks)] == self.blocks
 
 
@@ -94,10 +94,9 @@ class Place:
 class Uniformity:
     """The result of the analysis.
 
-    lanes: register buffers that need a value for each lane. ragged: loops that some lanes may leave, or whose
-    iteration they may leave, before others. assigned_first: buffers of one element that are written on every path to
-    a read. addressed: buffers of which an instruction is given the address. ranges: bounds of what is assigned to a
-    signed scalar.
+    lanes: register buffers that need a value for each lane. ragged: loops whose iterations some lanes may leave before
+    others. assigned_first: buffers of one element that are written on every path to a read. addressed: buffers whose
+    address is passed to an instruction. ranges: bounds of the values assigned to a signed scalar.
     """
 
     launch: Launch
@@ -111,7 +110,7 @@ class Uniformity:
 
     @property
     def size(self) -> tuple[int, ...]:
-        """How much is known; it only grows."""
+        """The size of the analysis state, which grows monotonically."""
         return len(self.lanes), len(self.varying_vars), len(self.unsteady_vars), len(self.ragged)
 
     def varying(self, expr: Expr) -> bool:
@@ -129,7 +128,7 @@ class Uniformity:
         return any(self.varying(child) for child in children(expr) if isinstance(child, Expr))
 
     def steady(self, expr: Expr) -> bool:
-        """Return whether a lane computes the same value each time: no memory, no mutable variable, no loop variable."""
+        """Return whether a lane always computes the same value: no memory, mutable variable or loop variable."""
         if isinstance(expr, Var):
             return expr not in self.unsteady_vars
         if isinstance(expr, BufferLoad):
@@ -141,7 +140,7 @@ class Uniformity:
 
 
 def analyse(func: PrimFunc) -> Uniformity:
-    """The divergence of a lowered function."""
+    """Return the divergence of a lowered function."""
     assert func.launch is not None, "the function is not lowered"
     result = Uniformity(func.launch)
     while True:
@@ -161,7 +160,7 @@ class _Access:
 
 
 class _Pass:
-    """One walk over the body under the current assumptions, which it then weakens where they do not hold."""
+    """One pass over the body under the current assumptions, which it weakens where they fail."""
 
     def __init__(self, result: Uniformity) -> None:
         self.result = result
@@ -177,7 +176,7 @@ class _Pass:
                 self.result.lanes.add(buffer)
 
     def conclude(self) -> None:
-        """The conclusion from the assumptions."""
+        """Derive the final results from the assumptions."""
         for buffer, writes in self.writes.items():
             reads = self.reads.get(buffer, [])
             if all(any(w.place.always_before(r.place) for w in writes) for r in reads):
@@ -190,7 +189,7 @@ class _Pass:
                     self.result.ranges[buffer] = (low, high)
 
     def _one_value(self, buffer: Buffer) -> bool:
-        """Return whether all lanes of each read see one value, whichever write it comes from."""
+        """Return whether all lanes of each read observe one value, whichever write it comes from."""
         writes, reads = self.writes.get(buffer, []), self.reads.get(buffer, [])
         return all(access.fits_scalar for access in (*writes, *reads)) and all(
             _sees(write.place, read.place) for write in writes for read in reads
@@ -277,7 +276,7 @@ class _Pass:
             self.analyzer = self.analyzer.bind(stmt.var, min(ends), max(ends))
 
     def _leave(self, at: Place) -> None:
-        """A break or continue under a mask that was narrowed inside its loop lets lanes go different ways."""
+        """Mark the innermost loop as ragged if a break or continue is under a mask narrowed inside the loop."""
         if at.loops and any(at.loops[-1] in region.loops for region in at.regions):
             self.result.ragged.add(at.loops[-1])
 
@@ -298,7 +297,7 @@ class _Pass:
 
 
 def _sees(write: Place, read: Place) -> bool:
-    """Return whether every lane that reads at `read` has made the latest write at `write`, or none has."""
+    """Return whether every lane at `read` has executed the latest write at `write`, or none has."""
     shared = [loop for loop in write.loops if loop in read.loops]
     if not write.warps & read.warps or (write.order > read.order and not shared):
         return True
@@ -308,7 +307,7 @@ def _sees(write: Place, read: Place) -> bool:
 
 
 def warps_of(cond: Expr, warps: int) -> tuple[int, int]:
-    """Split `warps` (a bit each): those in which `cond` may hold for some lane, and those in which it may not."""
+    """Split `warps` (one bit each) into those where `cond` may hold for some lane and those where it may fail."""
     holds, fails = selected(cond, warps.bit_length())
     return _bits(holds) & warps, _bits(fails) & warps
 

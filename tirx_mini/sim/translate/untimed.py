@@ -1,4 +1,4 @@
-"""Statements of a run for results alone: one warp goes round loops of products for its whole warpgroup."""
+"""Statements of a run for results alone: one warp executes product loops for its whole warpgroup."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .writer import Writer
 
 
 class UntimedStatements(Statements):
-    """Translates one function's body for clusters whose engines do at once what they are given.
+    """The statement translator for clusters with untimed engines.
 
-    led: the loops that the first warp of each warpgroup goes round for all four, with the accumulators there.
+    led: the loops that the first warp of each warpgroup executes for all four, with their accumulators.
     """
 
     def __init__(
@@ -47,9 +47,9 @@ class UntimedStatements(Statements):
 
 
 def lead(out: Writer, moved: Sequence[Place], arrays: Sequence[Place], execute: Callable[[], None]) -> None:
-    """A loop that the first warp of each warpgroup goes round for the others. execute: translates it.
+    """Emit a loop that the first warp of each warpgroup executes for the others. execute: translates it.
 
-    moved: the scalars that it changes. arrays: of the registers in which it accumulates.
+    moved: the scalars that it changes. arrays: of its accumulator registers.
     """
     names, given = ("".join(f"{place.name}, " for place in places) for places in (moved, arrays))
     operands = f"w, ({given})" if given else "w"

@@ -1,4 +1,4 @@
-"""The text of a value in generated code, with its type, its range and its dependences."""
+"""The text of a value in generated code, with its dtype, range and dependences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tirx_mini.ir import DataType
 
 
 def integer_range(dtype: DataType) -> tuple[int, int]:
-    """The inclusive range of an integer type (or bool)."""
+    """Return the inclusive range of an integer type (or bool)."""
     if dtype.is_bool:
         return (0, 1)
     if dtype.is_signed:
@@ -21,15 +21,15 @@ def integer_range(dtype: DataType) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Value:
-    """Python source text of a value.
+    """The Python source text of a value.
 
-    lanes: whether it is an array with a last axis of lanes (or of 1); else a Python number.
-        Integer arrays are int64 (uint64 for uint64), whatever the type in the kernel; `low` and `high` keep them exact.
+    lanes: whether it is an array with a last axis of lanes (or of 1); otherwise it is a Python number. Integer arrays
+        are int64 (uint64 for uint64), whatever the type in the kernel; `low` and `high` keep them exact.
     low, high: inclusive bounds of an integer.
-    static: it depends only on the place of the lane in the CTA and on the variables of parallel loops, so all its
-        values can be computed before the kernel runs.
-    view: the text names storage that may change; copy before keeping it.
-    depth: how deep operations are nested in the text; Python's parser has a limit.
+    static: whether it depends only on the position of the lane in the CTA and on the variables of parallel loops, so
+        that all its values can be computed before the kernel runs.
+    view: whether the text names storage that may change; it must be copied before it is kept.
+    depth: the nesting depth of operations in the text; Python's parser has a limit.
     """
 
     code: str
@@ -43,12 +43,12 @@ class Value:
 
     @property
     def known(self) -> int | None:
-        """The value of an integer constant, else None."""
+        """The value of an integer constant, or None."""
         return self.low if not self.lanes and self.low == self.high and self.dtype.is_integer else None
 
 
 def combined(code: str, dtype: DataType, *parts: Value, low: int = 0, high: int = 0) -> Value:
-    """The text of an operation on `parts`."""
+    """Return the value of an operation on `parts`."""
     return Value(
         code,
         dtype,
@@ -61,19 +61,19 @@ def combined(code: str, dtype: DataType, *parts: Value, low: int = 0, high: int 
 
 
 def ranged(code: str, dtype: DataType, **facts: Any) -> Value:
-    """A value whose only known bounds are its type's."""
+    """Return a value whose only known bounds are those of its dtype."""
     low, high = integer_range(dtype) if dtype.is_integer or dtype.is_bool else (0, 0)
     return Value(code, dtype, low=low, high=high, **facts)
 
 
 def literal(value: int | bool, dtype: DataType) -> Value:
-    """An integer or boolean constant."""
+    """Return an integer or boolean constant."""
     code = f"({value})" if value < 0 else repr(value)
     return Value(code, dtype, low=int(value), high=int(value), static=True)
 
 
 def wrapped(value: Value) -> Value:
-    """`value` reduced to the range of its integer type, as the hardware does; unchanged where it cannot leave it."""
+    """Wrap `value` to the range of its integer type; return it unchanged if it cannot overflow."""
     low, high = integer_range(value.dtype)
     if low <= value.low and value.high <= high:
         return value
@@ -88,7 +88,7 @@ def wrapped(value: Value) -> Value:
 
 
 def checked(value: Value) -> Value:
-    """As `wrapped`, for a signed value that an address is computed from: the run records where it leaves its type."""
+    """Wrap a signed value of an address computation with a runtime check that records overflow."""
     same = wrapped(value)
     if same.code == value.code:
         return same
@@ -158,7 +158,7 @@ BOUNDS: Mapping[str, Callable[[Value, Value], tuple[int, int]]] = {
 
 
 def bounds(op: str, a: Value, b: Value) -> tuple[int, int]:
-    """Inclusive bounds of ``a op b`` over integers, before it wraps."""
+    """Return inclusive bounds of ``a op b`` over integers, before wrapping."""
     if op in _BITWISE and a.known is not None and b.known is not None:
         exact = _BITWISE[op](a.known, b.known)
         return exact, exact

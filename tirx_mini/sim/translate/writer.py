@@ -1,4 +1,4 @@
-"""The generated module under construction: lines of source, and the objects that they name."""
+"""The generated module under construction: source lines, and the objects that they reference."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tirx_mini.ir import Span
 
 INDENT = "    "
 OWN = ("w", "wid", "tid", "window", "polls", "steps")
-"""Names that the generated code has for itself."""
+"""Names reserved for generated code."""
 
 
 _COST = re.compile(r"\s*w\.time \+= (\d+)$")
 
 
 class Writer:
-    """Lines of a function's body, the names taken, and the namespace of the module around it."""
+    """A function under construction: its lines, the names in use, and the namespace of its module."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
         self.namespace = dict(namespace)
@@ -40,7 +40,7 @@ class Writer:
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Lines written inside belong to the compound statement `head`; an empty body becomes `pass`."""
+        """Emit the lines written inside as the body of the compound statement `head`; an empty body becomes `pass`."""
         self.settle()
         self.line(head)
         self._depth += 1
@@ -54,13 +54,13 @@ class Writer:
         self._span = None
 
     def at(self, span: Span | None) -> None:
-        """Say that what follows was written at `span`."""
+        """Set the source location of the following lines to `span`."""
         if span is not None and span is not self._span:
             self.line(f"w.span = {self.object('S', span)}")
             self._span = span
 
     def spend(self, cycles: int) -> None:
-        """Count issue cycles; they are added to the warp's time before anything that depends on it."""
+        """Add issue cycles, which are emitted before the next use of the warp's time."""
         self._pending_cost += cycles
 
     def settle(self) -> None:
@@ -70,7 +70,7 @@ class Writer:
 
     @contextmanager
     def dropped(self) -> Iterator[None]:
-        """Drop the lines written inside, and count what they cost."""
+        """Discard the lines written inside, but keep their cost."""
         first, span = len(self.lines), self._span
         yield
         self._pending_cost += sum(int(match[1]) for line in self.lines[first:] if (match := _COST.match(line)))
@@ -79,7 +79,7 @@ class Writer:
 
     @contextmanager
     def free(self) -> Iterator[None]:
-        """Count no cost inside: it has been counted before."""
+        """Ignore the cost of the lines written inside, because it is already counted."""
         cost = self._pending_cost
         yield
         self._pending_cost = cost
@@ -87,7 +87,7 @@ class Writer:
     # -- names ---------------------------------------------------------------------------------------------------
 
     def fresh(self, hint: str) -> str:
-        """A name like `hint` that nothing else has."""
+        """Return an unused name similar to `hint`."""
         base = re.sub(r"\W", "_", hint).strip("_") or "x"
         name, count = base, 0
         while name in self._taken or name[0].isdigit():
@@ -97,7 +97,7 @@ class Writer:
         return name
 
     def object(self, prefix: str, value: Any, key: Any = None) -> str:
-        """The name under which generated code finds `value`; equal keys share one (default: the object itself)."""
+        """Return the name of `value` in generated code; equal keys share a name (default: the object itself)."""
         identity = (prefix, id(value) if key is None else key)
         name = self._objects.get(identity)
         if name is None:
@@ -106,7 +106,7 @@ class Writer:
         return name
 
     def per_warp(self, prefix: str, table: list[Any], key: Any) -> str:
-        """The name of a local that holds ``table[w.warp_id]``."""
+        """Return the name of a local that holds ``table[w.warp_id]``."""
         identity = (prefix, key)
         name = self._objects.get(identity)
         if name is None:
@@ -115,5 +115,5 @@ class Writer:
         return name
 
     def source(self, signature: str) -> str:
-        """The whole function."""
+        """Return the source of the whole function."""
         return "\n".join([f"def {signature}:", *self.prologue, *self.lines, ""])
