@@ -47,7 +47,7 @@ class LocalMemory:
         return self.arrays.get(name) or (self.arrays.get(FRAME) if name in self.offsets else None)
 
     def initialised(self) -> list[Stmt]:
-        """Return statements that zero-initialise the frame, since compilers copy bytes that were never written."""
+        """Return statements that initialise the frame, since compilers copy bytes that were never written."""
         frame = self.arrays.get(FRAME)
         if frame is None:
             return []

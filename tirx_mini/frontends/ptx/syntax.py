@@ -198,7 +198,7 @@ class Directive:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """A list of branch or call targets: ``name: .branchtargets a, b;`` or ``.calltargets``."""
+    """A list of branch or call targets: ``name: .branchtargets a, b;``. kind: "branchtargets" or "calltargets"."""
 
     kind: str
     name: str
@@ -315,7 +315,9 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A switch that executes ``cases[index]``; an index out of range is undefined behaviour (PTX ISA)."""
+    """A switch that executes ``cases[index]``; an index out of range is undefined behaviour. It has no `Break` of its
+    own.
+    """
 
     index: Operand
     cases: tuple[tuple[Node, ...], ...]
