@@ -36,9 +36,7 @@ class Bound:
 
 
 def bind(kernel: Kernel, args: Sequence[Any]) -> Bound:
-    """Bind the arguments of a launch to the kernel's parameters. Raises `ArgumentError` where they do not fit the
-    parameters.
-    """
+    """Bind the arguments of a launch to the kernel's parameters. Raises `ArgumentError` for a mismatch."""
     if len(args) != len(kernel.parameters):
         names = ", ".join(parameter.name for parameter in kernel.parameters) or "none"
         raise ArgumentError(

@@ -80,9 +80,7 @@ _JUMPS = ("bra", "brx", *ENDS)
 
 
 class _Blocks:
-    """Splits a body into basic blocks. starts: the start index of each block, in order. labels: the block of each
-    label.
-    """
+    """Splits a body into basic blocks. starts: the start index of each block. labels: the block of each label."""
 
     def __init__(self, flat: Flat) -> None:
         self.flat = flat

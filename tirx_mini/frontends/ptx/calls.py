@@ -81,8 +81,7 @@ def _result(context: Context, instruction: Instruction, value: int) -> None:
 
 
 def _parts(text: str) -> Iterator[tuple[str, str, str, int]]:
-    """Split a format string: yield the text, conversion letter, value type ("" if none) and byte offset of each
-    conversion.
+    """Yield the text, conversion letter, value type ("" if none) and byte offset of each conversion in a format string.
     """
     at = offset = 0
     for match in _CONVERSION.finditer(text):

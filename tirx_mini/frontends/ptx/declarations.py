@@ -22,9 +22,7 @@ _REGISTERS = re.compile(r"\.reg\s*\.(\w+)\s+([%$\w]+)(?:<(\d+)>)?\s*\Z")
 
 
 def declarations(text: str, line: int, span: Span = NO_SPAN) -> tuple[Declaration, ...]:
-    """Parse a declaration statement without its semicolon, such as ``.reg .b32 %r<5>`` or ``.shared .align 16 .b8
-    a[64]``.
-    """
+    """Parse a declaration statement without its semicolon: ``.reg .b32 %r<5>``, ``.shared .align 16 .b8 a[64]``."""
     simple = _REGISTERS.match(text)
     if simple is not None and simple[1] in TYPES:
         kind, name, count = simple.groups()

@@ -11,9 +11,7 @@ from .opcodes import Operation, Words
 
 
 def found(words: Words) -> Operation | None:
-    """Lower bfind: the position of the highest bit that differs from the sign bit; .shiftamt gives the shift to the
-    top.
-    """
+    """Lower bfind: the position of the highest bit that differs from the sign; .shiftamt gives the shift to the top."""
     signed, bits = words.kind.startswith("s"), words.dtype.bits
     count = DataType("uint32")
 

@@ -50,9 +50,7 @@ class PtxFiles:
 
 
 def read_file(path: Path, name: str, launch: LaunchText, gpu: str | None) -> Entry:
-    """Read a file and return its kernel of the given name. Raises `KernelFileError` for unreadable files, and
-    `TirxError`.
-    """
+    """Read a kernel of a file by name. Raises `KernelFileError` for unreadable files, and `TirxError`."""
     if not path.is_file():
         raise KernelFileError(f"{path} does not exist")
     if path.suffix == ".ptx":

@@ -29,9 +29,7 @@ from .syntax import (
 
 @dataclass(frozen=True)
 class Flat:
-    """A body without nested scopes. registers: type and vector length by name; variables: its declarations; targets:
-    its jump tables.
-    """
+    """A body without nested scopes. registers: type and vector length by name; targets: its jump tables."""
 
     code: tuple[Instruction | Label, ...]
     registers: Mapping[str, tuple[str, int]]

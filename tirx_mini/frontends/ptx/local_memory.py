@@ -33,7 +33,6 @@ class Array:
 @dataclass(frozen=True)
 class LocalMemory:
     """The local variables of a thread. offsets: byte offsets in the frame. arrays: the frame and other arrays, by name.
-    offsets: of those in the frame. arrays: of the others and of the frame, by name.
 
     generic: whether generic addresses may be those of local memory.
     """

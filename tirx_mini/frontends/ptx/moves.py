@@ -1,6 +1,4 @@
-"""Lowering of register instructions without memory accesses: moves, conversions, comparisons and multi-result
-instructions.
-"""
+"""Lowering of register instructions: moves, conversions, comparisons and multi-result instructions."""
 
 from __future__ import annotations
 

@@ -153,9 +153,7 @@ class Entry:
 
 
 def dims(what: str, given: Dims) -> tuple[int, int, int]:
-    """Return the extents along x, y and z, padded with 1. Raises `ArgumentError` unless there are one to three positive
-    numbers.
-    """
+    """Return the extents along x, y and z, padded with 1. Raises `ArgumentError` for an invalid number."""
     values = [given] if isinstance(given, int) else list(given)
     if not 1 <= len(values) <= 3 or any(int(value) < 1 for value in values):
         raise ArgumentError(f"{what} must be one to three positive numbers, but it is {given!r}")

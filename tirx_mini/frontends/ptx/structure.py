@@ -137,9 +137,7 @@ class _Structuring:
         depth: int,
         out: _Guarded,
     ) -> None:
-        """Convert nested exits to a multi-exit statement followed by the code of the exit that was taken
-        (`_alternatives`).
-        """
+        """Convert nested exits to a multi-exit statement and the code of the exit taken (`_alternatives`)."""
         own = [("to", place) for place, _ in places[:-1]]
         if around is not None:
             around.inside.update(own)

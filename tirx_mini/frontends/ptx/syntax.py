@@ -315,9 +315,7 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A switch that executes ``cases[index]``; an index out of range is undefined behaviour. It has no `Break` of its
-    own.
-    """
+    """A switch over ``cases[index]``; an index out of range is undefined behaviour. It has no `Break` of its own."""
 
     index: Operand
     cases: tuple[tuple[Node, ...], ...]

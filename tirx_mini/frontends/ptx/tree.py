@@ -88,8 +88,7 @@ Part: TypeAlias = Instruction | Choice | Cases | Before | Repeat | To | Again | 
 
 
 def tree(found: Mapping[int, Block], also: Mapping[int, Collection[int]] | None = None) -> tuple[Part, ...]:
-    """Build nested parts from the blocks, starting at block 0; the graph must be `reducible`. Each loop has one entry
-    (`reducible`).
+    """Build nested parts from the blocks, starting at block 0; the graph must be `reducible`.
 
     also: blocks that belong to a loop, by its entry, although they do not lead back to it.
     """

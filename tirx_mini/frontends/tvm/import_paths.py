@@ -75,8 +75,7 @@ def _refused(path: str) -> str | None:
 
 
 def not_provided(path: str, base: type[Exception] = ImportError) -> Exception:
-    """Return the error for an unsupported TVM module or name, located at the importing line, with a suggested
-    replacement.
+    """Return the error for an unsupported TVM module or name, located at the importing line.
 
     base: `ImportError`, or `AttributeError` for a name of a module.
     """

@@ -1,5 +1,4 @@
-"""Constructors of TVM's expression nodes, such as ``tvm.tirx.Var("x", "int32")`` and ``tvm.tirx.Add(a, b)``, which
-build IR nodes.
+"""Constructors of TVM's expression nodes, such as ``tvm.tirx.Var("x", "int32")`` and ``tvm.tirx.Add(a, b)``.
 
 Each is a class, so that ``isinstance(expr, tvm.tirx.Add)`` asks whether the expression is one.
 """

@@ -12,8 +12,7 @@ _REGISTERED: dict[str, Callable[..., Any]] = {}
 def register_global_func(
     func_name: str | Callable[..., Any], f: Callable[..., Any] | None = None, override: bool = False
 ) -> Any:
-    """Register a function, directly or as a decorator, for `get_global_func`; compilation does not use registered
-    functions.
+    """Register a function, directly or as a decorator, for `get_global_func`. Compilation uses none of them.
 
     Raises `ValueError` where the name is taken, unless `override` is set.
     """

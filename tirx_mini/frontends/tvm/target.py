@@ -81,9 +81,7 @@ class Target(OwnTarget):
 
     @staticmethod
     def current(allow_none: bool = True) -> OwnTarget | None:
-        """Return the target of the innermost ``with target:`` block. Raises `ValueError` without one, unless
-        `allow_none`.
-        """
+        """Return the target of the innermost ``with target:`` block. Raises `ValueError` if there must be one."""
         found = OwnTarget.current()
         if found is None and not allow_none:
             raise ValueError("no target is set: write `with tvm.target.Target(\"cuda\"):` around this")

@@ -1,4 +1,4 @@
-"""`tvm.testing.env`: capabilities of this machine. Where it has no GPU, the simulated ones count."""
+"""`tvm.testing.env`: capabilities of this machine. Simulated GPUs count if it has no real one."""
 
 from __future__ import annotations
 

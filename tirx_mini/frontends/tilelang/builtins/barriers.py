@@ -66,8 +66,7 @@ def barrier_arrive(mbarrier: Any) -> None:
 
 @builtin("cp.async.mbarrier.arrive.noinc")
 def cp_async_barrier_noinc(barrier: Any) -> None:
-    """Arrive once per thread at a barrier when all its earlier cp.async copies are done; the count includes this
-    arrival.
+    """Arrive once per thread when all its earlier cp.async copies are done; the count includes this arrival.
 
     PTX ISA: "cp.async.mbarrier.arrive".
     """

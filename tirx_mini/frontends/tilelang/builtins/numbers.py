@@ -194,8 +194,7 @@ def ieee_frsqrt(x: Any) -> Expr:
 
 @builtin("dp4a")
 def dp4a(A: Any, B: Any, C: Any) -> None:
-    """Add the dot product of the four int8 values in `A` and `B` to `C`, an int32; each is a buffer or its first
-    element.
+    """Add the dot product of four int8 values in `A` and `B` to `C`, an int32; each is a buffer or its first element.
     """
     words = []
     for operand in (A, B):

@@ -26,17 +26,13 @@ def shfl_xor(value: Any, offset: Any = None, width: Any = WIDTH, mask: Any = FUL
 
 @builtin("shfl.down", "shfl.down.segment")
 def shfl_down(value: Any, offset: Any = None, width: Any = WIDTH, mask: Any = FULL, *, delta: Any = None) -> Expr:
-    """Return the value of lane ``lane + offset``, or the lane's own value beyond the end of its segment. See
-    `shfl_xor`.
-    """
+    """Return the value of lane ``lane + offset``, or the lane's own value at the segment's end. See `shfl_xor`."""
     return _shuffle("down", value, _given(offset, delta, "shfl_down"), width, mask)
 
 
 @builtin("shfl.up", "shfl.up.segment")
 def shfl_up(value: Any, offset: Any = None, width: Any = WIDTH, mask: Any = FULL, *, delta: Any = None) -> Expr:
-    """Return the value of lane ``lane - offset``, or the lane's own value before the start of its segment. See
-    `shfl_xor`.
-    """
+    """Return the value of lane ``lane - offset``, or the lane's own value at the segment's start. See `shfl_xor`."""
     return _shuffle("up", value, _given(offset, delta, "shfl_up"), width, mask)
 
 

@@ -133,8 +133,7 @@ def _partitions(product: Product, units: int, rows: int, columns: int, most: int
 
 
 def _wgmma_parts(product: Product) -> list[tuple[int, int]]:
-    """Return the partitions of C for warpgroups (PTX ISA: "wgmma.mma_async", shapes: integers have no 40 or 56
-    columns).
+    """Return the partitions of C for warpgroups (PTX ISA: "wgmma.mma_async", shapes: integers lack 40 and 56 columns).
     """
     columns = 16 if product.dtype.is_integer else 8
     return list(_partitions(product, product.threads // WARPGROUP_SIZE, WGMMA_ROWS, columns, 256))

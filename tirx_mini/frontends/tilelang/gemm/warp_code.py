@@ -102,9 +102,7 @@ class _WarpProduct:
         return zero if isinstance(clear, Const) else If(clear, zero)
 
     def _load_a(self, fragment: Buffer, a: Region, step: Expr) -> Stmt:
-        """Load A in blocks of 16 rows and 32 bytes of K: the upper and lower 8 rows of the first half of K, then of the
-        second.
-        """
+        """Load A in blocks of 16 rows and 32 bytes of K, ordered by halves of K and then by groups of 8 rows."""
         product, lane = self.plan.product, self.operands.lane
         warp = self.operands.thread // WARP_SIZE
         row = (warp % self.plan.along_m if self.plan.along_n > 1 else warp) * self.plan.own_rows

@@ -102,8 +102,7 @@ def Cast(dtype: Any, value: Any) -> Expr:
 
 
 def reinterpret(a: Any, b: Any = None, *, value: Any = None, dtype: Any = None) -> Expr:
-    """Reinterpret the bits of a value as a dtype of the same width: ``T.reinterpret("uint32", x)``, or with swapped
-    arguments.
+    """Reinterpret the bits of a value as a dtype of equal width: ``T.reinterpret("uint32", x)``, or arguments swapped.
     """
     b = b if b is not None else value if dtype is None else dtype
     if isinstance(a, Expr) and str(b) == "handle":  # a pointer, as `T.attr` takes it

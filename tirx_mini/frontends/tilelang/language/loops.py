@@ -96,8 +96,7 @@ def Persistent(
     *,
     annotations: Mapping[str, Any] | None = None,
 ) -> Loop:
-    """Loop over the tiles of `domain` assigned to CTA `index` of `wave_size`: ``for bx, by in T.Persistent([m, n], 132,
-    cta)``.
+    """Loop over the tiles of `domain` of CTA `index` in `wave_size`: ``for bx, by in T.Persistent([m, n], 132, cta)``.
 
     Tile number t of a wave is in a group of `group_size` tiles along the last dimension; within a group the dimensions
     before it advance last, so that the CTAs of a wave share operands.

@@ -141,9 +141,7 @@ def alloc_var(dtype: Any, *args: Any, scope: str = "local.var", init: Any = None
 
 
 def alloc_barrier(arrive_count: int | Sequence[int]) -> Buffer:
-    """Allocate mbarriers in shared memory, initialised for `arrive_count` arrivals per phase; a list allocates one for
-    each entry.
-    """
+    """Allocate mbarriers in shared memory with `arrive_count` arrivals per phase; a list allocates one per entry."""
     counts = tuple(arrive_count) if isinstance(arrive_count, (list, tuple)) else (arrive_count,)
     builder = current("T.alloc_barrier")
     name = builder.take_name("barrier")

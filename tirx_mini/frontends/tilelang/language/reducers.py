@@ -117,8 +117,7 @@ def comm_reducer(combiner: Callable[[Any, Any], Any], identity: Sequence[Any]) -
 
 
 def attr(node: Any, attr_key: str | None = None, value: Any = None) -> OpenHint | None:
-    """Set the operator of `tvm_thread_allreduce`: ``with T.attr(reducer, "reduce_scope", …)``. Other keys have no
-    effect.
+    """Set the operator of `tvm_thread_allreduce`: ``with T.attr(reducer, "reduce_scope", …)``. Others have no effect.
     """
     if attr_key == "reduce_scope":
         current("T.attr").attrs["reduce_scope"] = node

@@ -64,8 +64,7 @@ def copy(
     annotations: Mapping[str, Any] | None = None,
     loop_layout: Any = None,
 ) -> None:
-    """Copy a tile, reading elements outside an argument as zeros and dropping stores outside it. Elements outside an
-    argument are read as zeros, and are not written.
+    """Copy a tile. Elements outside an argument are read as zeros, and are not written.
 
     src, dst: buffers, slices, or the elements where a tile of the extents of the other operand begins.
     """

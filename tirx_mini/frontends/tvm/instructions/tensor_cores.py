@@ -46,8 +46,7 @@ _STATIONARY: dict[str, Any] = {"weight_stationary": (True,), "cta_group": (1,)}
 def _product(
     a: str, adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None, **others: Any
 ) -> tuple[Alias, ...]:
-    """Return the alias of tcgen05.mma with dtypes instead of a kind; those of B and D are in the instruction
-    descriptor.
+    """Return the alias of tcgen05.mma with dtypes instead of a kind; those of B and D are in the descriptor.
 
     a: the parameter that the operand A is, which is in tensor memory unless it is a descriptor. others: what other
     parameters mean.

@@ -86,9 +86,7 @@ _REFUSED = {
 
 
 def refused(name: str) -> Callable[..., Any] | None:
-    """Return a stub for an unsupported function of TVM's `te`, which raises `TirxError` when called, or None for other
-    names.
-    """
+    """Return a stub that raises `TirxError` for an unsupported function of TVM's `te`, or None for other names."""
     if name not in _REFUSED:
         return None
 

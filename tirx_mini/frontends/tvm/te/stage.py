@@ -241,8 +241,7 @@ class Stage:
         self.across = (ivar, thread_ivar)
 
     def set_store_predicate(self, predicate: Any) -> None:
-        """Set the predicate of the thread that stores a cross-thread reduction; it has no effect, since one thread
-        always stores.
+        """Set the predicate of a cross-thread reduction's storing thread. It has no effect: one thread always stores.
 
         Raises `TirxError` for a stage that is not reduced across threads.
         """

@@ -1,6 +1,4 @@
-"""Schedules with symbolic extents, which are specialised for the sizes of each call. They are lowered and compiled for
-the sizes of each call.
-"""
+"""Schedules with symbolic extents, lowered and compiled for the sizes of each call."""
 
 from __future__ import annotations
 

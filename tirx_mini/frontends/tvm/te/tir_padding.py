@@ -93,8 +93,7 @@ class PaddingSchedule(LayoutSchedule):
 
     @traced
     def decompose_padding(self, block: BlockRV, loop: LoopRV) -> BlockRV:
-        """Split a padding block: a new block before `loop` fills the buffer, and the original copies only in-bounds
-        elements.
+        """Split a padding block: a new block before `loop` fills the buffer, and the original copies valid elements.
 
         The block stores ``T.if_then_else(condition, value, constant)``, and the condition bounds its variables.
         """

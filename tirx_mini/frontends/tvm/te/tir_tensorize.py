@@ -43,8 +43,7 @@ _REDUCERS: dict[str, Reducer] = {
 
 
 def tensorized_loops(root: Stmt, at: For, intrin: TensorIntrin) -> Stmt:
-    """Return the statements of `intrin` that replace the loops from `at` on. root: the body of the function that
-    contains them.
+    """Return the statements of `intrin` that replace the loops from `at` on. root: the enclosing function body.
 
     Raises `TirxError` where the instruction computes something else, or the loops hold more than one block.
     """
